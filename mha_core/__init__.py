@@ -1,4 +1,4 @@
-"""Attention in plain PyTorch, with every tensor on record. Useful in a notebook without the app.
+"""Attention in plain PyTorch with a trace of every tensor, usable in a notebook without the app.
 
 The shortest use:
 

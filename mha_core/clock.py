@@ -1,4 +1,4 @@
-"""Times of calls that stand side by side: interleaved, shuffled, warmed up, the device synchronised."""
+"""Timing of calls to be compared: interleaved, shuffled, warmed up, the device synchronised."""
 
 import platform
 import random
@@ -15,7 +15,7 @@ Candidates = Mapping[str, Callable[[], object]]
 
 @dataclass(frozen=True)
 class Spread:
-    """Seconds of one candidate's counted calls: the median, the quartiles round it, and how many calls there were."""
+    """Seconds of one candidate's timed calls: median, quartiles and number of calls."""
 
     median: float
     low: float
@@ -31,11 +31,11 @@ def calls(
     seed: int = 0,
     device: torch.device | str = "cpu",
 ) -> Iterator[tuple[str, int, float]]:
-    """Calls the candidates and yields each call as (name, round, seconds). Whoever stops asking stops the series.
+    """Time the candidates in turn and yield each call as (name, round, seconds).
 
-    Every round calls each candidate once, in a freshly shuffled order, so that whatever else the machine does falls on
-    all alike; the `warm_up` rounds before have negative numbers. On a GPU the clock is read only when the device has
-    finished.
+    Every round calls each candidate once, in a freshly shuffled order, so that other load on the machine affects all
+    alike; the `warm_up` rounds have negative numbers. On a GPU the device is synchronised before the clock is read. The
+    series ends when the caller stops iterating.
     """
     order, shuffle = list(candidates), random.Random(seed)
     on_gpu = torch.device(device).type != "cpu"
@@ -54,7 +54,7 @@ def calls(
 def interleaved(
     candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
 ) -> dict[str, float]:
-    """Median seconds of each candidate over all rounds of `calls`, in the order given."""
+    """Return the median seconds of each candidate over all rounds of `calls`, in the given order."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for name, number, took in calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
         if number >= 0:
@@ -63,13 +63,13 @@ def interleaved(
 
 
 def spread(seconds: Sequence[float]) -> Spread:
-    """Median and quartiles of at least one time."""
+    """Return the median and quartiles of at least one time."""
     low, median, high = statistics.quantiles(seconds, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
     return Spread(median, low, high, len(seconds))
 
 
 def machine() -> str:
-    """The processor if its name is known, torch's version, and the threads in use."""
+    """Return the processor's name, torch's version and the number of threads."""
     names = [platform.processor(), platform.machine()]
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()

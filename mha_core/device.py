@@ -1,4 +1,4 @@
-"""The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
+"""Choice of the device: an explicit one, otherwise the first of cuda, mps and cpu that is present."""
 
 import copy
 import os
@@ -12,11 +12,11 @@ from .errors import DeviceError, DtypeError
 
 T = TypeVar("T")
 M = TypeVar("M", bound=nn.Module)
-VARIABLE = "HEADLIGHT_DEVICE"  # in the environment: the one kind that is used, where it is present
+VARIABLE = "HEADLIGHT_DEVICE"  # environment variable: restricts the choice to one kind of device, if present
 
 
 def available() -> list[str]:
-    """Names of the kinds of device present on this machine, best first; "cpu" is always the last."""
+    """Return the kinds of device present on this machine, best first; "cpu" is always the last."""
     present = []
     if torch.cuda.is_available():
         present.append("cuda")
@@ -28,10 +28,10 @@ def available() -> list[str]:
 
 
 def pick(choice: str | torch.device = "auto") -> torch.device:
-    """The device for a choice such as "auto", "cpu", "cuda", "cuda:1" or "mps".
+    """Return the device for a choice such as "auto", "cpu", "cuda", "cuda:1" or "mps".
 
     Raises:
-        DeviceError: the name is no device, or that device is not on this machine.
+        DeviceError: the name is not a device, or that device is not on this machine.
     """
     if choice == "auto":
         return torch.device(available()[0])
@@ -47,7 +47,7 @@ def pick(choice: str | torch.device = "auto") -> torch.device:
 
 
 def require_dtype(dtype: torch.dtype, device: torch.device) -> None:
-    """Refuses a number format that the device cannot compute in.
+    """Raise unless the device can compute in this dtype.
 
     Raises:
         DtypeError: not a floating type, or float64 on mps.
@@ -59,24 +59,24 @@ def require_dtype(dtype: torch.dtype, device: torch.device) -> None:
 
 
 def seed_draws(device: torch.device, seed: int) -> None:
-    """Seeds the one generator that dropout on a device draws from.
+    """Seed the generator that dropout on a device draws from.
 
-    On a CPU not by `torch.manual_seed`, which also writes down the stack for each of three kinds of device that are not
-    there: up to half a millisecond.
+    On a CPU `torch.manual_seed` would take up to half a millisecond more, because it also seeds, lazily and with a
+    stack trace each, three kinds of device that are absent.
     """
     (torch.default_generator if device.type == "cpu" else torch).manual_seed(seed)
 
 
 def copied(module: M, device: torch.device) -> M:
-    """A copy on a device, for which the module's own needs no room."""
-    there: dict[int, torch.Tensor] = {id(one): one.to(device, copy=True) for one in module.buffers()}
-    for one in module.parameters():
-        there[id(one)] = nn.Parameter(one.detach().to(device, copy=True), one.requires_grad)
-    return copy.deepcopy(module, there)
+    """Return a copy of a module on a device, without a second copy on the module's own device."""
+    copies: dict[int, torch.Tensor] = {id(buffer): buffer.to(device, copy=True) for buffer in module.buffers()}
+    for weight in module.parameters():
+        copies[id(weight)] = nn.Parameter(weight.detach().to(device, copy=True), weight.requires_grad)
+    return copy.deepcopy(module, copies)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True when a GPU ran out of memory; mps and cuBLAS report it as a plain RuntimeError."""
+    """Return whether a GPU ran out of memory; mps and cuBLAS report it as a plain RuntimeError."""
     text = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in text or "alloc_failed" in text
 
@@ -84,14 +84,19 @@ def is_out_of_memory(error: BaseException) -> bool:
 def or_on_the_cpu(
     call: Callable[[torch.device], T], device: torch.device, *, allowed: bool, smaller: str = "shorten the text"
 ) -> tuple[T, tuple[str, ...]]:
-    """The result of `call` on the device, or on the CPU when the device is full; and what must be said of it.
+    """Run `call` on the device, or on the CPU when the device is out of memory.
 
     Args:
-        allowed: False raises when the device is full, because the caller chose it by name.
-        smaller: what would need less memory, as advice.
+        call: the computation, given the device.
+        device: the preferred device.
+        allowed: False raises instead of falling back, because the user chose the device by name.
+        smaller: advice on how to need less memory.
+
+    Returns:
+        the result, and the notices to show with it.
 
     Raises:
-        DeviceError: the device is out of memory, and the CPU may not take over.
+        DeviceError: the device is out of memory, and the fallback is not allowed.
     """
     full = f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
     try:
@@ -101,5 +106,5 @@ def or_on_the_cpu(
             raise
         if not allowed:
             raise DeviceError(f"{full} is out of memory; {smaller} or choose the cpu") from error
-    # out of the except: the error holds on to what the device computed so far
+    # outside the except block, where the error still holds the device's intermediate tensors
     return call(torch.device("cpu")), (f"{full} is out of memory; this was computed on the CPU.",)

@@ -1,13 +1,13 @@
-"""Every error that the core raises for the arguments and files of a caller.
+"""Errors that the core raises for the arguments and files of a caller.
 
     HeadlightError (a ValueError)
     ├── SizeError          widths, lengths, layers or heads that do not fit together
     ├── MaskError          a mask of another type, shape or spelling
-    ├── PositionError      a positional encoding that cannot serve here
-    ├── Unsupported        an implementation was asked for something that is not in its `can`
+    ├── PositionError      a positional encoding that cannot be used here
+    ├── Unsupported        an implementation lacks a requested feature: it is not in its `can`
     ├── TooLong            more tokens than the model takes
     ├── WeightsFileError   weights that are missing, damaged or not the ones expected
-    ├── DeviceError        a device that is not there, or tensors on two devices
+    ├── DeviceError        a missing device, or tensors on two devices
     └── DtypeError         a number format that is not supported here, or two of them mixed
 
 A message says what came, what is allowed and what to do.
@@ -41,7 +41,7 @@ class MaskError(HeadlightError):
 
 
 class PositionError(HeadlightError):
-    """A positional encoding cannot serve these sizes or this place."""
+    """A positional encoding cannot be used with these sizes or in this place."""
 
 
 class Unsupported(HeadlightError):
@@ -49,7 +49,7 @@ class Unsupported(HeadlightError):
 
 
 class TooLong(HeadlightError):
-    """The text has more tokens than the model has positions. Nothing is ever cut."""
+    """The text has more tokens than the model has positions; it is never truncated."""
 
     def __init__(self, limit: int, got: int) -> None:
         words = ceil(0.75 * (got - limit))  # in English, about
@@ -66,7 +66,7 @@ class WeightsFileError(HeadlightError):
 
 
 class DeviceError(HeadlightError):
-    """A device is not there, or tensors lie on different devices."""
+    """A device is missing, or tensors are on different devices."""
 
 
 class DtypeError(HeadlightError):

@@ -1,9 +1,9 @@
-"""A record of every tensor that a forward pass makes, written by the forward pass itself.
+"""Trace of every tensor of a forward pass, recorded by the forward pass itself.
 
-A layer says `trace("scores", scores, "b h i j", "q kᵀ / √d_head", of=("q", "k"))` under the line that made `scores`.
-With `no_trace`, the default, that is a call of an empty function. A `Trace` checks that the named axes and the real
-sizes agree over the whole pass, so that a note on a shape cannot become untrue. Nothing is kept on a module: visitors
-share models.
+A layer calls `trace("scores", scores, "b h i j", "q kᵀ / √d_head", inputs=("q", "k"))` on the line after it computes
+`scores`. With `no_trace`, the default, that is a call of an empty function. A `Trace` checks that the named axes agree
+with the real sizes over the whole pass, so that a note on a shape cannot become untrue. Nothing is stored on a module,
+because users share models.
 """
 
 import math
@@ -31,84 +31,94 @@ AXES = {
     "v": "vocabulary",
 }
 
-SECOND_PASS = "second pass: "  # begins the formula of each step that `second_pass` records
+SECOND_PASS = "second pass: "  # prefix of the formula of each step that `second_pass` records
 
 
-JOINT = {"qkv": ("q", "k", "v")}  # a step that holds several tensors is on the way to each
-MADE_OF = {"q": ("x",), "k": ("x.k", "x"), "v": ("x.v", "x.k", "x")}  # the first of these that a pass records
+JOINT = {"qkv": ("q", "k", "v")}  # a step with several tensors leads to each of them
+FALLBACK_INPUTS = {"q": ("x",), "k": ("x.k", "x"), "v": ("x.v", "x.k", "x")}  # the first of these that a pass records
 
 
 class Tracer(Protocol):
-    """A function that a layer calls under each line: a name, the tensor, its axes, its formula and its operands.
+    """Callable that a layer calls after each line: name, tensor, axes, formula and inputs of a step.
 
-    `of` names the operands: "q" is the last step so far on the way to q, be it "q.view", "qkv.view" or "q" itself, and
-    before the first what q is made of. A dotted name is that very step; where a pass has none, it is the last on the
-    way to its tensor, or else nothing: it then comes from outside the pass, as a step without `of` does.
+    `inputs` names the operands. A plain name such as "q" means the latest step towards q ("q.view", "qkv.view" or "q"
+    itself), and before any of them the tensor that q is computed from. A dotted name means that very step; if the pass
+    has none, the latest step towards its tensor, or else none: the operand then comes from outside the pass, as it does
+    for a step without `inputs`.
     """
 
-    def __call__(self, name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None: ...
+    def __call__(self, name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+        """Record one step."""
 
 
-def no_trace(name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
-    """Records nothing."""
+def no_trace(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+    """Record nothing."""
 
 
-def of_head(trace: Tracer, head: int) -> Tracer:
-    """A tracer for one head alone: "scores" of "q" is recorded as "scores.head3" of "q.head3", or "q" for all heads."""
+def head_tracer(trace: Tracer, head: int) -> Tracer:
+    """Return a tracer for one head: "scores" from "q" is recorded as "scores.head3" from "q.head3".
+
+    Where the pass has one q for all heads, the input is "q".
+    """
     if trace is no_trace:
         return no_trace
 
-    def of_one(source: str) -> str:
-        return source if ".head" in source else f"{source}.head{head}"  # which may be another's, shared by several
+    def head_input(source: str) -> str:
+        return source if ".head" in source else f"{source}.head{head}"  # a key/value head may serve several heads
 
-    def record(name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
-        trace(f"{name}.head{head}", value, axes, expression, tuple(of_one(source) for source in of))
+    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+        trace(f"{name}.head{head}", value, axes, expression, tuple(head_input(source) for source in inputs))
 
     return record
 
 
-def of_heads(trace: Tracer) -> Tracer:
-    """A tracer for what is stacked for the record alone: "scores" comes from "scores.head0", "scores.head1", …"""
+def stacked_tracer(trace: Tracer) -> Tracer:
+    """Return a tracer for tensors that are stacked for the trace alone.
+
+    "scores" then comes from "scores.head0", "scores.head1" and so on.
+    """
     if trace is no_trace:
         return no_trace
 
-    def record(name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
+    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
         trace(name, value, axes, expression, (f"{name}.head",))
 
     return record
 
 
 def second_pass(trace: Tracer) -> Tracer:
-    """A tracer for steps that the pass itself does not show, and that are computed beside it."""
+    """Return a tracer for steps that the pass itself does not expose and that are computed in addition."""
     if trace is no_trace:
         return no_trace
 
-    def record(name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
-        trace(name, value, axes, f"{SECOND_PASS}{expression}", of)
+    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+        trace(name, value, axes, f"{SECOND_PASS}{expression}", inputs)
 
     return record
 
 
-def together(trace: Tracer, name: str, parts: Sequence[Tensor], axes: str, expression: str = "") -> None:
-    """Records the heads' own tensors as one, with h as its second axis; they are stacked for the record alone."""
+def record_stacked(trace: Tracer, name: str, parts: Sequence[Tensor], axes: str, expression: str = "") -> None:
+    """Stack the tensors of all heads along axis 1, for the trace alone, and record them as one step."""
     if trace is not no_trace:
-        of_heads(trace)(name, torch.stack(tuple(parts), dim=1), axes, expression)
+        stacked_tracer(trace)(name, torch.stack(tuple(parts), dim=1), axes, expression)
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One recorded tensor.
+    """A recorded tensor.
 
     Attributes:
-        name: "q", "scores", …; a step on the way to one is dotted, "q.view".
-        expression: the formula that made it, as text.
-        of: the names of the earlier steps that it was made from; none for what comes from outside the pass.
-        axes: one letter an axis (see `AXES`), "b h i j"; a merged axis is written "(3 c)".
-        shape, strides: sizes and steps in elements, one an axis.
-        contiguous: True when the elements lie in memory in reading order.
-        is_view: True when it shares memory with an earlier step: no number was moved.
+        name: "q", "scores", …; an intermediate step is dotted, "q.view".
+        expression: the formula that computed it, as text.
+        of: the names of the earlier steps it was computed from; none for a tensor from outside the pass.
+        axes: one letter per axis (see `AXES`), "b h i j"; a merged axis is written "(3 c)".
+        shape: sizes of the axes.
+        strides: steps in elements, one per axis.
+        contiguous: whether the elements lie in memory in reading order.
+        is_view: whether it shares memory with an earlier step: no number was moved.
         value: the tensor, detached.
-        code, line: the function that recorded it, and the number of the recording line in its file.
+        code: the function that recorded it.
+        line: the number of the recording line in its file.
     """
 
     name: str
@@ -125,23 +135,24 @@ class Step:
 
 
 class Trace:
-    """Collects the steps of one forward pass in order, as `steps`.
+    """Recorder of the steps of one forward pass.
 
     Raises:
-        SizeError: the axes named do not fit the tensor, or contradict an earlier step of the same pass.
-        HeadlightError: a step is of a tensor that no earlier step is on the way to.
+        SizeError: the named axes do not fit the tensor, or contradict an earlier step of the same pass.
+        HeadlightError: an input names a tensor that no earlier step leads to.
     """
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self._recorded: list[tuple[str, str, tuple[str, ...], str, Tensor, CodeType, int]] = []
         self._steps: list[Step] = []
-        self._last: dict[str, str] = {}  # tensor, or step -> the last step on its way
+        self._last: dict[str, str] = {}  # tensor or step -> the latest step towards it
 
-    def __call__(self, name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
+    def __call__(self, name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+        """Record one step, after checking that its axes fit."""
         self._bind(name, value, axes)
-        sources = tuple(dict.fromkeys(step for source in of for step in self._on_the_way(source, name)))
-        caller = sys._getframe(1)  # inspect.stack() would read every file on the way
+        sources = tuple(dict.fromkeys(step for source in inputs for step in self._resolve(source, name)))
+        caller = sys._getframe(1)  # inspect.stack() would read every file of the call stack
         while caller.f_globals is globals() and caller.f_back is not None:  # `of_head` and the like speak for others
             caller = caller.f_back
         self._recorded.append((name, expression, sources, axes, value.detach(), caller.f_code, caller.f_lineno))
@@ -150,17 +161,18 @@ class Trace:
 
     @property
     def steps(self) -> list[Step]:
-        """The steps so far. Built when asked for: the pass itself should pay as little as possible."""
-        memory = {_place(step.value) for step in self._steps}
-        for name, expression, of, axes, value, code, line in self._recorded[len(self._steps) :]:
+        """Recorded steps in order, built on access so that the pass itself pays as little as possible."""
+        memory = {_storage_key(step.value) for step in self._steps}
+        for name, expression, inputs, axes, value, code, line in self._recorded[len(self._steps) :]:
             shape, strides, contiguous = tuple(value.shape), value.stride(), value.is_contiguous()
-            is_view = _place(value) in memory
-            memory.add(_place(value))
-            self._steps.append(Step(name, expression, of, axes, shape, strides, contiguous, is_view, value, code, line))
+            is_view = _storage_key(value) in memory
+            memory.add(_storage_key(value))
+            step = Step(name, expression, inputs, axes, shape, strides, contiguous, is_view, value, code, line)
+            self._steps.append(step)
         return self._steps
 
     def __getitem__(self, name: str) -> Step:
-        """The step of that name.
+        """Return the step with that name.
 
         Raises:
             KeyError: no step has it.
@@ -170,17 +182,20 @@ class Trace:
                 return step
         raise KeyError(f"no step {name!r}; there are {', '.join(step.name for step in self.steps)}")
 
-    def _on_the_way(self, source: str, name: str) -> list[str]:
-        """The steps that `source`, as `Tracer` has it, stands for in step `name`; of "q.head" those of every head."""
+    def _resolve(self, source: str, name: str) -> list[str]:
+        """Return the steps that an input of step `name` refers to (see `Tracer`).
+
+        "q.head" refers to those of every head.
+        """
         if source.endswith(".head"):
             return [step for step, *_ in self._recorded if step.rstrip("0123456789") == source]
         tensor = source.split(".")[0]
-        ways = (source, tensor, *MADE_OF.get(tensor, ()))
-        known = next((self._last[way] for way in ways if way in self._last), None)
-        if known is None and "." not in source and tensor != name.split(".")[0]:
-            there = ", ".join(step for step, *_ in self._recorded)
-            raise HeadlightError(f"step {name!r} is of {source!r}, to which none of the steps so far leads: {there}")
-        return [] if known is None else [known]
+        candidates = (source, tensor, *FALLBACK_INPUTS.get(tensor, ()))
+        latest = next((self._last[way] for way in candidates if way in self._last), None)
+        if latest is None and "." not in source and tensor != name.split(".")[0]:
+            recorded = ", ".join(step for step, *_ in self._recorded)
+            raise HeadlightError(f"step {name!r} is of {source!r}, to which none of the steps so far leads: {recorded}")
+        return [] if latest is None else [latest]
 
     def _bind(self, name: str, value: Tensor, axes: str) -> None:
         groups = _groups(axes)
@@ -192,16 +207,16 @@ class Trace:
             if factor == 1 and len(letters) == 1 and self.sizes.setdefault(letters[0], size) == size:
                 continue
             unknown = [letter for letter in letters if letter not in self.sizes]
-            known = math.prod((self.sizes[letter] for letter in letters if letter in self.sizes), start=factor)
-            if len(unknown) == 1 and known and size % known == 0:
-                self.sizes[unknown[0]] = size // known
-            elif unknown or known != size:
+            product = math.prod((self.sizes[letter] for letter in letters if letter in self.sizes), start=factor)
+            if len(unknown) == 1 and product and size % product == 0:
+                self.sizes[unknown[0]] = size // product
+            elif unknown or product != size:
                 bound = ", ".join(f"{letter}={self.sizes.get(letter, '?')}" for letter in letters)
                 raise SizeError(f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}; so far {bound}")
 
 
 def on_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The same steps with their tensors on the CPU: what shared memory shares it there, and strides stay."""
+    """Return the steps with their tensors on the CPU; strides and shared memory are preserved."""
     pieces: dict[tuple[tuple[torch.device, int], torch.dtype], Tensor] = {}
     moved = []
     for step in steps:
@@ -209,22 +224,25 @@ def on_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
         if value.device.type == "cpu":
             moved.append(step)
             continue
-        key = _place(value), value.dtype
+        key = _storage_key(value), value.dtype
         if key not in pieces:
             pieces[key] = torch.empty(0, dtype=value.dtype, device=value.device).set_(storage).cpu()
-        there = pieces[key].as_strided(value.shape, value.stride(), value.storage_offset())
-        moved.append(replace(step, value=there))
+        copy = pieces[key].as_strided(value.shape, value.stride(), value.storage_offset())
+        moved.append(replace(step, value=copy))
     return tuple(moved)
 
 
-def _place(value: Tensor) -> tuple[torch.device, int]:
-    """The piece of memory that a tensor reads."""
+def _storage_key(value: Tensor) -> tuple[torch.device, int]:
+    """Return a key for the memory that a tensor reads."""
     return value.device, value.untyped_storage().data_ptr()
 
 
 @lru_cache(maxsize=256)
 def _groups(axes: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """ "b i (3 c)" -> ((1, ("b",)), (1, ("i",)), (3, ("c",))): for each axis a factor and its letters."""
+    """Parse axes into a factor and letters for each axis.
+
+    "b i (3 c)" gives ((1, ("b",)), (1, ("i",)), (3, ("c",))).
+    """
     groups: list[tuple[int, tuple[str, ...]]] = []
     for group in re.findall(r"\(.*?\)|\S+", axes):
         symbols = group.strip("()").split()

@@ -12,7 +12,13 @@ from types import CodeType
 import mha_core
 
 ROOT = Path(mha_core.__file__).parents[1]
-_RECORDS = {"trace", "together", "of_head", "_record", "softmax_over_keys"}  # as statements: what they give is not used
+_RECORDS = {
+    "trace",
+    "record_stacked",
+    "head_tracer",
+    "_record",
+    "softmax_over_keys",
+}  # as statements: what they give is not used
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def _record_of(statement: ast.stmt) -> ast.Call | None:
     """The call of a statement that only records."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     name = call.func if isinstance(call, ast.Call) else None
-    name = name.func if isinstance(name, ast.Call) else name  # of_head(trace, n)(…)
+    name = name.func if isinstance(name, ast.Call) else name  # head_tracer(trace, n)(…)
     called = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
     return call if isinstance(call, ast.Call) and called in _RECORDS else None
 

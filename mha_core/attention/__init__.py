@@ -40,10 +40,10 @@ MultiHeadAttention = FusedAttention
 
 
 def implementation(name: str) -> type[AttentionLayer]:
-    """The class of that name.
+    """Return the class of an implementation.
 
     Raises:
-        Unsupported: there is none.
+        Unsupported: no implementation has that name.
     """
     if name not in IMPLEMENTATIONS:
         raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(IMPLEMENTATIONS)}")
@@ -51,10 +51,12 @@ def implementation(name: str) -> type[AttentionLayer]:
 
 
 def as_implementation(layer: AttentionLayer, name: str, device: torch.device | str | None = None) -> AttentionLayer:
-    """The same layer in another implementation: a copy of its weights, its device and dtype, in eval mode.
+    """Return a copy of a layer in another implementation, in eval mode and without gradients.
 
     Args:
-        device: of the copy; None = where the layer is.
+        layer: the layer to copy; its weights and dtype are kept.
+        name: a key of `IMPLEMENTATIONS`.
+        device: of the copy; None keeps the device of the layer.
 
     Raises:
         Unsupported: no implementation has that name, or it cannot share key/value heads as this layer does.

@@ -1,4 +1,4 @@
-"""The base class of all implementations: sizes, the border where arguments are checked, weights in and out."""
+"""Base class of all implementations: sizes, argument checks, loading and saving of weights."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -11,17 +11,17 @@ from .. import masks
 from ..errors import DeviceError, DtypeError, HeadlightError, SizeError, Unsupported
 from ..positions.base import Offset, Position
 from ..trace import Tracer, no_trace
-from .functional import check_heads, same_kind
+from .functional import check_heads, check_tensors
 from .key_value import KVCache
 from .switches import EVERYTHING, NO_POSITIONS, Ablation, Switches
 from .weights import Parts, Weights, read, write
 
 
 class AttentionLayer(nn.Module, ABC):
-    """Multi-head attention over batch-first tensors: MultiHead(Q, K, V) = Concat(head₁, …, headₕ) Wᵒ, where
-    headₙ = softmax(Q Wqₙ (K Wkₙ)ᵀ / √d_head) V Wvₙ ("Attention Is All You Need", section 3.2.2).
+    """Multi-head attention over batch-first tensors ("Attention Is All You Need", section 3.2.2).
 
-    A form says in `build` which parameters it has, in `attend` how it computes, and in `parts` where its weights are.
+    MultiHead(Q, K, V) = Concat(head₁, …, headₕ) Wᵒ with headₙ = softmax(Q Wqₙ (K Wkₙ)ᵀ / √d_head) V Wvₙ. A subclass
+    creates its parameters in `build`, computes the pass in `attend`, and maps its parameters to `Weights` in `parts`.
 
     Args:
         d_model: width of query, key, value and output; a multiple of n_heads.
@@ -29,18 +29,18 @@ class AttentionLayer(nn.Module, ABC):
         bias: biases on the projections of q, k and v.
         out_bias: bias on the output projection; None = like `bias`.
         v_bias: bias on the projection of v; None = like `bias`.
-        dropout: probability of dropping a weight while training; the weights returned are those before it.
-        n_kv_heads: heads of keys and values, each for n_heads / n_kv_heads query heads; default n_heads.
+        dropout: probability of dropping a weight in training; the returned weights are those before dropout.
+        n_kv_heads: key/value heads, each shared by n_heads / n_kv_heads query heads; default n_heads.
 
     Raises:
-        SizeError: d_model is no multiple of n_heads, or n_heads none of n_kv_heads.
-        Unsupported: fewer n_kv_heads than n_heads, and "kv_heads" not in `can`; or a v_bias other than bias in a
-            form that has one matrix for q, k and v.
+        SizeError: d_model is not a multiple of n_heads, or n_heads not a multiple of n_kv_heads.
+        Unsupported: n_kv_heads < n_heads without "kv_heads" in `can`, or v_bias differs from bias in an implementation
+            with one matrix for q, k and v.
         HeadlightError: dropout is not in [0, 1).
     """
 
     can: ClassVar[frozenset[str]] = EVERYTHING
-    one_matrix: ClassVar[bool] = False  # for q, k and v, and so one bias
+    one_matrix: ClassVar[bool] = False  # one matrix, and so one bias, for q, k and v
     cache: KVCache | None = None
 
     def __init__(
@@ -72,18 +72,18 @@ class AttentionLayer(nn.Module, ABC):
 
     @abstractmethod
     def build(self) -> None:
-        """Makes the parameters in the form's own layout."""
+        """Create the parameters in the layout of this implementation."""
 
     @abstractmethod
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
-        """The pass itself: out and weights. Arguments are checked and batch first."""
+        """Compute output and weights from checked, batch-first arguments."""
 
     @abstractmethod
     def parts(self) -> Parts:
-        """The parameters behind each canonical weight; a bias that the layer lacks is left out."""
+        """Return the parameters behind each canonical weight; absent biases are omitted."""
 
     def load(self, weights: Weights) -> Self:
-        """Takes over canonical weights, cast to this layer's dtype and device; returns itself.
+        """Copy canonical weights into this layer, cast to its dtype and device, and return the layer.
 
         Raises:
             SizeError: shapes or biases differ from this layer's.
@@ -94,7 +94,7 @@ class AttentionLayer(nn.Module, ABC):
         return self
 
     def save(self) -> Weights:
-        """A copy of the weights in canonical form."""
+        """Return a copy of the weights in canonical form."""
         return read(self.parts())
 
     def forward(
@@ -111,20 +111,20 @@ class AttentionLayer(nn.Module, ABC):
         trace: Tracer = no_trace,
         ablate: Ablation | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attention from `query` to `key`, handing on `value`.
+        """Compute attention from `query` to `key`, mixing `value`.
 
         Args:
             query: (b, i, d_model), or (i, d_model) without a batch.
             key: (b, j, d_model); default `query`.
             value: (b, j, d_model); default `key`.
             allow: bool (i, j), (h, i, j) or (b|1, h|1, i, j), True = may look; moved to the query's device.
-            position: an encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q and k,
-                bias() on the scores.
-            heads: bool (h,) or (b, h), False sets that head's mixed output to 0.
+            position: a positional encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q
+                and k, bias() on the scores.
+            heads: bool (h,) or (b, h), False ablates a head: its mixed output is 0.
             temperature: divides the scores.
-            need_weights: False leaves the maps out, which is faster.
-            trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
-            ablate: heads and values that are off, its values shaped like `allow`; instead of `heads`.
+            need_weights: False skips the maps, which is faster.
+            trace: a `Trace` that records every step; the pass then takes the explicit path, equal to the fast one.
+            ablate: heads and values to ablate, values shaped like `allow`; replaces `heads`.
 
         Returns:
             out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without
@@ -138,14 +138,14 @@ class AttentionLayer(nn.Module, ABC):
         value = key if value is None else value
         batched = self._check_inputs(query, key, value)
         if not batched:
-            query, key, value = _each_once(lambda x: x.unsqueeze(0), query, key, value)
+            query, key, value = _apply_once(lambda x: x.unsqueeze(0), query, key, value)
         position = NO_POSITIONS if position is None else position
         if self.cache is not None:
-            position = _behind(self.cache, position, trace)
+            position = _offset_position(self.cache, position, trace)
         if ablate is None:
             ablate = Ablation(heads)
         elif heads is not None:
-            raise HeadlightError("heads and ablate both say which heads are off; give Ablation(heads, values) alone")
+            raise HeadlightError("heads and ablate both say which heads are off; pass Ablation(heads, values) alone")
         len_k = key.shape[1] + (0 if self.cache is None else self.cache.length)
         shape = query.shape[0], self.n_heads, query.shape[1], len_k
         allow = None if allow is None else masks.four_axes(allow, *shape).to(query.device)
@@ -162,32 +162,33 @@ class AttentionLayer(nn.Module, ABC):
         return out, weights
 
     def with_cache(self, cache: KVCache) -> Self:
-        """A layer of the same weights for one text that grows: it is called with new tokens, which the cache takes up.
+        """Return a layer with the same weights that appends the keys and values of each call to a cache.
 
-        j then counts all tokens, and the rows are those that one pass over the whole text gives.
+        It is called with the new tokens alone; j counts all tokens, and the rows equal those of one pass over the text.
 
         Raises:
-            Unsupported: "cache" is not in `can`; (in the pass) a trace, which shows a whole pass.
+            Unsupported: "cache" is not in `can`; (in the pass) a trace is given, which needs the whole sequence.
         """
         if "cache" not in self.can:
-            raise Unsupported(f"{type(self).__name__} cannot keep keys and values; choose another implementation")
+            raise Unsupported(f"{type(self).__name__} cannot cache keys and values; choose another implementation")
         twin = copy.copy(self)
         twin.cache = cache
         return twin
 
     @property
     def drop_rate(self) -> float:
-        """The probability of dropping a weight in this pass."""
+        """Dropout probability of this pass; 0 in eval mode."""
         return self.dropout if self.training else 0.0
 
     def extra_repr(self) -> str:
+        """Return the sizes and options that `repr` shows."""
         names = ["d_model", "n_heads", "bias", "out_bias", "dropout"]
         names += ["n_kv_heads"] if self.n_kv_heads < self.n_heads else []
         names += ["v_bias"] if self.v_bias != self.bias else []
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     def _check_form(self) -> None:
-        """Raises unless this form can share its key/value heads, and have its biases, as it was asked to."""
+        """Check that this implementation supports the requested key/value heads and biases."""
         name, h, g = type(self).__name__, self.n_heads, self.n_kv_heads
         if not 1 <= g <= h or h % g:
             raise SizeError(f"n_kv_heads={g} cannot serve {h} query heads equally; choose a divisor of {h}")
@@ -200,8 +201,8 @@ class AttentionLayer(nn.Module, ABC):
             )
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
-        """Checks sizes, dtypes and devices; True when there is a batch axis."""
-        same_kind(query=query, key=key, value=value)
+        """Check sizes, dtypes and devices; return whether there is a batch axis."""
+        check_tensors(query=query, key=key, value=value)
         weight = next(self.parameters())
         if query.dtype != weight.dtype:
             raise DtypeError(f"query is {query.dtype}, the layer {weight.dtype}; convert one with .to(dtype)")
@@ -221,11 +222,12 @@ class AttentionLayer(nn.Module, ABC):
 
 
 def add_once(switches: Switches, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """position.add on query, key and value, once per distinct tensor, so that self-attention stays self-attention.
+    """Apply position.add to query, key and value, once per distinct tensor.
 
-    It records what keys and values are made of in cross-attention; what the query is made of, the caller records as x.
+    Self-attention thus stays self-attention. In cross-attention it records the inputs of keys and values; the caller
+    records those of the query as "x".
     """
-    query, key, value = _each_once(switches.position.add, query, key, value)
+    query, key, value = _apply_once(switches.position.add, query, key, value)
     if key is not query:
         switches.trace("x.k", key, "b j c", "position.add(key)")
     if value is not key:
@@ -233,14 +235,14 @@ def add_once(switches: Switches, query: Tensor, key: Tensor, value: Tensor) -> t
     return query, key, value
 
 
-def _behind(cache: KVCache, position: Position, trace: Tracer) -> Position:
-    """The encoding as it acts on tokens that come after those of the cache."""
+def _offset_position(cache: KVCache, position: Position, trace: Tracer) -> Position:
+    """Return the encoding for tokens that follow those in the cache."""
     if trace is not no_trace:
-        raise Unsupported("a trace shows a whole pass, not the end of one; leave it out, or take a layer without cache")
+        raise Unsupported("a trace needs the whole sequence, not only its new tokens; omit it, or use no cache")
     return Offset(position, cache.length) if cache.length else position
 
 
-def _each_once(
+def _apply_once(
     function: Callable[[Tensor], Tensor], query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     new_query = function(query)

@@ -1,4 +1,4 @@
-"""Every product in letters, each over tokens first and heads second. After an einsum notebook."""
+"""Einsum for every product, each over tokens first and heads second. After an einsum notebook."""
 
 import math
 from collections.abc import Callable
@@ -18,32 +18,33 @@ SCORES = formula("product")
 
 
 class EinsumAttention(AttentionLayer):
-    """softmax(q kᵀ / √d_head) v in torch.einsum (the formula of Vaswani et al. 2017, section 3.2.2, index by index).
+    """Attention in torch.einsum: the formula of Vaswani et al. 2017, section 3.2.2, index by index.
 
-    It teaches to read a product by its letters: one that is missing on the right was summed over, one that is on both
-    sides was kept. `bshi,bthi->bhst` says that i, the channel in a head, is summed and that b and h are only carried
-    along; s is the query, t the key. So q, k and v stay (b, n, h, d), as the split leaves them: no transpose at all.
-    Its matrices are kept as (h, d, c) and read as (h · d, c), the notebook's Q, K, V and L; the biases are (h, d) and
-    (c,). With fewer key/value heads h is g in those of key and value. See `AttentionLayer` for arguments, shapes and
-    errors.
+    It teaches how to read a product by its letters: a letter missing on the right is summed over, the others are kept.
+    In `bshi,bthi->bhst` i, the channel in a head, is summed, b and h are carried along, s is the query and t the key.
+    So q, k and v stay (b, n, h, d), as the split leaves them, without a transpose. The matrices are stored as (h, d, c)
+    and read as (h · d, c), the notebook's Q, K, V and L; the biases are (h, d) and (c,). With fewer key/value heads h
+    is g in those of key and value. See `AttentionLayer` for arguments, shapes and errors.
     """
 
     def build(self) -> None:
-        # the rows of one head lie together, so that (h, d, c) and (h · d, c) are one memory
+        """Create the matrices (h, d, c) and the biases (h, d) and (c,)."""
+        # the rows of one head are adjacent, so that (h, d, c) and (h · d, c) share memory
         h, g = self.n_heads, self.n_kv_heads
         self.query, self.key, self.value, self.output = (self._matrix(heads) for heads in (h, g, g, h))
         self.query_bias, self.key_bias, self.value_bias = (
-            nn.Parameter(torch.zeros(heads, self.d_head)) if there else None
-            for heads, there in ((h, self.bias), (g, self.bias), (g, self.v_bias))
+            nn.Parameter(torch.zeros(heads, self.d_head)) if has_bias else None
+            for heads, has_bias in ((h, self.bias), (g, self.bias), (g, self.v_bias))
         )
         self.output_bias = nn.Parameter(torch.zeros(self.d_model)) if self.out_bias else None
 
     def _matrix(self, heads: int) -> nn.Parameter:
-        """(heads, d, c), drawn as nn.Linear draws its weights."""
+        """Return a parameter (heads, d, c), initialised like the weight of an nn.Linear."""
         bound = 1 / math.sqrt(self.d_model)
         return nn.Parameter(torch.empty(heads, self.d_head, self.d_model).uniform_(-bound, bound))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
+        """Compute softmax(q kᵀ / √d_head) v with one einsum per product."""
         trace = switches.trace
         heads, values = switches.ablate
         query, key, value = add_once(switches, query, key, value)
@@ -53,47 +54,48 @@ class EinsumAttention(AttentionLayer):
         v = self._project("v", self.value, self.value_bias, value, "j", trace)
         q, k = _heads_first(switches.position.rotate, q, k)
         k, v = _heads_first(keys_values, k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "b i h d", "one query a token and head", of=("q",))
-        trace("k", k, "b j h d", "one key a token and head", of=("k",))
-        trace("v", v, "b j h d", "one value a token and head", of=("v",))
+        trace("q", q, "b i h d", "one query a token and head", inputs=("q",))
+        trace("k", k, "b j h d", "one key a token and head", inputs=("k",))
+        trace("v", v, "b j h d", "one value a token and head", inputs=("v",))
 
         product = torch.einsum("bshi,bthi->bhst", q, k)
-        trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)", of=("q", "k"))
+        trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)", inputs=("q", "k"))
         # divided by √d_head, as a sum over d_head channels spreads like it (section 3.2.1)
         scaled = product / math.sqrt(self.d_head)
         bias = switches.position.bias(q.transpose(1, 2), k.shape[1])
         scores = (scaled if bias is None else scaled + bias) / switches.temperature
-        trace("scores", scores, "b h i j", SCORES, of=("scores.product",))
+        trace("scores", scores, "b h i j", SCORES, inputs=("scores.product",))
         _record(scores, switches)
-        # the mask before the softmax: each row of what is left still sums to 1
+        # the mask before the softmax: the remaining weights of each row still sum to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
-        kept = mixing_weights(weights, self.drop_rate, values, trace)
-        summed = torch.einsum("bhst,bthi->bshi", kept, v)
+        mixing = mixing_weights(weights, self.drop_rate, values, trace)
+        summed = torch.einsum("bhst,bthi->bshi", mixing, v)
         # heads (h,) or (b, h) -> (…, 1, h, 1)
         mixed = summed if heads is None else summed * heads.unsqueeze(-2).unsqueeze(-1)
-        how = "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off"
-        trace("mixed", mixed, "b i h d", how, of=("weights", "v"))
+        expression = "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off"
+        trace("mixed", mixed, "b i h d", expression, inputs=("weights", "v"))
 
-        # letters cannot merge two axes into one: here alone memory has to be written in another order
+        # einsum cannot merge two axes into one, so this is the only step that may copy
         joined = join_heads(mixed)
-        trace("joined", joined, "b i c", "mixed.reshape(b, i, d_model)", of=("mixed",))
+        trace("joined", joined, "b i c", "mixed.reshape(b, i, d_model)", inputs=("mixed",))
         # Wᵒ is the one place where heads are combined
         projected = torch.einsum("ij,bsj->bsi", self.output.flatten(0, 1).T, joined)
         out = projected if self.output_bias is None else projected + self.output_bias
-        trace("out", out, "b i c", "einsum('ij,bsj->bsi', Wᵒ, joined)", of=("joined",))
+        trace("out", out, "b i c", "einsum('ij,bsj->bsi', Wᵒ, joined)", inputs=("joined",))
         return out, weights
 
     def _project(self, name: str, matrix: Tensor, bias: Tensor | None, x: Tensor, axis: str, trace: Tracer) -> Tensor:
-        """(b, n, c) -> (b, n, h, d); (b, n, g, d) where the keys and values have fewer heads."""
+        """Project (b, n, c) to (b, n, h, d); (b, n, g, d) where keys and values have fewer heads."""
         product = torch.einsum("ij,bsj->bsi", matrix.flatten(0, 1), x)
         projected = product if bias is None else product + bias.flatten()
         h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
-        trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)", of=(name,))
+        trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)", inputs=(name,))
         viewed = split_heads(projected, projected.shape[2] // self.d_head)
-        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)", of=(name,))
+        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)", inputs=(name,))
         return viewed
 
     def parts(self) -> Parts:
+        """Return the matrices and biases as views in the layout of `Weights`."""
         q, k, v = (matrix.flatten(0, 1) for matrix in (self.query, self.key, self.value))
         # an nn.Linear is (out, in), the output matrix (h, d, out)
         parts: Parts = {"q": [q], "k": [k], "v": [v], "o": [self.output.flatten(0, 1).T]}
@@ -103,19 +105,19 @@ class EinsumAttention(AttentionLayer):
 
 
 def _heads_first(
-    function: Callable[..., tuple[Tensor, Tensor]], a: Tensor, b: Tensor, *further: Any
+    function: Callable[..., tuple[Tensor, Tensor]], a: Tensor, b: Tensor, *args: Any
 ) -> tuple[Tensor, Tensor]:
-    """What a function of two tensors (b, h, n, d) makes of two (b, n, h, d), in their own order."""
-    a, b = function(a.transpose(1, 2), b.transpose(1, 2), *further)
+    """Apply a function of heads-first tensors (b, h, n, d) to two tensors (b, n, h, d)."""
+    a, b = function(a.transpose(1, 2), b.transpose(1, 2), *args)
     return a.transpose(1, 2), b.transpose(1, 2)
 
 
 def _record(scores: Tensor, switches: Switches) -> None:
-    """Records exp of the scores (b, h, i, j), which over their sum are the weights.
+    """Record exp of the scores (b, h, i, j), which divided by their sum are the weights.
 
-    The pass itself calls softmax, which takes the largest score of a row off first: exp alone is ∞ from 88.7 on.
+    The pass itself calls softmax, which subtracts the row maximum first: exp alone overflows from 88.7 on.
     """
     if switches.trace is not no_trace:
         trace, allow = second_pass(switches.trace), switches.allow
         powers = scores.exp() if allow is None else scores.exp().masked_fill(~allow, 0.0)
-        trace("weights.exp", powers, "b h i j", "exp(scores), 0 where not allowed", of=("scores",))
+        trace("weights.exp", powers, "b h i j", "exp(scores), 0 where not allowed", inputs=("scores",))

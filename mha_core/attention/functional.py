@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as a bare function, its parts that several implementations share, and the split."""
+"""Scaled dot-product attention as a function, the parts that implementations share, and the split into heads."""
 
 import math
 
@@ -12,7 +12,7 @@ from ..trace import Tracer, no_trace
 
 
 def formula(product: str) -> str:
-    """The scores as a formula, for a trace; each implementation writes the product in its own way."""
+    """Return the formula of the scores for a trace; each implementation writes the product in its own notation."""
     return f"({product} / √d_head + bias) / temperature"
 
 
@@ -29,7 +29,7 @@ def attention(
     temperature: float = 1.0,
     trace: Tracer = no_trace,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(q kᵀ / √d) v, of "Attention Is All You Need", equation 1.
+    """Compute softmax(q kᵀ / √d) v ("Attention Is All You Need", equation 1).
 
     Args:
         q: (…, i, d); any leading axes, the same for all three.
@@ -38,12 +38,13 @@ def attention(
         allow: bool, broadcasts to (…, i, j), True = may look. A row with nothing allowed gets weights 0.
         bias: added to the scaled scores, broadcasts to (…, i, j).
         temperature: divides the scores; above 1 flattens the weights, below 1 sharpens them.
+        trace: records every step, for 2 to 4 axes.
 
     Returns:
         mixed (…, i, width of v) and weights (…, i, j).
 
     Raises:
-        SizeError, MaskError, DtypeError, DeviceError: what came does not fit together.
+        SizeError, MaskError, DtypeError, DeviceError: the arguments do not fit together.
     """
     k = q if k is None else k
     v = k if v is None else v
@@ -53,74 +54,80 @@ def attention(
     if axes is None:
         trace = no_trace  # more leading axes than the letters name
 
-    trace("q", q, f"{axes}i d", "q", of=("q",))
-    trace("k", k, f"{axes}j d", "k", of=("k",))
-    trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v", of=("v",))
+    trace("q", q, f"{axes}i d", "q", inputs=("q",))
+    trace("k", k, f"{axes}j d", "k", inputs=("k",))
+    trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v", inputs=("v",))
     scaled = q @ k.mT / math.sqrt(q.shape[-1])
     scores = (scaled if bias is None else scaled + bias) / temperature
-    trace("scores", scores, f"{axes}i j", "q kᵀ / √d", of=("q", "k"))
+    trace("scores", scores, f"{axes}i j", "q kᵀ / √d", inputs=("q", "k"))
     weights = softmax_over_keys(scores, allow, trace, f"{axes}i j")
     mixed = weights @ v
-    trace("mixed", mixed, f"{axes}i {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "weights v", of=("weights", "v"))
+    trace("mixed", mixed, f"{axes}i {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "weights v", inputs=("weights", "v"))
     return mixed, weights
 
 
 def softmax_over_keys(
     scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j", dim: int = -1
 ) -> Tensor:
-    """Scores -> weights over the key axis `dim`, 0 where nothing is allowed; the one place that says what that means.
+    """Return the weights of masked scores along the key axis `dim`; a row with nothing allowed gets weights 0.
 
-    The mask comes before the softmax, so that the weights that remain still sum to 1. A softmax over only −∞ is 0 / 0:
-    filling those rows with 0 afterwards mends the value, and the gradient too: the backward pass of the first fill puts
-    0 into every forbidden cell, the whole of an empty row among them.
+    The mask comes before the softmax, so that the remaining weights still sum to 1. The softmax of a row of −∞ is 0 /
+    0: filling those rows with 0 afterwards corrects the value, and the gradient too, because the backward pass of the
+    first fill puts 0 into every forbidden cell, all cells of an empty row included.
 
-    `scores` must be the caller's own: without gradients and trace the weights are written over them, which at 512
-    tokens saves a quarter of the pass.
+    `scores` must not be used afterwards: without gradients and trace the weights overwrite them, which at 512 tokens
+    saves a quarter of the pass.
     """
     target = None if scores.requires_grad or trace is not no_trace else scores
     fill = Tensor.masked_fill if target is None else Tensor.masked_fill_
     allow = None if allow is None else _check_allow(allow, scores)
     if allow is None:
         weights = torch.softmax(scores, dim=dim, out=target)
-        trace("weights", weights, axes, "softmax over the keys", of=("scores",))
+        trace("weights", weights, axes, "softmax over the keys", inputs=("scores",))
         return weights
     masked = fill(scores, ~allow, -math.inf)
-    trace("masked", masked, axes, "scores, −∞ where not allowed", of=("scores", "masked.allow"))
+    trace("masked", masked, axes, "scores, −∞ where not allowed", inputs=("scores", "masked.allow"))
     weights = fill(torch.softmax(masked, dim=dim, out=target), ~allow.any(dim=dim, keepdim=True), 0.0)
-    trace("weights", weights, axes, "softmax over the keys", of=("masked",))
+    trace("weights", weights, axes, "softmax over the keys", inputs=("masked",))
     return weights
 
 
 def mixing_weights(
     weights: Tensor, dropout: float, values: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j"
 ) -> Tensor:
-    """Weights as v is mixed with them; the maps that are shown are those before, so they stay whole.
+    """Return the weights that mix v: after dropout and with ablated values set to 0.
 
-    Each is 0 with probability `dropout`, and the others are divided by 1 − dropout, so that a row still sums to 1 on
-    average (Srivastava et al. 2014). Then they are 0 where `values`, which broadcasts to them, is False: behind the
-    softmax, unlike a mask, so that nothing is shared out anew and such a row sums to less than 1.
+    The returned maps of a layer are those before. Dropout sets each weight to 0 with probability `dropout` and divides
+    the others by 1 − dropout, so that a row still sums to 1 on average (Srivastava et al. 2014). `values`, which
+    broadcasts to the weights, zeroes them where it is False: after the softmax, unlike a mask, so such a row sums to
+    less than 1.
     """
-    kept = weights
+    mixing = weights
     if dropout:
-        kept = F.dropout(weights, dropout)
-        how = f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}"
-        trace("weights.dropout", kept, axes, how, of=("weights",))
+        mixing = F.dropout(weights, dropout)
+        expression = f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}"
+        trace("weights.dropout", mixing, axes, expression, inputs=("weights",))
     if values is not None:
-        kept = kept.masked_fill(~values, 0.0)
-        trace("weights.values_off", kept, axes, "weights, 0 where the value is off", of=("weights",))
-    return kept
+        mixing = mixing.masked_fill(~values, 0.0)
+        trace("weights.values_off", mixing, axes, "weights, 0 where the value is off", inputs=("weights",))
+    return mixing
 
 
 def mask_heads(mixed: Tensor, heads: Tensor | None) -> Tensor:
-    """mixed (b, h, i, d) with 0 for each head that is off, heads (h,) or (b, h): it still looks but gives nothing."""
+    """Set the output of ablated heads to 0.
+
+    Args:
+        mixed: (b, h, i, d).
+        heads: bool (h,) or (b, h), False = ablated; None keeps all.
+    """
     return mixed if heads is None else mixed * heads[..., None, None]
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """(…, c) -> (…, h, d) with d = c / h: a view, nothing moves.
+    """Split the last axis into heads, (…, c) -> (…, h, d) with d = c / h, as a view.
 
     Raises:
-        SizeError: c is no multiple of n_heads.
+        SizeError: c is not a multiple of n_heads.
     """
     c = x.shape[-1]
     check_heads("c", c, n_heads)
@@ -128,13 +135,16 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def join_heads(x: Tensor) -> Tensor:
-    """(…, h, d) -> (…, c), the inverse of `split_heads`; copies only when h and d do not lie side by side in memory."""
+    """Merge the heads, (…, h, d) -> (…, c): the inverse of `split_heads`.
+
+    Copies only when h and d are not adjacent in memory.
+    """
     return x.flatten(-2)
 
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
-    """Raises unless q, k, v and the bias fit together."""
-    same_kind(q=q, k=k, v=v, **({} if bias is None else {"bias": bias}))
+    """Check that q, k, v and the bias fit together."""
+    check_tensors(q=q, k=k, v=v, **({} if bias is None else {"bias": bias}))
     shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
     fits = min(q.dim(), k.dim(), v.dim()) >= 2 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]
     if not fits or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
@@ -147,7 +157,7 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
 
 
 def _check_allow(allow: Tensor, scores: Tensor) -> Tensor:
-    """The mask on the device of the scores; raises a MaskError unless it is bool and broadcasts to them."""
+    """Check that a mask is bool and broadcasts to the scores; return it on their device."""
     masks.check(allow, "allow")
     if not _broadcasts(tuple(allow.shape), tuple(scores.shape)):
         raise MaskError(f"allow {tuple(allow.shape)} does not broadcast to the scores {tuple(scores.shape)}")
@@ -155,13 +165,13 @@ def _check_allow(allow: Tensor, scores: Tensor) -> Tensor:
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """True when a tensor of that shape stretches to the target without stretching the target itself."""
+    """Return whether a shape broadcasts to the target without changing the target."""
     pairs = zip(reversed(shape), reversed(target), strict=False)
     return len(shape) <= len(target) and all(length in (1, size) for length, size in pairs)
 
 
 def check_heads(name: str, width: int, n_heads: int) -> None:
-    """Raises a SizeError unless `width` splits into `n_heads` equal heads."""
+    """Raise a SizeError unless `width` splits into `n_heads` equal heads."""
     if n_heads < 1 or width < 1:
         raise SizeError(f"{name}={width}, n_heads={n_heads}: both must be at least 1")
     if width % n_heads:
@@ -169,13 +179,13 @@ def check_heads(name: str, width: int, n_heads: int) -> None:
 
 
 def check_temperature(temperature: float) -> None:
-    """Raises a HeadlightError unless the temperature is a finite number above 0."""
+    """Raise a HeadlightError unless the temperature is a finite number above 0."""
     if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
         raise HeadlightError(f"temperature={temperature!r} cannot divide the scores; choose a number above 0")
 
 
-def same_kind(**tensors: Tensor) -> None:
-    """Raises a DtypeError or DeviceError unless all are floating tensors of one dtype on one device."""
+def check_tensors(**tensors: Tensor) -> None:
+    """Raise a DtypeError or DeviceError unless all are floating tensors of one dtype on one device."""
     (first_name, first), *rest = tensors.items()
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():

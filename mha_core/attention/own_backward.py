@@ -1,4 +1,4 @@
-"""softmax(q kᵀ) v with a backward pass of its own: two tensors of the size of the weights at a time, not three."""
+"""A custom backward pass for softmax(q kᵀ) v that holds two score-sized tensors instead of three."""
 
 from typing import Any
 
@@ -9,18 +9,26 @@ from torch.autograd.function import once_differentiable
 from .functional import softmax_over_keys
 
 
-def with_own_backward(q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
-    """q (b, h, i, d), k and v (b, h, j, d) -> mixed (b, h, i, d), weights (b, h, i, j); differentiable once."""
+def with_custom_backward(q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
+    """Return mixed (b, h, i, d) and weights (b, h, i, j), differentiable once.
+
+    Args:
+        q: (b, h, i, d).
+        k: (b, h, j, d).
+        v: (b, h, j, d).
+        allow: bool, broadcasts to the scores, True = may look.
+        scale: factor on q kᵀ.
+    """
     mixed, weights = _Attention.apply(q, k, v, allow, scale)  # type: ignore[no-untyped-call]
     return mixed, weights
 
 
 class _Attention(torch.autograd.Function):
-    """With s the scaled scores, w their softmax and m = w v:
+    """Autograd function for attention with s the scaled scores, w their softmax and m = w v.
 
     ∂v = wᵀ ∂m,  ∂w = ∂m vᵀ,  ∂s = w (∂w − Σⱼ ∂w w),  ∂q = scale ∂s k,  ∂k = scale ∂sᵀ q.
 
-    Σⱼ ∂w w is ∂m · m, row by row, so ∂s can be written over ∂w. (Dao et al. 2022, "FlashAttention", appendix B.)
+    Σⱼ ∂w w is ∂m · m, row by row, so ∂s can overwrite ∂w. (Dao et al. 2022, "FlashAttention", appendix B.)
     """
 
     @staticmethod
@@ -33,20 +41,20 @@ class _Attention(torch.autograd.Function):
         mixed = weights @ v
         ctx.save_for_backward(q, k, v, mixed, weights)
         ctx.scale = scale
-        ctx.set_materialize_grads(False)  # a loss that does not look at the maps brings no gradient for them
+        ctx.set_materialize_grads(False)  # the gradient of the maps is None if the loss does not use them
         return mixed, weights
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, of_mixed: Tensor | None, of_weights: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_mixed: Tensor | None, grad_weights: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, mixed, weights = ctx.saved_tensors
-        of_mixed = torch.zeros_like(mixed) if of_mixed is None else of_mixed
-        of_scores = of_mixed @ v.mT  # ∂w, and from here on the one buffer that becomes ∂s
-        row = (of_mixed * mixed).sum(dim=-1, keepdim=True)
-        if of_weights is not None:
-            of_scores += of_weights
-            row += (of_weights * weights).sum(dim=-1, keepdim=True)
+        grad_mixed = torch.zeros_like(mixed) if grad_mixed is None else grad_mixed
+        grad_scores = grad_mixed @ v.mT  # ∂w; this buffer then becomes ∂s
+        row_sums = (grad_mixed * mixed).sum(dim=-1, keepdim=True)
+        if grad_weights is not None:
+            grad_scores += grad_weights
+            row_sums += (grad_weights * weights).sum(dim=-1, keepdim=True)
         # a key that is not allowed has weight 0, and so no gradient: the mask is not needed again
-        of_scores.sub_(row).mul_(weights)
-        of_q, of_k = (of_scores @ k).mul_(ctx.scale), (of_scores.mT @ q).mul_(ctx.scale)
-        return of_q, of_k, weights.mT @ of_mixed, None, None
+        grad_scores.sub_(row_sums).mul_(weights)
+        grad_q, grad_k = (grad_scores @ k).mul_(ctx.scale), (grad_scores.mT @ q).mul_(ctx.scale)
+        return grad_q, grad_k, weights.mT @ grad_mixed, None, None

@@ -1,4 +1,4 @@
-"""The switches of a pass in one object, and the check that a layer can serve them."""
+"""Options of one pass in one object, and the check that a layer supports them."""
 
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ NO_POSITIONS = Nothing()
 
 
 class Ablation(NamedTuple):
-    """What a pass leaves out of its result, while every map stays as it is.
+    """Heads and values that a pass leaves out of its output; the maps stay unchanged.
 
     Attributes:
-        heads: bool (h,) or (b, h), False sets that head's mixed output to 0; None = all are on.
-        values: bool (b|1, h|1, i, j), False leaves weight · value of this key out of what this query mixes (the value
-            zeroing of Mohebbi et al. 2023); None = all are mixed.
+        heads: bool (h,) or (b, h), False ablates a head: its mixed output is 0; None = none ablated.
+        values: bool (b|1, h|1, i, j), False drops weight · value of this key for this query (value zeroing, Mohebbi et
+            al. 2023); None = none dropped.
     """
 
     heads: Tensor | None = None
@@ -30,7 +30,7 @@ class Ablation(NamedTuple):
 
 
 class Switches(NamedTuple):
-    """Options of one pass, as `AttentionLayer.forward` takes them; a tuple, as it is made anew in every pass.
+    """Options of one pass, as `AttentionLayer.forward` takes them; a tuple, because every pass creates one.
 
     Attributes:
         allow: bool (b|1, h|1, i, j), True = may look; None = everything is allowed.
@@ -44,10 +44,12 @@ class Switches(NamedTuple):
     ablate: Ablation = Ablation()
 
     def check(self, layer: str, can: frozenset[str], batch: int, n_heads: int) -> None:
-        """Raises unless heads and `temperature` are valid, and everything asked for is in `can`.
+        """Check heads and temperature, and that everything needed is in `can`.
 
         Raises:
-            SizeError: heads of another kind or shape. HeadlightError: no valid temperature. Unsupported: not in `can`.
+            SizeError: heads of another dtype or shape.
+            HeadlightError: an invalid temperature.
+            Unsupported: an option that is not in `can`.
         """
         heads, values = self.ablate
         check_temperature(self.temperature)
@@ -62,5 +64,5 @@ class Switches(NamedTuple):
         needs |= {"head_mask"} if self.allow is not None and self.allow.shape[1] > 1 else set()
         needs |= {"values_off"} if values is not None else set()
         if not needs <= can:
-            able = ", ".join(sorted(can))
-            raise Unsupported(f"{layer} cannot do {', '.join(sorted(needs - can))}; it can do {able}")
+            supported = ", ".join(sorted(can))
+            raise Unsupported(f"{layer} cannot do {', '.join(sorted(needs - can))}; it can do {supported}")

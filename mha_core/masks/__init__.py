@@ -1,8 +1,8 @@
-"""Masks, which say what each query may look at: rules, one expression over the query index i and the key index j each.
+"""Attention masks as rules: expressions over the query index i and the key index j.
 
 A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
-tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor,
-and `parse` reads a rule's written form.
+tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` creates the tensor,
+and `parse` reads the written form of a rule.
 """
 
 from .rules import (

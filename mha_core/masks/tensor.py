@@ -1,4 +1,4 @@
-"""The mask as a tensor: made from a rule, or a caller's own, which is checked."""
+"""Mask tensors: created from a rule, or checked if a caller passes its own."""
 
 from operator import contains
 
@@ -12,12 +12,14 @@ from .rules import Rule
 def allow(
     rule: Rule, len_q: int, len_k: int, keep: Tensor | None = None, device: torch.device | str | None = None
 ) -> Tensor:
-    """The mask tensor of a rule, bool (b|1, 1, i, j), True = may look.
+    """Return the mask tensor of a rule, bool (b|1, 1, i, j), True = may look.
 
     Args:
         rule: see `masks`.
+        len_q: number of queries.
+        len_k: number of keys.
         keep: bool (b, j), True = real token; padding keys are forbidden to every query.
-        device: where the tensor is made; default the CPU, or that of `keep`.
+        device: of the tensor; default the CPU, or that of `keep`.
 
     Raises:
         MaskError: the rule does not return a bool tensor of that size, or `keep` does not fit.
@@ -43,10 +45,12 @@ def allow(
 
 
 def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None:
-    """Passes a caller's mask that is bool and has one of the shapes, each written as the sizes that each axis may have.
+    """Check that a caller's mask is bool and has one of the shapes.
 
     Args:
-        name: what the caller calls it.
+        mask: the mask.
+        name: of the argument, for the message.
+        *shapes: allowed shapes, each a tuple with the allowed sizes of every axis; none allows any shape.
 
     Raises:
         MaskError: not bool, or another shape.
@@ -58,13 +62,13 @@ def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None
         )
     fits = [len(shape) == mask.dim() and all(map(contains, shape, mask.shape)) for shape in shapes]
     if shapes and not any(fits):
-        *most, last = [f"({', '.join('|'.join(map(str, sizes)) for sizes in shape)})" for shape in shapes]
-        allowed = f"{', '.join(most)} and {last}" if most else last
+        *others, last = [f"({', '.join('|'.join(map(str, sizes)) for sizes in shape)})" for shape in shapes]
+        allowed = f"{', '.join(others)} and {last}" if others else last
         raise MaskError(f"{name} has shape {tuple(mask.shape)}; allowed are {allowed}")
 
 
 def four_axes(mask: Tensor, b: int, h: int, i: int, j: int, name: str = "allow") -> Tensor:
-    """A caller's mask as bool (b|1, h|1, i, j).
+    """Return a caller's mask as bool (b|1, h|1, i, j).
 
     Raises:
         MaskError: not bool, or none of the shapes (i, j), (h, i, j), (b|1, h|1, i, j).

@@ -1,4 +1,4 @@
-"""The written form of a mask, as links and `Model.run` take it."""
+"""Parser for the written form of a mask, as links and `Model.run` take it."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,9 @@ from .rules import Rule, both, causal, dilated, either, full, invert, prefix, si
 
 
 def parse(text: str) -> Rule:
-    """The rule of a written form such as "causal", "window:3" or "causal & !window:4 | sinks:1".
+    """Parse a written form such as "causal", "window:3" or "causal & !window:4 | sinks:1".
 
-    ! turns one rule round; it binds before &, and & before |.
+    ! inverts one rule; it binds before &, and & before |.
 
     Raises:
         MaskError: an unknown name, a missing or superfluous number, a number out of range.
@@ -17,8 +17,8 @@ def parse(text: str) -> Rule:
     return either(*(both(*(_parse_one(part) for part in term.split("&"))) for term in text.split("|")))
 
 
-# how many numbers each takes
-_WRITTEN: dict[str, tuple[range, Callable[..., Rule]]] = {
+# rule -> how many numbers it takes, and its function
+_RULES: dict[str, tuple[range, Callable[..., Rule]]] = {
     "none": (range(1), lambda: full),
     "causal": (range(1), lambda: causal),
     "window": (range(1, 2), window),
@@ -34,11 +34,11 @@ FORMS = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 or 
 
 
 def _parse_one(text: str) -> Rule:
-    written = text.strip()
-    name, *numbers = written.removeprefix("!").lstrip().split(":")
-    counts, make = _WRITTEN.get(name, (range(0), window))
-    # nine digits hold in int64 with room to multiply two of them
+    part = text.strip()
+    name, *numbers = part.removeprefix("!").lstrip().split(":")
+    counts, make = _RULES.get(name, (range(0), window))
+    # two numbers of nine digits can be multiplied within int64
     if len(numbers) not in counts or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
-        raise MaskError(f"mask {written!r} is not known; write {FORMS}, joined by & and |, ! for not")
+        raise MaskError(f"mask {part!r} is not known; write {FORMS}, joined by & and |, ! for not")
     rule = make(*(int(number) for number in numbers))
-    return invert(rule) if written.startswith("!") else rule
+    return invert(rule) if part.startswith("!") else rule

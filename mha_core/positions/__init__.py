@@ -42,7 +42,7 @@ SHAW_DISTANCE = 16  # the paper's clipping distance
 
 
 def acts(name: str) -> frozenset[str]:
-    """The places where the encoding of that name acts, as in `Position.acts`, without building one.
+    """Return the places where the named encoding acts, as in `Position.acts`, without building it.
 
     Args:
         name: one of `NAMES`, or an altered learned table (see `altered`).
@@ -60,15 +60,19 @@ def acts(name: str) -> frozenset[str]:
 def build(
     name: str, *, d_model: int, n_heads: int, max_len: int, seed: int | None = None, amplitude: float | None = None
 ) -> Position:
-    """The encoding of that name, for a model of these sizes that looks to both sides.
+    """Build the named encoding for a bidirectional model of these sizes.
 
     Args:
-        seed: of the random start of a learned table: the same seed gives the same table; None draws another each time.
-        amplitude: of "sinusoidal" the factor on its waves, default 1; of "learned" the spread of its random start,
+        name: one of `NAMES`.
+        d_model: width of the embeddings.
+        n_heads: number of heads.
+        max_len: number of positions of a learned table.
+        seed: of the random initialisation of a table: the same seed gives the same table; None draws another each time.
+        amplitude: factor on the waves of "sinusoidal", default 1; standard deviation of the initial table of "learned",
             default BERT's, `BERT_SPREAD`. The others have none.
 
     Raises:
-        PositionError: the name is not one of `NAMES`, or that encoding cannot serve these sizes or that amplitude.
+        PositionError: the name is not one of `NAMES`, or that encoding does not support these sizes or that amplitude.
     """
     d_head = d_model // n_heads
     generator = None if seed is None else torch.Generator().manual_seed(seed)  # torch's own is shared by all threads

@@ -1,4 +1,4 @@
-"""Encodings that are added to the embeddings."""
+"""Absolute encodings, added to the embeddings."""
 
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ BERT_SPREAD = 0.02  # of its initial tables (Devlin et al. 2019)
 
 @lru_cache(maxsize=8)
 def sinusoids(length: int, d_model: int) -> Tensor:
-    """The table of "Attention Is All You Need" (3.5), float64 (length, d_model), on the CPU.
+    """Return the table of "Attention Is All You Need" (3.5), float64 (length, d_model), on the CPU.
 
     Channel 2 m is sin(p / 10000^(2 m / d_model)), channel 2 m + 1 the cosine of the same angle, for position p from 0.
     """
@@ -24,7 +24,7 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class Sinusoidal(Position):
-    """Fixed waves added to the embeddings; any length. Paper: Vaswani et al. 2017, section 3.5.
+    """Fixed waves added to the embeddings, for any length (Vaswani et al. 2017, section 3.5).
 
     Args:
         d_model: width, must be even: sines and cosines come in pairs.
@@ -42,21 +42,22 @@ class Sinusoidal(Position):
         self.amplitude = amplitude
 
     def add(self, x: Tensor) -> Tensor:
+        """Add the table to the embeddings (…, i, c)."""
         if x.shape[-1] != self.d_model:
             raise PositionError(f"Sinusoidal has d_model={self.d_model}, the input has {x.shape[-1]}; make them equal")
-        # the angles need float64 (at position 511 a float32 angle is off by 3e-5), the device need not have it
+        # the angles need float64 (at position 511 a float32 angle is off by 3e-5), which the device may lack
         table = sinusoids(x.shape[-2], self.d_model)
         return x + (table * self.amplitude).to(dtype=x.dtype).to(x.device)
 
 
 class Learned(Position):
-    """One trained vector a position, added to the embeddings, as in BERT.
+    """A trained vector per position, added to the embeddings, as in BERT.
 
     Args:
         d_model: width.
-        max_len: number of positions; beyond it there is nothing to add.
-        std: spread of the random start.
-        generator: draws the start; default torch's own.
+        max_len: number of positions; longer sequences are refused.
+        std: standard deviation of the initial table.
+        generator: of the initial table; default torch's own.
 
     Raises:
         PositionError: (in `add`) a sequence longer than max_len.
@@ -69,6 +70,7 @@ class Learned(Position):
         self.table = random_table(max_len, d_model, std, generator)
 
     def add(self, x: Tensor) -> Tensor:
+        """Add the first i rows of the table to the embeddings (…, i, c)."""
         max_len, d_model = self.table.shape
         if x.shape[-2] > max_len:
             raise PositionError(f"{x.shape[-2]} positions, but the learned table has {max_len}; shorten the text")

@@ -1,4 +1,4 @@
-"""A learned table with its rows shuffled or scaled: positions that the model knows, at the wrong place or size."""
+"""Learned tables with shuffled or scaled rows: known positions in the wrong place or size."""
 
 import copy
 import math
@@ -13,14 +13,14 @@ SEED = 0
 
 
 def is_altered(name: str) -> bool:
-    """True of the names that `altered` takes."""
+    """Return whether a name is one that `altered` takes."""
     return name == "shuffled" or name.startswith("scaled:")
 
 
 def altered(learned: Learned, name: str) -> Learned:
-    """A copy with its rows in another order, "shuffled", or times a number, "scaled:0.5".
+    """Return a copy with shuffled rows, "shuffled", or with scaled rows, "scaled:0.5".
 
-    The order is a fixed one of all rows, so that every call gives the same.
+    The permutation of all rows is fixed, so that every call gives the same table.
 
     Raises:
         PositionError: another name, or a factor that is not a finite number.

@@ -1,4 +1,4 @@
-"""Positional encodings: one class with three places where it may act."""
+"""Base class of positional encodings: three places where one may act."""
 
 import torch
 from torch import Tensor, nn
@@ -9,13 +9,13 @@ PLACES = ("add", "rotate", "bias")
 
 
 class Position(nn.Module):
-    """The three places, as no-ops. An encoding overrides exactly one of them.
+    """Positional encoding with three no-op methods, of which each subclass overrides exactly one.
 
     `add` acts on the embeddings, `rotate` on queries and keys after the split into heads, `bias` on the scaled scores.
-    Every forward pass names all three in this order, so no layer knows which encoding it serves.
+    Every forward pass calls all three in this order, so a layer does not depend on the encoding.
 
     Attributes:
-        acts: the places that are overridden, out of "add", "rotate", "bias"; a fact of the class, read off its methods.
+        acts: the overridden methods, out of "add", "rotate", "bias"; derived from the class.
     """
 
     acts: frozenset[str] = frozenset()
@@ -25,20 +25,20 @@ class Position(nn.Module):
         cls.acts = frozenset(place for place in PLACES if getattr(cls, place) is not getattr(Position, place))
 
     def add(self, x: Tensor) -> Tensor:
-        """x (b, i, c) -> (b, i, c)."""
+        """Return the embeddings x (b, i, c) with positions added."""
         return x
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """q (b, h, i, d), k (b, h, j, d) -> the same shapes."""
+        """Return q (b, h, i, d) and k (b, h, j, d) rotated by their positions."""
         return q, k
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
-        """q (b, h, i, d) -> a number to add to each scaled score, (b|1, h, i, j), or None."""
+        """Return the bias on the scaled scores, (b|1, h, i, j), or None."""
         return None
 
 
 class Nothing(Position):
-    """No positions: attention then sees a bag of words."""
+    """No positions: attention sees a bag of words."""
 
 
 class LayerPart(Position):
@@ -47,20 +47,23 @@ class LayerPart(Position):
     def __init__(self, inner: Position) -> None:
         super().__init__()
         self.inner = inner
-        self.acts = inner.acts - {"add"}  # a fact of its part, so of the instance
+        self.acts = inner.acts - {"add"}  # depends on the inner encoding, so set on the instance
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate with the inner encoding."""
         return self.inner.rotate(q, k)
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        """Return the bias of the inner encoding."""
         return self.inner.bias(q, len_k)
 
 
 class Offset(Position):
-    """An encoding for tokens that come after `offset` others: it acts as on a whole text, of which the end is kept.
+    """An encoding for tokens that follow `offset` earlier ones, as in decoding with a cache.
 
-    Works for any encoding, as each treats a token by its place alone: zeros stand for the tokens before. So one token
-    more costs an encoding the whole text: little beside the layers, and no encoding needs to know of it.
+    It pads the input with zeros in place of the earlier tokens, applies the encoding, and cuts the padding off: correct
+    for any encoding, because each depends on the position alone. A new token then costs the encoding a pass over the
+    whole length, which is little beside the layers.
     """
 
     def __init__(self, inner: Position, offset: int) -> None:
@@ -70,20 +73,23 @@ class Offset(Position):
         self.acts = inner.acts
 
     def add(self, x: Tensor) -> Tensor:
-        return self.inner.add(self._whole(x))[:, self.offset :] if "add" in self.acts else x
+        """Add the positions from `offset` on."""
+        return self.inner.add(self._pad(x))[:, self.offset :] if "add" in self.acts else x
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate by the positions from `offset` on."""
         if "rotate" not in self.acts:
             return q, k
-        q, k = self.inner.rotate(self._whole(q), self._whole(k))
+        q, k = self.inner.rotate(self._pad(q), self._pad(k))
         return q[:, :, self.offset :], k[:, :, self.offset :]
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
-        bias = self.inner.bias(self._whole(q), len_k) if "bias" in self.acts else None
+        """Return the bias of the rows from `offset` on."""
+        bias = self.inner.bias(self._pad(q), len_k) if "bias" in self.acts else None
         return None if bias is None else bias[:, :, self.offset :]
 
-    def _whole(self, x: Tensor) -> Tensor:
-        """(…, n, d) -> (…, offset + n, d)."""
+    def _pad(self, x: Tensor) -> Tensor:
+        """Pad (…, n, d) in front to (…, offset + n, d)."""
         return torch.nn.functional.pad(x, (0, 0, self.offset, 0))
 
 
@@ -104,19 +110,22 @@ class Together(Position):
         self.acts = a.acts | b.acts
 
     def add(self, x: Tensor) -> Tensor:
+        """Add with both encodings."""
         return self.b.add(self.a.add(x))
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate with both encodings."""
         return self.b.rotate(*self.a.rotate(q, k))
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        """Return the bias of the encoding that has one."""
         first = self.a.bias(q, len_k)
         return self.b.bias(q, len_k) if first is None else first
 
 
 def random_table(rows: int, columns: int, std: float, generator: torch.Generator | None) -> nn.Parameter:
-    """A parameter (rows, columns) with a normal start; the generator, on the CPU, makes it the same each time."""
+    """Return a normally initialised parameter (rows, columns); a CPU generator makes it reproducible."""
     table = nn.Parameter(torch.empty(rows, columns))
-    if not table.is_meta:  # there a draw would import torch's compiler, for nothing
+    if not table.is_meta:  # on the meta device a draw would only import torch's compiler
         nn.init.normal_(table, std=std, generator=generator)
     return table

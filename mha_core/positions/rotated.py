@@ -1,4 +1,4 @@
-"""Encodings that turn queries and keys."""
+"""Rotary encoding, which rotates queries and keys."""
 
 import math
 from functools import lru_cache
@@ -11,11 +11,11 @@ from .base import Position
 
 
 @lru_cache(maxsize=8)
-@torch.inference_mode(False)  # kept tensors serve passes with gradients too
-def turns(length: int, d_head: int, base: float) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of all angles, float64 (length, d_head / 2) each, on the CPU.
+@torch.inference_mode(False)  # cached tensors are used in passes with gradients too
+def rotation_tables(length: int, d_head: int, base: float) -> tuple[Tensor, Tensor]:
+    """Return cosines and sines of all angles, float64 (length, d_head / 2) each, on the CPU.
 
-    Position p, from 0, turns pair m by p / base^(2 m / d_head) radians: the frequencies of the sinusoids.
+    Position p, from 0, rotates pair m by p / base^(2 m / d_head) radians: the frequencies of the sinusoids.
     """
     position = torch.arange(length, dtype=torch.float64, device="cpu")[:, None]
     angle = position * base ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device="cpu") / d_head)
@@ -23,18 +23,18 @@ def turns(length: int, d_head: int, base: float) -> tuple[Tensor, Tensor]:
 
 
 class Rotary(Position):
-    """Turns each query and key by its position, so that their product knows only i − j. Paper: Su et al. 2021 (RoPE).
+    """Rotation of queries and keys by position, so that their product depends on i − j.
 
-    Acts in `rotate`: q (b, h, i, d), k (b, h, j, d) -> the same shapes; any lengths, positions from 0 on both sides.
-    Channel m and channel m + d/2 are the pair that turns together, as in Hugging Face's Llama; the paper pairs 2 m with
-    2 m + 1, which is the same up to the order of the channels.
+    RoPE, Su et al. 2021. Acts in `rotate`: q (b, h, i, d), k (b, h, j, d) -> the same shapes; any lengths, positions
+    from 0 on both sides. Channel m and channel m + d/2 rotate as a pair, as in Hugging Face's Llama; the paper pairs 2
+    m with 2 m + 1, which is the same up to the order of the channels.
 
     Args:
-        d_head: channels in a head, must be even: channels turn in pairs.
-        base: the larger, the slower the later pairs turn.
+        d_head: channels in a head, must be even: channels rotate in pairs.
+        base: the larger, the slower the later pairs rotate.
 
     Raises:
-        PositionError: odd d_head, or a base that is no number above 0; (in `rotate`) heads of another width.
+        PositionError: odd d_head, or a base that is not above 0; (in `rotate`) heads of another width.
     """
 
     def __init__(self, d_head: int, base: float = 10000.0) -> None:
@@ -49,14 +49,15 @@ class Rotary(Position):
         self.base = base
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        return self._turned(q), self._turned(k)
+        """Rotate q and k by their positions."""
+        return self._rotate(q), self._rotate(k)
 
-    def _turned(self, x: Tensor) -> Tensor:
-        """(b, h, n, d) -> the same."""
+    def _rotate(self, x: Tensor) -> Tensor:
+        """Rotate (b, h, n, d) by the positions 0 to n − 1."""
         if x.shape[-1] != self.d_head:
             raise PositionError(f"Rotary has d_head={self.d_head}, the heads have {x.shape[-1]}; make them equal")
-        # as with the sinusoids: the angles need float64, the device need not have it
-        tables = turns(x.shape[-2], self.d_head, self.base)
+        # as with the sinusoids: the angles need float64, which the device may lack
+        tables = rotation_tables(x.shape[-2], self.d_head, self.base)
         cos, sin = (table.to(dtype=x.dtype).to(x.device) for table in tables)
         first, second = x.chunk(2, dim=-1)
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)

@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import Unsupported
 
-OWN = "eager_attention_forward"  # how the names of the files' own functions end
+EAGER_SUFFIX = "eager_attention_forward"  # how the names of the files' own functions end
 _SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
 
 
@@ -77,7 +77,7 @@ _request: ContextVar[Request | None] = ContextVar("request", default=None)
 
 
 @contextmanager
-def answering(request: Request) -> Iterator[list[Call]]:
+def apply_request(request: Request) -> Iterator[list[Call]]:
     """Every call of this thread inside the block is recorded and changed as the request says; its calls."""
     token = _request.set(request)
     try:
@@ -93,7 +93,7 @@ def register() -> None:
     AttentionInterface.register("eager", attend)
 
 
-def names_of(model: nn.Module) -> dict[int, str]:
+def module_names(model: nn.Module) -> dict[int, str]:
     """The name of each module by its identity."""
     return {id(module): name for name, module in model.named_modules()}
 
@@ -104,17 +104,17 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
     Returns:
         mixed (b, i, h, d), and weights (b, h, i, j).
     """
-    own = own_function(type(module))  # type: ignore[arg-type]  # a class is hashable
+    eager = eager_function(type(module))  # type: ignore[arg-type]  # a class is hashable
     request = _request.get()
     if request is None:
-        return own(module, query, key, value, *args, **kwargs)
+        return eager(module, query, key, value, *args, **kwargs)
     path = request.names.get(id(module), "")
     if request.changed is not None and path not in request.changed:
         request = Request(request.names, request.keep, calls=request.calls)
     layer, request.layer = request.layer, request.layer + 1
-    is_asked = request.allow is not None or request.temperature != 1 or "scores" in request.keep
-    with Softmax(request.allow, request.temperature) if is_asked else nullcontext() as softmax:
-        mixed, weights, *more = own(module, query, key, value, *args, **kwargs)
+    needs_softmax = request.allow is not None or request.temperature != 1 or "scores" in request.keep
+    with Softmax(request.allow, request.temperature) if needs_softmax else nullcontext() as softmax:
+        mixed, weights, *more = eager(module, query, key, value, *args, **kwargs)
     if softmax is not None and softmax.scores is None:
         raise Unsupported(f"{type(module).__name__} computes its weights without a softmax of its scores")
     if request.values is not None:
@@ -126,8 +126,8 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
     parts |= {"mask": kwargs.get("attention_mask", args[0] if args else None)}
     parts |= {"scores": softmax.scores if softmax is not None else None}
     parts |= {"scaling": torch.tensor(kwargs.get("scaling") or query.shape[-1] ** -0.5, dtype=torch.float64)}
-    kept = {name: parts[name].detach() for name in request.keep if isinstance(parts.get(name), Tensor)}
-    request.calls.append(Call(path, weights.detach(), key.shape[1], kept))
+    recorded = {name: parts[name].detach() for name in request.keep if isinstance(parts.get(name), Tensor)}
+    request.calls.append(Call(path, weights.detach(), key.shape[1], recorded))
     return mixed, weights, *more
 
 
@@ -172,25 +172,25 @@ class Softmax(TorchFunctionMode):
 def without_positions(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
     """Lets a module give what `neutral` makes of its output in passes whose request says so."""
 
-    def answer(module: nn.Module, args: Any, output: Any) -> Any:
+    def hook(module: nn.Module, args: Any, output: Any) -> Any:
         request = _request.get()
         return output if request is None or request.positions else neutral(output)
 
-    module.register_forward_hook(answer)
+    module.register_forward_hook(hook)
 
 
 @cache
-def own_function(kind: type[nn.Module]) -> Callable[..., Any]:
+def eager_function(kind: type[nn.Module]) -> Callable[..., Any]:
     """The eager function that the code of this class, or of one that it comes from, hands to the interface.
 
     Raises:
         Unsupported: it names none.
     """
-    for one in kind.__mro__:
-        for method in vars(one).values():
+    for base in kind.__mro__:
+        for method in vars(base).values():
             plain = inspect.unwrap(method) if inspect.isfunction(method) else None
             for name in plain.__code__.co_names if plain is not None else ():
-                if name.endswith(OWN):
-                    found: Callable[..., Any] = getattr(sys.modules[one.__module__], name)
-                    return found
+                if name.endswith(EAGER_SUFFIX):
+                    function: Callable[..., Any] = getattr(sys.modules[base.__module__], name)
+                    return function
     raise Unsupported(f"{kind.__name__} names no eager function of its own")

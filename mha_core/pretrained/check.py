@@ -64,18 +64,18 @@ class Findings:
         moved: how far the output moves with all heads off, relative; None where they cannot be switched.
     """
 
-    by_seam: bool
+    by_hook: bool
     groups: dict[str, GroupFindings]
     outputs: dict[str, str]
     acts: frozenset[str]
     can: frozenset[str]
     reasons: dict[str, str]
-    left_out: int
-    moved: float | None
+    n_skipped: int
+    output_shift: float | None
     d_model: int
 
 
-def examine(wrapped: HfModule, ids: Tensor, target: Tensor | None, length: int) -> Findings:
+def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) -> Findings:
     """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
 
     Args:
@@ -84,66 +84,66 @@ def examine(wrapped: HfModule, ids: Tensor, target: Tensor | None, length: int) 
     Raises:
         Unsupported: it has no maps of tokens on tokens, or they are no shares.
     """
-    acts = make_removable(wrapped.module)
+    acts = add_position_hooks(model.module)
 
-    def run(**asked: Any) -> Answer:
-        return wrapped.answer(ids, wrapped.request(**asked), target=target)
+    def run(**changes: Any) -> Answer:
+        return model.answer(ids, model.request(**changes), target=target)
 
-    request = wrapped.request(keep=frozenset(("v", "mixed")))
-    with _output_matrices(wrapped.module, request.calls) as outputs:
-        plain = wrapped.answer(ids, request, target=target)
-    by_seam = bool(plain.calls)
-    own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
-    calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
+    request = model.request(keep=frozenset(("v", "mixed")))
+    with _output_matrices(model.module, request.calls) as outputs:
+        plain = model.answer(ids, request, target=target)
+    by_hook = bool(plain.calls)
+    reported = plain if by_hook else model.answer(ids, model.request(), target=target, attentions=True)
+    calls = plain.calls if by_hook else [Call(group, maps, 0) for group, some in reported.maps.items() for maps in some]
     lengths = length, 0 if target is None else target.shape[1]
-    sorted_calls = _by_group(calls, lengths, by_seam)
-    name = wrapped.family.config.model_type
+    sorted_calls = _by_group(calls, lengths, by_hook)
+    name = model.family.config.model_type
     if not sorted_calls:
         raise Unsupported(f"{name} gives no maps of tokens on tokens; choose a model with plain attention")
     groups = {group: _group(some, group) for group, some in sorted_calls.items()}
     reasons = {"steps": NO_STEPS}
-    moved = None
-    if not by_seam:
+    output_shift = None
+    if not by_hook:
         reasons |= dict.fromkeys(("mask", "heads", "temperature", "values", "lengths"), BY_TRANSFORMERS.format(name))
     else:
-        for group, known in groups.items():
-            reasons |= _changes(run, plain, group, known, sorted_calls[group])
-            moved = _moved(plain, run, known) if moved is None else moved
-        if any(path not in outputs for known in groups.values() for path in known.paths):
+        for group, finding in groups.items():
+            reasons |= _unsupported_changes(run, plain, group, finding, sorted_calls[group])
+            output_shift = _measure_output_shift(plain, run, finding) if output_shift is None else output_shift
+        if any(path not in outputs for finding in groups.values() for path in finding.paths):
             reasons["lengths"] = NO_OUTPUT
-        if not moved:
+        if not output_shift:
             reasons["heads"] = "its output is the same with all heads off"
-    reasons |= _positions(run, plain, acts)
-    reads = wrapped.family.reads
+    reasons |= _unsupported_positions(run, plain, acts)
+    reads = model.family.reads
     if reads != "text":
         reasons["text"] = NO_TEXT.format(reads)
-    if target is not None or reads != "text" or not wrapped.takes("attention_mask"):
+    if target is not None or reads != "text" or not model.accepts("attention_mask"):
         reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
     states = [some for some in plain.hidden.values() if some]
     if not states:
         raise Unsupported(f"{name} gives no hidden states")
-    left_out = len(calls) - sum(len(known.paths) for known in groups.values())
-    return Findings(by_seam, groups, outputs, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
+    n_skipped = len(calls) - sum(len(finding.paths) for finding in groups.values())
+    return Findings(by_hook, groups, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
 
 
-def _by_group(calls: list[Call], lengths: tuple[int, int], by_seam: bool) -> dict[str, list[Call]]:
+def _by_group(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:
     """The calls whose maps are tokens on tokens, by kind; of each kind those of the commonest shape."""
-    read, written = lengths
-    kinds = {(read, read): "encoder", (written, written): "decoder", (written, read): "cross"}
-    found: dict[str, list[Call]] = {}
+    n_source, n_target = lengths
+    kinds = {(n_source, n_source): "encoder", (n_target, n_target): "decoder", (n_target, n_source): "cross"}
+    groups: dict[str, list[Call]] = {}
     for call in calls:
         sizes = list(call.weights.shape)
         group = kinds.get((sizes[-2], sizes[-1])) if len(sizes) == 4 else None
         if group is not None:
-            found.setdefault(group if written else "", []).append(call)
-    if not written and found:
-        alone = found.pop("")
-        found = {"decoder" if _causal(alone) else "encoder": alone}
-    for group, some in found.items():
+            groups.setdefault(group if n_target else "", []).append(call)
+    if not n_target and groups:
+        single = groups.pop("")
+        groups = {"decoder" if _causal(single) else "encoder": single}
+    for group, some in groups.items():
         shape = Counter(call.weights.shape for call in some).most_common(1)[0][0]
-        found[group] = [call for call in some if call.weights.shape == shape]
-    return {group: found[group] for group in ("encoder", "decoder", "cross") if group in found}
+        groups[group] = [call for call in some if call.weights.shape == shape]
+    return {group: groups[group] for group in ("encoder", "decoder", "cross") if group in groups}
 
 
 def _causal(calls: list[Call]) -> bool:
@@ -153,14 +153,14 @@ def _causal(calls: list[Call]) -> bool:
 def _group(calls: list[Call], group: str) -> GroupFindings:
     weights = torch.stack([call.weights.cpu().double() for call in calls])
     rows = weights.sum(dim=-1)
-    near = tolerance(calls[0].weights.dtype)
-    if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + near).any()):
+    margin = tolerance(calls[0].weights.dtype)
+    if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + margin).any()):
         raise Unsupported("its maps are no shares: the rows sum to more than 1, or are not finite")
-    one = calls[0]
-    heads = one.weights.shape[1]
+    first = calls[0]
+    heads = first.weights.shape[1]
     own_mask = "causal" if group == "decoder" and _causal(calls) else "none"
     paths = tuple(call.path for call in calls)
-    return GroupFindings(paths, heads, one.kv_heads or heads, own_mask, bool((rows < 1 - near).any()))
+    return GroupFindings(paths, heads, first.kv_heads or heads, own_mask, bool((rows < 1 - margin).any()))
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -168,38 +168,38 @@ def tolerance(dtype: torch.dtype) -> float:
     return 8 * float(torch.finfo(dtype).eps) if dtype.itemsize < 4 else 1e-5
 
 
-def _changes(
-    run: Callable[..., Answer], plain: Answer, group: str, known: GroupFindings, calls: list[Call]
+def _unsupported_changes(
+    run: Callable[..., Answer], plain: Answer, group: str, finding: GroupFindings, calls: list[Call]
 ) -> dict[str, str]:
     """What of mask, temperature and values cannot be changed in a group, and why."""
     reasons: dict[str, str] = {}
-    near = 1e-4 if calls[0].weights.dtype.itemsize >= 4 else 0.05
+    atol = 1e-4 if calls[0].weights.dtype.itemsize >= 4 else 0.05
     first = calls[0].weights
     i, j = first.shape[-2:]
     allow = torch.ones(1, 1, i, j, dtype=torch.bool, device=first.device)
     allow[..., 1::2] = False
     try:
-        changed = run(changed=frozenset(known.paths), allow=allow, temperature=2.0)
-        found = next(call.weights for call in changed.calls if call.path == calls[0].path)
+        changed = run(changed=frozenset(finding.paths), allow=allow, temperature=2.0)
+        weights = next(call.weights for call in changed.calls if call.path == calls[0].path)
         # softmax(s / 2) is √softmax(s), scaled to the sum of 1
-        rest = (1 - first.sum(dim=-1, keepdim=True)).clamp(min=0).sqrt() if known.sinks else 0
-        wanted = first.sqrt() * allow
-        whole = wanted.sum(dim=-1, keepdim=True) + rest
-        wanted = torch.where(whole > 0, wanted / whole, 0)
-        if not torch.allclose(found.float(), wanted.float(), atol=near):
+        rest = (1 - first.sum(dim=-1, keepdim=True)).clamp(min=0).sqrt() if finding.sinks else 0
+        expected = first.sqrt() * allow
+        row_sums = expected.sum(dim=-1, keepdim=True) + rest
+        expected = torch.where(row_sums > 0, expected / row_sums, 0)
+        if not torch.allclose(weights.float(), expected.float(), atol=atol):
             raise Unsupported("its weights are not the softmax of its scores alone")
     except Unsupported as error:
         reasons |= dict.fromkeys(("mask", "temperature"), str(error))
-    same = (
-        torch.allclose(mix(call.weights, call.parts["v"]).float(), call.parts["mixed"].float(), atol=near, rtol=near)
+    matches = (
+        torch.allclose(mix(call.weights, call.parts["v"]).float(), call.parts["mixed"].float(), atol=atol, rtol=atol)
         for call in calls
     )
-    if not all(same):
+    if not all(matches):
         reasons["values"] = "what its attention gives is not its maps times the values alone"
     return reasons
 
 
-def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:
+def _zero_angles(scaling: float) -> Callable[[Any], Any]:
     def neutral(output: Any) -> Any:
         if isinstance(output, Tensor):  # complex numbers of length `scaling`
             return torch.full_like(output, scaling)
@@ -211,7 +211,7 @@ def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:
     return neutral
 
 
-def make_removable(model: nn.Module) -> frozenset[str]:
+def add_position_hooks(model: nn.Module) -> frozenset[str]:
     """Readies the modules that give positions for passes without them, in which their output is a neutral one: rows of
     zeros, a bias of zero, or angles of 0. Says where they act, nothing = nowhere that is known.
     """
@@ -226,18 +226,18 @@ def make_removable(model: nn.Module) -> frozenset[str]:
             attention_hook.without_positions(module, torch.zeros_like)
         elif "RotaryEmbedding" in type(module).__name__:
             acts.add("rotate")
-            attention_hook.without_positions(module, _angles_of_zero(getattr(module, "attention_scaling", 1.0)))
+            attention_hook.without_positions(module, _zero_angles(getattr(module, "attention_scaling", 1.0)))
     return frozenset(acts)
 
 
-def _moved(plain: Answer, run: Callable[..., Answer], known: GroupFindings) -> float:
-    layers = len(known.paths)
-    off = torch.zeros(layers, known.heads, dtype=torch.bool, device=plain.last.device)
-    without = run(changed=frozenset(known.paths), heads=off)
-    return float((without.last - plain.last).float().norm() / plain.last.float().norm())
+def _measure_output_shift(plain: Answer, run: Callable[..., Answer], finding: GroupFindings) -> float:
+    layers = len(finding.paths)
+    off = torch.zeros(layers, finding.heads, dtype=torch.bool, device=plain.last.device)
+    ablated = run(changed=frozenset(finding.paths), heads=off)
+    return float((ablated.last - plain.last).float().norm() / plain.last.float().norm())
 
 
-def _positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) -> Mapping[str, str]:
+def _unsupported_positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) -> Mapping[str, str]:
     if not acts:
         return {"positions": NO_PLACE}
     try:
@@ -258,29 +258,29 @@ def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str,
     """
     from transformers.pytorch_utils import Conv1D
 
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
 
-    def look(name: str) -> Any:
-        def before(linear: nn.Module, args: tuple[Any, ...]) -> None:
+    def make_hook(name: str) -> Any:
+        def hook(linear: nn.Module, args: tuple[Any, ...]) -> None:
             call = calls[-1] if calls else None
-            if call is None or call.path in found or not args or not isinstance(args[0], Tensor):
+            if call is None or call.path in names or not args or not isinstance(args[0], Tensor):
                 return
             mixed = call.parts["mixed"].flatten(2)
             if args[0].numel() == mixed.numel() and torch.equal(args[0].reshape(-1), mixed.reshape(-1)):
-                found[call.path] = name
+                names[call.path] = name
 
-        return before
+        return hook
 
-    linears = [(name, one) for name, one in module.named_modules() if isinstance(one, nn.Linear | Conv1D)]
-    hooks = [one.register_forward_pre_hook(look(name)) for name, one in linears]
+    linears = [(name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear | Conv1D)]
+    hooks = [linear.register_forward_pre_hook(make_hook(name)) for name, linear in linears]
     try:
-        yield found
+        yield names
     finally:
         for hook in hooks:
             hook.remove()
 
 
-def matrix(linear: nn.Module) -> Tensor:
+def output_matrix(linear: nn.Module) -> Tensor:
     """Its weights as rows times them are taken: (h·d, c). A bias is nobody's and left out."""
     weight = linear.get_parameter("weight")
     return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied

@@ -61,29 +61,29 @@ def family(description: Mapping[str, Any]) -> Family:
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    reads, heads, takes = _reads(model_type)
+    reads, heads, expected_input = _reads(model_type)
     tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*heads, BASE)}
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
             f"model_type={model_type!r} is none that transformers {library.__version__} can read text with"
         )
-    asked = description.get("architectures")
-    wanted = asked[0] if isinstance(asked, list) and asked else None
-    name, does = next(
-        ((wanted, does) for head, does in heads.items() if wanted is not None and wanted in _names(tables[head])),
-        (_names(tables[BASE])[0] if tables[BASE] else wanted, ""),
+    architectures = description.get("architectures")
+    architecture = architectures[0] if isinstance(architectures, list) and architectures else None
+    name, role = next(
+        ((architecture, does) for head, does in heads.items() if architecture in _names(tables[head])),
+        (_names(tables[BASE])[0] if tables[BASE] else architecture, ""),
     )
-    with folders.library(f"config.json is no description of a {model_type}"):
+    with folders.library_errors(f"config.json is no description of a {model_type}"):
         config = CONFIG_MAPPING[model_type].from_dict(dict(description))
     kind = getattr(library, str(name), None)
-    named = getattr(kind, "main_input_name", "something else")
-    if named != takes:
+    main_input = getattr(kind, "main_input_name", "something else")
+    if main_input != expected_input:
         raise Unsupported(
-            f"{model_type} reads {named}, not a text; of those that read pictures these are run here: "
+            f"{model_type} reads {main_input}, not a text; of those that read pictures these are run here: "
             f"{', '.join(image_processor.KINDS)}; of those that read sounds: {', '.join(audio_processor.KINDS)}"
         )
-    both = bool(getattr(config, "is_encoder_decoder", False)) and does != "has no decoder"
-    return Family(kind, config, does in ("writes", "answers"), does == "answers" or both, reads)
+    has_decoder = bool(getattr(config, "is_encoder_decoder", False)) and role != "has no decoder"
+    return Family(kind, config, role in ("writes", "answers"), role == "answers" or has_decoder, reads)
 
 
 def _reads(model_type: str) -> tuple[str, dict[str, str], str]:

@@ -24,7 +24,7 @@ MAX_JSON_BYTES = 8 * 2**20  # bytes
 MAX_TOKENIZER_BYTES = 64 * 2**20
 MAX_HEADER_BYTES = 32 * 2**20
 MAX_SHARDS = 1000
-DEEPEST = 20
+MAX_DEPTH = 20
 MAX_VALUES = 200_000
 # what a number in a description may be at most where transformers makes that many things of it, by a word of its name
 MAX_BY_WORD = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
@@ -56,17 +56,17 @@ class Tensors:
 
 
 @contextmanager
-def library(said: str) -> Iterator[None]:
+def library_errors(message: str) -> Iterator[None]:
     """Turns what a library raises about a stranger's files into a WeightsFileError that begins so; ours stay."""
     try:
         yield
     except HeadlightError:
         raise
     except Exception as error:  # each class of a library has its own
-        raise WeightsFileError(f"{said}: {type(error).__name__}: {str(error).strip():.300}") from error
+        raise WeightsFileError(f"{message}: {type(error).__name__}: {str(error).strip():.300}") from error
 
 
-def own_file(folder: Path, name: str) -> Path:
+def regular_file(folder: Path, name: str) -> Path:
     """A file of the folder: regular, and not reached by a link that leads elsewhere than into the folder or into the
     store of the hub's cache that the folder belongs to.
 
@@ -75,29 +75,29 @@ def own_file(folder: Path, name: str) -> Path:
     """
     file = folder / name
     try:
-        found = file.resolve(strict=True)
-        regular = stat.S_ISREG(found.stat().st_mode)
+        target = file.resolve(strict=True)
+        regular = stat.S_ISREG(target.stat().st_mode)
     except (OSError, RuntimeError) as error:
         raise WeightsFileError(f"cannot read {name}: it is missing, or a link to nowhere") from error
     home = folder.resolve()
     blobs = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
-    if not any(found.is_relative_to(place) for place in (home, blobs)):
+    if not any(target.is_relative_to(place) for place in (home, blobs)):
         raise WeightsFileError(f"{name} is a link out of the folder; copy the file itself into it")
     if not regular:
         raise WeightsFileError(f"{name} is no regular file")
     return file
 
 
-def read_json(folder: Path, name: str, most: int = MAX_JSON_BYTES) -> dict[str, Any]:
+def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
     """A JSON object.
 
     Raises:
         WeightsFileError: it is missing, too large, damaged or something else.
     """
-    file = own_file(folder, name)
+    file = regular_file(folder, name)
     try:
-        if file.stat().st_size > most:
-            raise WeightsFileError(f"{name} has more than {most} bytes; this is no model description")
+        if file.stat().st_size > max_bytes:
+            raise WeightsFileError(f"{name} has more than {max_bytes} bytes; this is no model description")
         content = json.loads(file.read_text("utf-8"))
     except WeightsFileError:
         raise
@@ -129,20 +129,20 @@ def refuse_code(content: Mapping[str, Any], name: str) -> None:
         if count > MAX_VALUES:
             raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is no model description")
         if key == "auto_map" or key.startswith(("_attn_implementation", "attn_implementation")):
-            what = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
-            raise Unsupported(f"{name} asks for {what}, which is not run; remove the entry if the model works without")
+            code = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
+            raise Unsupported(f"{name} asks for {code}, which is not run; remove the entry if the model works without")
         if key.endswith("_file") and isinstance(value, str) and value != Path(value).name:
             raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")
         if isinstance(value, int) and not isinstance(value, bool):
             words = key.split("_")
-            most = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
-            if abs(value) > most and words[-1] != "id":
-                raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {most:,} is read")
+            maximum = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
+            if abs(value) > maximum and words[-1] != "id":
+                raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read")
 
 
 def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if depth > DEEPEST:
-        raise WeightsFileError(f"{name} is nested deeper than {DEEPEST} times; this is no model description")
+    if depth > MAX_DEPTH:
+        raise WeightsFileError(f"{name} is nested deeper than {MAX_DEPTH} times; this is no model description")
     if isinstance(content, dict):
         for inner, value in content.items():
             yield str(inner), value
@@ -171,7 +171,7 @@ def weights_of(folder: Path) -> Tensors:
             "the weights are there as pickle only (*.bin), which could run code; choose a revision with "
             f"{WEIGHTS}, or write one from a copy that you trust: save_pretrained of transformers does it"
         )
-    files = tuple(own_file(folder, name) for name in names)
+    files = tuple(regular_file(folder, name) for name in names)
     shapes: dict[str, tuple[int, ...]] = {}
     for file in files:
         shapes |= _header(file)
@@ -211,7 +211,7 @@ def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
     return tensors
 
 
-def of_package(module: str, package: str, whose: str) -> Path:
+def package_folder(module: str, package: str, owner: str) -> Path:
     """The folder of an installed package, found without running its code.
 
     Args:
@@ -223,15 +223,15 @@ def of_package(module: str, package: str, whose: str) -> Path:
     """
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        raise WeightsFileError(f"the package {package}, which carries {whose} weights, is not installed")
+        raise WeightsFileError(f"the package {package}, which carries {owner} weights, is not installed")
     return Path(spec.submodule_search_locations[0])
 
 
-def pinned(file: Path, wanted: str, whose: str) -> str:
+def check_sha256(file: Path, expected: str, owner: str) -> str:
     """The sha256 of a file of weights. Raises a WeightsFileError when it is not the wanted one."""
     digest = sha256(file)
-    if digest != wanted:
-        raise WeightsFileError(f"{whose} weights have sha256 {digest[:12]}…, expected {wanted[:12]}…")
+    if digest != expected:
+        raise WeightsFileError(f"{owner} weights have sha256 {digest[:12]}…, expected {expected[:12]}…")
     return digest
 
 
@@ -261,16 +261,16 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def content(given: bytes | Path, what: str, most: int, remedy: str) -> bytes:
+def read_bytes(source: bytes | Path, name: str, max_bytes: int, remedy: str) -> bytes:
     """The bytes of a file that somebody brings, "the picture" or another thing.
 
     Raises:
         SizeError: it has more than `most`. HeadlightError: it cannot be read.
     """
     try:
-        size = len(given) if isinstance(given, bytes) else given.stat().st_size
-        if size > most:
-            raise SizeError(f"{what} has {size:,} bytes, at most {most:,} are read; {remedy}")
-        return given if isinstance(given, bytes) else given.read_bytes()
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        if size > max_bytes:
+            raise SizeError(f"{name} has {size:,} bytes, at most {max_bytes:,} are read; {remedy}")
+        return source if isinstance(source, bytes) else source.read_bytes()
     except OSError as error:
-        raise HeadlightError(f"cannot read {what}: {error.strerror}") from error
+        raise HeadlightError(f"cannot read {name}: {error.strerror}") from error

@@ -71,12 +71,12 @@ class GGUF:
         with file.open("rb") as opened:
             # a private mapping: writable for torch, and never written back
             self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
-        self._at = len(b"GGUF")  # the next byte
+        self._offset = len(b"GGUF")  # the next byte
         _version, n_tensors, n_fields = self._numbers("IQQ")
         self.fields = {self._text(): self._value(*self._numbers("I")) for _ in range(n_fields)}
-        self._tensors = {self._text(): self._place() for _ in range(n_tensors)}
+        self._tensors = {self._text(): self._tensor_entry() for _ in range(n_tensors)}
         alignment = self.fields.get("general.alignment", 32)
-        self._data = -(-self._at // alignment) * alignment
+        self._data = -(-self._offset // alignment) * alignment
 
     def tensor(self, name: str) -> Tensor:
         """A tensor of the file in float32, its slowest axis first; it shares no memory with the file."""
@@ -89,13 +89,13 @@ class GGUF:
     def _numbers(self, kinds: str) -> tuple[Any, ...]:
         """The next numbers, of these kinds in `struct`'s letters."""
         form = struct.Struct(f"<{kinds}")
-        self._at += form.size
-        return form.unpack_from(self._content, self._at - form.size)
+        self._offset += form.size
+        return form.unpack_from(self._content, self._offset - form.size)
 
     def _text(self) -> str:
         (length,) = self._numbers("Q")
-        self._at += length
-        return self._content[self._at - length : self._at].decode()
+        self._offset += length
+        return self._content[self._offset - length : self._offset].decode()
 
     def _value(self, kind: int) -> Any:
         if kind == _TEXT:
@@ -107,7 +107,7 @@ class GGUF:
             [self._text() for _ in range(count)] if kind == _TEXT else list(self._numbers(f"{count}{_NUMBERS[kind]}"))
         )
 
-    def _place(self) -> tuple[tuple[int, ...], int, int]:
+    def _tensor_entry(self) -> tuple[tuple[int, ...], int, int]:
         """The sizes of a tensor, slowest axis first, its format, and its place in the data."""
         shape = self._numbers(f"{self._numbers('I')[0]}Q")[::-1]
         return shape, *self._numbers("IQ")

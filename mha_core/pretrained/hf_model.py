@@ -23,15 +23,15 @@ from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
 from .attention_hook import Call
 from .audio_processor import AudioProcessor
-from .check import Findings, GroupFindings, matrix
+from .check import Findings, GroupFindings, output_matrix
 from .hf_module import HfModule
-from .hf_runs import Pass, answer, calls_of, runs
+from .hf_runs import Pass, answer, group_calls, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
 MAX_TOKENS = 512  # ours: the maps of every layer are kept
 KINDS = {frozenset(("add",)): "learned", frozenset(("rotate",)): "rotary", frozenset(("bias",)): "t5"}
-KEPT = 8  # pictures or sounds of the album, as the model reads them
+MAX_CACHED = 8  # pictures or sounds of the album, as the model reads them
 
 
 class HfModel(Model):
@@ -68,7 +68,7 @@ class HfModel(Model):
         self.folder = folder
         self.facts = facts
         self.notices = notices
-        self.wrapped = module
+        self.hf_module = module
         self.reads = module.family.reads
         self.findings = findings
         self.can = findings.can
@@ -78,97 +78,97 @@ class HfModel(Model):
         self.ends = ends_of(tokenizer)
         self.preprocessor = preprocessor
         self._max_len = max_len
-        self._of_album: Callable[[str], Features] | None = None
+        self._album_features: Callable[[str], Features] | None = None
         # of ids; or of features themselves, by which a sound of the album is known again
-        self._answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
+        self._greedy_answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
             lambda source: module.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
         )
-        self._speak_of(self.groups[0])
+        self._select_group(self.groups[0])
 
-    def _speak_of(self, group: str) -> None:
-        self.group, known = group, self.findings.groups[group]
-        self.own_mask = known.own_mask
+    def _select_group(self, group: str) -> None:
+        self.group, finding = group, self.findings.groups[group]
+        self.own_mask = finding.own_mask
         self.sizes = BlockSizes(
-            vocabulary=self.wrapped.vocabulary or self._max_len,
+            vocabulary=self.hf_module.vocabulary or self._max_len,
             d_model=self.findings.d_model,
-            n_heads=known.heads,
-            n_layers=len(known.paths),
+            n_heads=finding.heads,
+            n_layers=len(finding.paths),
             max_len=self._max_len,
             position=KINDS.get(self.findings.acts, "none"),
         )
 
     @property
-    def known(self) -> GroupFindings:
+    def group_findings(self) -> GroupFindings:
         """Findings of the check about this group."""
         return self.findings.groups[self.group]
 
-    def needs(self, rows: int, columns: int | None = None) -> int:
+    def map_bytes(self, rows: int, columns: int | None = None) -> int:
         """Bytes that the maps of so many tokens take; those of an encoder that hears silence too are made whole."""
         maps = self.sizes.n_layers * self.sizes.n_heads * rows * (columns or rows) * self.dtype.itemsize
         if self.whole is None:
             return maps
         encoder = self.findings.groups["encoder"]
-        heard = len(encoder.paths) * encoder.heads * self.whole**2 * self.dtype.itemsize
-        return heard if self.group == "encoder" else heard + maps
+        encoder_maps = len(encoder.paths) * encoder.heads * self.whole**2 * self.dtype.itemsize
+        return encoder_maps if self.group == "encoder" else encoder_maps + maps
 
     @property
     def whole(self) -> int | None:
         """How many tokens it makes of every sound, the silence behind it included; None where it adds none."""
-        return self.preprocessor.whole if isinstance(self.preprocessor, AudioProcessor) else None
+        return self.preprocessor.fixed_tokens if isinstance(self.preprocessor, AudioProcessor) else None
 
     def of(self, group: str) -> HfModel:
         super().of(group)
         if group == self.group:
             return self
         twin = copy.copy(self)
-        twin._speak_of(group)
+        twin._select_group(group)
         return twin
 
     @property
     def device(self) -> torch.device:
-        return self.wrapped.device
+        return self.hf_module.device
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.wrapped.dtype
+        return self.hf_module.dtype
 
     @property
     def nbytes(self) -> int:
-        return sum(weight.nbytes for weight in self.wrapped.parameters())
+        return sum(weight.nbytes for weight in self.hf_module.parameters())
 
     @property
     def classes(self) -> list[str]:
         """What the logits of a model that reads pictures are of, in their order."""
-        labels: dict[int, str] = self.wrapped.family.config.id2label or {}
+        labels: dict[int, str] = self.hf_module.family.config.id2label or {}
         return [str(labels.get(number, number)) for number in range(len(labels))]
 
     def open_album(self, album: Mapping[str, Input]) -> None:
         """Accept pictures or sounds by their names in an album; the features of the last few are cached."""
         preprocessor = self.preprocessor
         if preprocessor is not None:
-            self._of_album = lru_cache(KEPT)(lambda name: preprocessor.read(album[name]))
+            self._album_features = lru_cache(MAX_CACHED)(lambda name: preprocessor.read(album[name]))
 
     def features(self, source: Input) -> Features:
         """Preprocess a picture or a sound. Raises as `run`, and Unsupported where the model reads neither."""
         if self.preprocessor is None:
             raise Unsupported("this model reads no pictures and no sounds")
-        if self._of_album is not None and isinstance(source, str):
-            return self._of_album(source)
+        if self._album_features is not None and isinstance(source, str):
+            return self._album_features(source)
         return self.preprocessor.read(source)
 
     def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
         """As `Model.tokenize`; for a name in the album, the patches of the picture or the times of the sound."""
-        if self._of_album is None or not isinstance(text, str):
+        if self._album_features is None or not isinstance(text, str):
             return super().tokenize(text)
         names = self.features(text).tokens
         return names, list(range(len(names)))
 
     def encode(self, text: Input) -> tuple[list[str], list[int]]:
         tokens, ids = super().encode(text)
-        beyond = max(ids, default=0)
-        if beyond >= self.sizes.vocabulary:
+        highest = max(ids, default=0)
+        if highest >= self.sizes.vocabulary:
             raise WeightsFileError(
-                f"token {beyond} has no embedding, there are {self.sizes.vocabulary}; the tokenizer is another's"
+                f"token {highest} has no embedding, there are {self.sizes.vocabulary}; the tokenizer is another's"
             )
         return tokens, ids
 
@@ -198,13 +198,13 @@ class HfModel(Model):
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
-        rows, whole, spec = self._prepare(text, target, all_logits=all_logits, **switches)
-        return runs(self, [rows], whole, spec)[0]
+        rows, inputs, spec = self._prepare(text, target, all_logits=all_logits, **switches)
+        return runs(self, [rows], inputs, spec)[0]
 
     def output_matrix(self, layer: int) -> Tensor:
         """Return Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
-        name = self.findings.outputs[self.known.paths[layer]]
-        return matrix(self.wrapped.module.get_submodule(name))
+        name = self.findings.outputs[self.group_findings.paths[layer]]
+        return output_matrix(self.hf_module.module.get_submodule(name))
 
     def call_of_layer(
         self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]
@@ -220,10 +220,10 @@ class HfModel(Model):
         """
         if layer not in range(self.sizes.n_layers):
             raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
-        if not self.findings.by_seam:
+        if not self.findings.by_hook:
             raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
-        rows, whole, spec = self._prepare(text, None, frozenset(record), **switches)
-        return calls_of(self, answer(self, whole, spec))[layer], rows[0], spec.columns or rows[0]
+        rows, inputs, spec = self._prepare(text, None, frozenset(record), **switches)
+        return group_calls(self, answer(self, inputs, spec))[layer], rows[0], spec.columns or rows[0]
 
     def _prepare(
         self,
@@ -234,7 +234,7 @@ class HfModel(Model):
         **switches: Unpack[Switches],
     ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         """The tokens of the rows and their ids, what the model reads (1, …), and the pass over it."""
-        answers = self.wrapped.family.answers
+        answers = self.hf_module.family.answers
         if target is not None and not answers:
             raise SizeError(f"a model that reads {self.reads}s takes no target")
         if self.preprocessor is None:
@@ -246,18 +246,18 @@ class HfModel(Model):
             tokens = list(self.preprocessor.names[: self.whole or len(own_tokens)])  # which a mask goes over
             ids, ends = list(range(len(tokens))), (front, 0)
         rows, columns = (tokens, ids), None
-        written = self._target(source, target) if answers else None
-        if written is not None and self.group != "encoder":
-            rows, ends = (read(written, self.tokenizer), written), (1, 0)
+        target_ids = self._target(source, target) if answers else None
+        if target_ids is not None and self.group != "encoder":
+            rows, ends = (read(target_ids, self.tokenizer), target_ids), (1, 0)
             columns = tokens if self.group == "cross" else None
         spec = Pass(
             self.switches(len(rows[1]), None, None if columns is None else len(columns), **switches),
             ends,
-            target=None if written is None else torch.tensor([written]),
+            target=None if target_ids is None else torch.tensor([target_ids]),
             columns=None if columns is None else own_tokens,
             all_logits=all_logits,
             extras=extras,
-            is_left_out=len(own_tokens) < len(tokens) and self.group != "decoder",
+            has_hidden_keys=len(own_tokens) < len(tokens) and self.group != "decoder",
             record=record,
         )
         return (own_tokens, ids[: len(own_tokens)]) if self.group == "encoder" else rows, source, spec
@@ -276,29 +276,29 @@ class HfModel(Model):
             Unsupported: something that is not in `can`, with its reason.
         """
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
-        off, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
+        heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
         if not isinstance(position, str) or position not in ("trained", "none"):
             raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has its own alone")
-        wanted = {
+        changes = {
             "mask": not no_mask(switches.get("mask", "none")),
-            "heads": bool(off),
+            "heads": bool(heads),
             "temperature": temperature != 1,
             "values": bool(values),
             "positions": position == "none",
         }
-        for name, is_wanted in wanted.items():
+        for name, is_wanted in changes.items():
             if is_wanted and name not in self.can:
                 raise self.cannot(name)
         check_temperature(temperature)
-        return super().switches(length, keep, columns, **switches | {"heads_off": off, "values_off": values})
+        return super().switches(length, keep, columns, **switches | {"heads_off": heads, "values_off": values})
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""
-        start = self.wrapped.start
+        start = self.hf_module.start
         if self.group == "encoder" and target is None:
             return [start]
         if target is None:
-            return list(self._answer(tuple(source[0].tolist()) if self.preprocessor is None else source))
+            return list(self._greedy_answer(tuple(source[0].tolist()) if self.preprocessor is None else source))
         front, behind = self.ends
         coded = self.encode(target)[1]
         inner = coded[front : len(coded) - behind] if isinstance(target, str) else coded

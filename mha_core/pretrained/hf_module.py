@@ -14,7 +14,7 @@ from . import attention_hook
 from .attention_hook import Call, Request
 from .families import Family, text_config
 
-MAX_WRITTEN = 64  # tokens of an answer of its own
+MAX_ANSWER_TOKENS = 64  # tokens of an answer of its own
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class HfModule(nn.Module):
         super().__init__()
         self.module = module
         self.family = family
-        self.names = attention_hook.names_of(module)
+        self.names = attention_hook.module_names(module)
         parameters = inspect.signature(module.forward).parameters
-        self._open = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        self._takes = frozenset(parameters)
+        self._takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        self._parameter_names = frozenset(parameters)
 
     @property
     def device(self) -> torch.device:
         """The device of the weights."""
-        found: torch.device = next(self.module.parameters()).device
-        return found
+        device: torch.device = next(self.module.parameters()).device
+        return device
 
     @property
     def dtype(self) -> torch.dtype:
@@ -79,8 +79,8 @@ class HfModule(nn.Module):
         """The ids that the description has under a name: one, several or none."""
         for part in (self.family.config, text_config(self.family.config)):
             value = getattr(part, name, None)
-            found = value if isinstance(value, (list, tuple)) else [value]
-            ids = tuple(one for one in found if isinstance(one, int) and 0 <= one < self.vocabulary)
+            values = value if isinstance(value, (list, tuple)) else [value]
+            ids = tuple(number for number in values if isinstance(number, int) and 0 <= number < self.vocabulary)
             if ids:
                 return ids
         return ()
@@ -89,13 +89,13 @@ class HfModule(nn.Module):
         """The first of them, 0 without any."""
         return next(iter(self.numbers(name)), 0)
 
-    def takes(self, name: str) -> bool:
+    def accepts(self, name: str) -> bool:
         """Whether its pass has an argument of that name."""
-        return name in self._takes
+        return name in self._parameter_names
 
-    def request(self, **asked: Any) -> Request:
+    def request(self, **changes: Any) -> Request:
         """What a pass is asked, see `attention_hook.Request`."""
-        return Request(self.names, **asked)
+        return Request(self.names, **changes)
 
     def answer(
         self,
@@ -117,20 +117,20 @@ class HfModule(nn.Module):
             attentions: asks the model for its own maps too.
         """
         read = ids.to(self.device, self.dtype if ids.is_floating_point() else None)
-        given: dict[str, Any] = {self.module.main_input_name: read}
+        arguments: dict[str, Any] = {self.module.main_input_name: read}
         if keep is not None:
-            given["attention_mask"] = keep.to(self.device, torch.int64)
+            arguments["attention_mask"] = keep.to(self.device, torch.int64)
         if target is not None:
-            given["decoder_input_ids"] = target.to(self.device)
+            arguments["decoder_input_ids"] = target.to(self.device)
         if states is not None:
             from transformers.modeling_outputs import BaseModelOutput
 
-            given["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
-        asks = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
-        given |= {name: value for name, value in asks.items() if self._open or self.takes(name)}
-        with torch.no_grad(), attention_hook.answering(request) as calls:
-            found = self.module(**given)
-        return Answer(calls, _maps(found), _hidden(found), _tensor(found, "logits"))
+            arguments["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
+        flags = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
+        arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)}
+        with torch.no_grad(), attention_hook.apply_request(request) as calls:
+            output = self.module(**arguments)
+        return Answer(calls, _maps(output), _hidden(output), _tensor(output, "logits"))
 
     def greedy(self, read: Tensor) -> list[int]:
         """What an encoder-decoder answers to what it reads, (1, …), on its device: its likeliest next token again and
@@ -139,39 +139,39 @@ class HfModule(nn.Module):
         Raises:
             Unsupported: it has no head that writes.
         """
-        written, states = [self.start], None
-        while len(written) <= MAX_WRITTEN:
-            found = self.answer(read, self.request(), target=torch.tensor([written]), states=states)
-            if found.logits is None or not self.family.writes:
+        ids, states = [self.start], None
+        while len(ids) <= MAX_ANSWER_TOKENS:
+            answer = self.answer(read, self.request(), target=torch.tensor([ids]), states=states)
+            if answer.logits is None or not self.family.writes:
                 raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")
-            states = found.hidden["encoder"][-1] if states is None else states
-            following = int(found.logits[0, -1].argmax())
-            if following in self.numbers("eos_token_id"):
+            states = answer.hidden["encoder"][-1] if states is None else states
+            next_id = int(answer.logits[0, -1].argmax())
+            if next_id in self.numbers("eos_token_id"):
                 break
-            written.append(following)
-        return written
+            ids.append(next_id)
+        return ids
 
 
-def _maps(found: Any) -> dict[str, list[Tensor]]:
+def _maps(output: Any) -> dict[str, list[Tensor]]:
     names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-    maps = {group: _tensors(found, name) for group, name in names.items()}
-    return {group: some for group, some in maps.items() if some} or {"": _tensors(found, "attentions")}
+    maps = {group: _tensors(output, name) for group, name in names.items()}
+    return {group: some for group, some in maps.items() if some} or {"": _tensors(output, "attentions")}
 
 
-def _hidden(found: Any) -> dict[str, list[Tensor]]:
-    encoder, decoder = _tensors(found, "encoder_hidden_states"), _tensors(found, "decoder_hidden_states")
+def _hidden(output: Any) -> dict[str, list[Tensor]]:
+    encoder, decoder = _tensors(output, "encoder_hidden_states"), _tensors(output, "decoder_hidden_states")
     if encoder or decoder:
         return {"encoder": encoder, "cross": decoder, "decoder": decoder}
-    states = _tensors(found, "hidden_states")
-    last = _tensor(found, "last_hidden_state")
+    states = _tensors(output, "hidden_states")
+    last = _tensor(output, "last_hidden_state")
     return {"": states or ([] if last is None else [last])}
 
 
-def _tensor(found: Any, name: str) -> Tensor | None:
-    value = getattr(found, name, None)
+def _tensor(output: Any, name: str) -> Tensor | None:
+    value = getattr(output, name, None)
     return value if isinstance(value, Tensor) else None
 
 
-def _tensors(found: Any, name: str) -> list[Tensor]:
-    value = getattr(found, name, None)
-    return [one for one in value if isinstance(one, Tensor)] if isinstance(value, (tuple, list)) else []
+def _tensors(output: Any, name: str) -> list[Tensor]:
+    value = getattr(output, name, None)
+    return [part for part in value if isinstance(part, Tensor)] if isinstance(value, (tuple, list)) else []

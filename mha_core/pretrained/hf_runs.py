@@ -43,7 +43,7 @@ class Pass:
     columns: list[str] | None = None
     all_logits: bool = False
     extras: Extras = field(default_factory=Extras)
-    is_left_out: bool = False
+    has_hidden_keys: bool = False
     record: frozenset[str] = frozenset()
 
 
@@ -53,59 +53,59 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     Raises:
         DeviceError: the maps do not fit into the memory that is left.
     """
-    longest = max(len(own_ids) for _, own_ids in coded)
-    whole = model.needs(longest, None if spec.columns is None else len(spec.columns)) * len(ids)
+    length = max(len(own_ids) for _, own_ids in coded)
+    map_bytes = model.map_bytes(length, None if spec.columns is None else len(spec.columns)) * len(ids)
     # every layer's, and all of them as one; beside them what one softmax takes
-    needed = 2 * whole + 4 * whole // model.sizes.n_layers
-    what = "text" if model.wrapped.family.reads == "text" else "input, or choose a smaller model"
-    memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
-    found = answer(model, ids, spec)
-    return [_run(model, own, row, spec, found) for row, own in enumerate(coded)]
+    needed = 2 * map_bytes + 4 * map_bytes // model.sizes.n_layers
+    source = "text" if model.hf_module.family.reads == "text" else "input, or choose a smaller model"
+    memory.require(needed, f"{length} tokens of {model.name}", f"shorten the {source}")
+    result = answer(model, ids, spec)
+    return [_run(model, text, row, spec, result) for row, text in enumerate(coded)]
 
 
-def calls_of(model: HfModel, found: Answer) -> list[Call]:
+def group_calls(model: HfModel, result: Answer) -> list[Call]:
     """What passed the seam in the model's group."""
-    return [call for call in found.calls if call.path in model.known.paths]
+    return [call for call in result.calls if call.path in model.group_findings.paths]
 
 
 def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
     """One forward pass over ids (b, i)."""
     switches = spec.switches
     tensors = switches.allow, *switches.ablate
-    allow, heads, values = (None if one is None else one.to(model.device) for one in tensors)
-    request = model.wrapped.request(
+    allow, heads, values = (None if tensor is None else tensor.to(model.device) for tensor in tensors)
+    request = model.hf_module.request(
         keep=spec.record | {"v"},
-        changed=frozenset(model.known.paths),
+        changed=frozenset(model.group_findings.paths),
         allow=None if no_mask(switches.mask) else allow,
         heads=heads,
         values=values,
         temperature=float(switches.temperature),
         positions=switches.position == "trained",
     )
-    maps_too = not model.findings.by_seam
-    return model.wrapped.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
+    maps_too = not model.findings.by_hook
+    return model.hf_module.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
 
 
-def _maps(model: HfModel, found: Answer) -> list[Tensor]:
+def _maps(model: HfModel, result: Answer) -> list[Tensor]:
     """(b, h, i, j) of every layer of the model's group."""
-    known = model.known
-    if model.findings.by_seam:
-        return [call.weights for call in calls_of(model, found)]
-    maps = found.maps.get(model.group) or found.maps.get("", [])
-    return [one for one in maps if one.shape[1] == known.heads]
+    finding = model.group_findings
+    if model.findings.by_hook:
+        return [call.weights for call in group_calls(model, result)]
+    maps = result.maps.get(model.group) or result.maps.get("", [])
+    return [layer for layer in maps if layer.shape[1] == finding.heads]
 
 
-def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, spec: Pass, found: Answer) -> Run:
+def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pass, result: Answer) -> Run:
     """The run of one text, `row` of the batch."""
-    tokens, ids = own
-    known, logits = model.known, found.logits
+    tokens, ids = coded
+    finding, logits = model.group_findings, result.logits
     n = len(ids)
     m = n if spec.columns is None else len(spec.columns)
-    weights = torch.stack([one[row, :, :n, :m] for one in _maps(model, found)])
-    hidden = torch.stack([one[row, :n] for one in found.hidden.get(model.group) or found.hidden[""]])
+    weights = torch.stack([layer[row, :, :n, :m] for layer in _maps(model, result)])
+    hidden = torch.stack([state[row, :n] for state in result.hidden.get(model.group) or result.hidden[""]])
     is_picture = spec.extras.patches is not None
     if logits is not None and not is_picture:
-        writes = model.wrapped.family.writes and model.group != "encoder"
+        writes = model.hf_module.family.writes and model.group != "encoder"
         logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
     return Run(
         tokens=tokens,
@@ -122,9 +122,9 @@ def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, spec: Pass,
         columns=spec.columns,
         extras=replace(
             spec.extras,
-            kv_heads=known.kv_heads,
-            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or spec.is_left_out else None,
-            paths=known.paths if model.findings.by_seam else (),
-            values=tuple(call.parts["v"][row, :, :m] for call in calls_of(model, found)),
+            kv_heads=finding.kv_heads,
+            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if finding.sinks or spec.has_hidden_keys else None,
+            paths=finding.paths if model.findings.by_hook else (),
+            values=tuple(call.parts["v"][row, :, :m] for call in group_calls(model, result)),
         ),
     )

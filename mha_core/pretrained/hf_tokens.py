@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Unsupported, WeightsFileError
 from . import offline
 from .byte_level import Tokens
-from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library, own_file, read_json, read_tokenizer
+from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library_errors, read_json, read_tokenizer, regular_file
 
 SETTINGS = "tokenizer_config.json"
 # what a tokenizer without tokenizer.json is made of
@@ -33,22 +33,22 @@ def read(folder: Path, config: Any) -> Tokens:
     if not any((folder / name).exists() for name in VOCABULARIES):
         raise WeightsFileError(f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights")
     for name in (*VOCABULARIES, "special_tokens_map.json", "added_tokens.json"):
-        if (folder / name).exists() and own_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
+        if (folder / name).exists() and regular_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
             raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is no vocabulary")
-    return _of_family(folder, config)
+    return _from_family(folder, config)
 
 
-def _of_family(folder: Path, config: Any) -> Tokens:
+def _from_family(folder: Path, config: Any) -> Tokens:
     offline.transformers()
     from transformers import AutoTokenizer
 
-    where: dict[str, Any] = {"config": config, "trust_remote_code": False, "local_files_only": True}
-    with library("cannot read the tokenizer"):
+    options: dict[str, Any] = {"config": config, "trust_remote_code": False, "local_files_only": True}
+    with library_errors("cannot read the tokenizer"):
         try:
-            found: Any = AutoTokenizer.from_pretrained(str(folder), **where)
+            tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), **options)
         except ImportError as error:
             raise Unsupported(f"the tokenizer needs a package that is not installed: {error!s:.200}") from error
-    whole = getattr(found, "backend_tokenizer", None)
-    sample = " ".join(map(str, found.convert_ids_to_tokens(range(min(500, len(found))))))
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    sample = " ".join(map(str, tokenizer.convert_ids_to_tokens(range(min(500, len(tokenizer))))))
     spelling = "bytes" if "Ġ" in sample else "▁" if "▁" in sample else ""
-    return Tokens(found if whole is None else whole, spelling)
+    return Tokens(tokenizer if backend is None else backend, spelling)

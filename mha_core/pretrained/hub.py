@@ -20,7 +20,7 @@ from . import offline
 ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 REVISION = re.compile(r"[\w][\w./-]{0,199}")
 # what is brought of a model: descriptions, tokenizers and safetensors of its own folder
-WANTED = re.compile(
+FILE_PATTERN = re.compile(
     r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|preprocessor_config|tokenizer|tokenizer_config|"
     r"special_tokens_map|added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|"
     r"(spiece|sentencepiece\.bpe|tokenizer|spm)\.model|README\.md)"
@@ -43,9 +43,9 @@ def find(name: str, revision: str | None = None) -> tuple[Path, str]:
     try:
         folder = Path(hub.snapshot_download(name, revision=revision, local_files_only=True))
     except Exception as error:  # the package has an error for each way of not being there
-        where = f" at revision {revision}" if revision else ""
+        suffix = f" at revision {revision}" if revision else ""
         raise WeightsFileError(
-            f"no model {name!r}{where} on this machine; check the spelling, give a folder, or download it first"
+            f"no model {name!r}{suffix} on this machine; check the spelling, give a folder, or download it first"
         ) from error
     return folder, folder.name
 
@@ -74,8 +74,8 @@ def download(
         WeightsFileError: it cannot be had, or cannot be read here, with the reason.
     """
     _require_id(name, revision)
-    found = _child("get", name, revision, on_progress)
-    return Path(found["folder"]), Path(found["folder"]).name
+    result = _child("get", name, revision, on_progress)
+    return Path(result["folder"]), Path(result["folder"]).name
 
 
 def _require_id(name: str, revision: str | None) -> None:
@@ -85,10 +85,10 @@ def _require_id(name: str, revision: str | None) -> None:
         )
 
 
-def _child(what: str, name: str, revision: str | None, on_progress: Callable[[float], object]) -> dict[str, Any]:
+def _child(action: str, name: str, revision: str | None, on_progress: Callable[[float], object]) -> dict[str, Any]:
     environment = {key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"}
     environment["HF_HUB_DISABLE_TELEMETRY"] = "1"
-    command = [sys.executable, "-m", "mha_core.pretrained.hub_child", what, name, *([revision] if revision else [])]
+    command = [sys.executable, "-m", "mha_core.pretrained.hub_child", action, name, *([revision] if revision else [])]
     root = str(Path(__file__).parents[2])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
     last: dict[str, Any] = {"error": f"{name} could not be fetched: the download ended early; try again"}

@@ -12,22 +12,22 @@ from typing import Any
 
 from ..errors import HeadlightError
 from . import families, folders
-from .hub import WANTED
+from .hub import FILE_PATTERN
 
 
-def main(what: str, name: str, revision: str | None = None) -> None:
+def main(action: str, name: str, revision: str | None = None) -> None:
     """Does it and says so."""
     try:
-        files = wanted(name, revision)
-        to_come = sum(one.file_size for one in files if one.will_download)
-        say({"size": to_come} if what == "size" else get(name, files, max(1, to_come)))
+        files = list_files(name, revision)
+        pending_bytes = sum(file.file_size for file in files if file.will_download)
+        emit({"size": pending_bytes} if action == "size" else download(name, files, max(1, pending_bytes)))
     except HeadlightError as error:
-        say({"error": str(error)})
+        emit({"error": str(error)})
     except Exception as error:  # the network, the hub and the library each have their own
-        say({"error": reason(name, revision, error)})
+        emit({"error": reason(name, revision, error)})
 
 
-def say(step: dict[str, Any]) -> None:
+def emit(step: dict[str, Any]) -> None:
     print(json.dumps(step), flush=True)
 
 
@@ -47,20 +47,20 @@ def reason(name: str, revision: str | None, error: BaseException) -> str:
     return reason(name, revision, error.__cause__)
 
 
-def wanted(name: str, revision: str | None) -> list[Any]:
+def list_files(name: str, revision: str | None) -> list[Any]:
     """The files of the revision that are brought, with their sizes."""
     from huggingface_hub import snapshot_download
 
-    found: Any = snapshot_download(name, revision=revision, dry_run=True)
-    return [one for one in found if WANTED.fullmatch(one.filename)]
+    files: Any = snapshot_download(name, revision=revision, dry_run=True)
+    return [file for file in files if FILE_PATTERN.fullmatch(file.filename)]
 
 
-def get(name: str, files: list[Any], total: int) -> dict[str, Any]:
+def download(name: str, files: list[Any], total: int) -> dict[str, Any]:
     """Download the files, the description first."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils.tqdm import tqdm
 
-    if not any(one.filename == folders.CONFIG for one in files):
+    if not any(file.filename == folders.CONFIG for file in files):
         raise HeadlightError(f"{name} has no config.json; it is no model of the transformers library")
     done = 0
 
@@ -68,15 +68,15 @@ def get(name: str, files: list[Any], total: int) -> dict[str, Any]:
         def update(self, n: float | None = 1) -> Any:
             nonlocal done
             done += int(n or 0)
-            say({"done": min(1.0, done / total)})
+            emit({"done": min(1.0, done / total)})
             return None
 
     folder = Path()
-    for one in sorted(files, key=lambda one: (one.filename != folders.CONFIG, one.filename)):
-        folder = Path(hf_hub_download(name, one.filename, revision=one.commit_hash, tqdm_class=Bar)).parent
-        if one.filename == folders.CONFIG:
+    for file in sorted(files, key=lambda file: (file.filename != folders.CONFIG, file.filename)):
+        folder = Path(hf_hub_download(name, file.filename, revision=file.commit_hash, tqdm_class=Bar)).parent
+        if file.filename == folders.CONFIG:
             families.family(folders.describe(folder))
-            if not any(some.filename.endswith(".safetensors") for some in files):
+            if not any(other.filename.endswith(".safetensors") for other in files):
                 raise HeadlightError(f"{name} has its weights as pickle only, which could run code; choose another")
     return {"folder": str(folder)}
 

@@ -30,7 +30,7 @@ class Kind:
     """A family: its class of transformers that readies pictures, and its tokens of no patch, registers aside."""
 
     processor: str
-    own: tuple[str, ...] = (CLS,)
+    special_tokens: tuple[str, ...] = (CLS,)
 
 
 KINDS = {
@@ -56,8 +56,10 @@ class ImageProcessor(Named):
 
     def __init__(self, processor: Any, kind: Kind, patch: int, registers: int) -> None:
         self._processor = processor
-        sides = {tuple(self._ready(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))}
-        if not bool(self._ready(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
+        sides = {
+            tuple(self._transform(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))
+        }
+        if not bool(self._transform(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
             raise WeightsFileError(f"{FILE} makes of a grey picture what is no number")
         height, width = sides.pop()
         if sides or height % patch or width % patch:
@@ -65,26 +67,26 @@ class ImageProcessor(Named):
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
         if self.rows * self.columns > MAX_PATCHES:
             raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MAX_PATCHES}")
-        super().__init__(names_of(self.rows, self.columns, kind.own, registers), NO_TEXT.format("pictures"))
+        super().__init__(names_of(self.rows, self.columns, kind.special_tokens, registers), NO_TEXT.format("pictures"))
 
     def read(self, picture: object) -> Features:
         """What the model reads, (1, 3, height, width), and what can be seen of it. Raises as `picture_file.read`."""
         image = read_picture(picture)
-        seen = self._ready(image, do_rescale=False, do_normalize=False)
-        own = len(self.names) - self.rows * self.columns
-        patches = Patches(seen.permute(1, 2, 0).to(torch.uint8).contiguous(), own, self.rows, self.columns)
-        return Features(self._ready(image)[None], list(self.names), own, Extras(patches=patches))
+        visible = self._transform(image, do_rescale=False, do_normalize=False)
+        n_special = len(self.names) - self.rows * self.columns
+        patches = Patches(visible.permute(1, 2, 0).to(torch.uint8).contiguous(), n_special, self.rows, self.columns)
+        return Features(self._transform(image)[None], list(self.names), n_special, Extras(patches=patches))
 
     def noise(self) -> tuple[Tensor, int]:
         """A picture to check a model with, its colours change from pixel to pixel, and how many tokens it is."""
         sides = (3, self.rows * self.patch, self.columns * self.patch)
         return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
 
-    def _ready(self, image: Any, **more: Any) -> Tensor:
+    def _transform(self, image: Any, **more: Any) -> Tensor:
         if isinstance(image, Tensor):
             image = read_picture(image)
-        found: Tensor = self._processor(image, return_tensors="pt", **more)["pixel_values"][0]
-        return found
+        pixels: Tensor = self._processor(image, return_tensors="pt", **more)["pixel_values"][0]
+        return pixels
 
 
 def read(folder: Path, config: Any) -> ImageProcessor:
@@ -93,8 +95,8 @@ def read(folder: Path, config: Any) -> ImageProcessor:
     Raises:
         WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
     """
-    given = preprocessor.settings(folder, SETTINGS)
-    for size in (given.get("size"), given.get("crop_size")):
+    options = preprocessor.settings(folder, SETTINGS)
+    for size in (options.get("size"), options.get("crop_size")):
         sides = size.values() if isinstance(size, dict) else size if isinstance(size, list) else [size]
         for side in sides:
             if side is not None and not (type(side) is int and 1 <= side <= MAX_SIDE):
@@ -105,5 +107,5 @@ def read(folder: Path, config: Any) -> ImageProcessor:
         raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
     registers = int(getattr(config, "num_register_tokens", 0))
     library = offline.transformers()
-    with folders.library(f"{FILE} cannot be used"):
-        return ImageProcessor(getattr(library, kind.processor)(**given), kind, patch, registers)
+    with folders.library_errors(f"{FILE} cannot be used"):
+        return ImageProcessor(getattr(library, kind.processor)(**options), kind, patch, registers)

@@ -44,8 +44,8 @@ def load_model(
         DeviceError, DtypeError: the device is not there, has too little memory, or cannot compute in that dtype.
         Unsupported: the folder holds another kind of model.
     """
-    chosen = pick(device)
-    require_dtype(dtype, chosen)
+    target = pick(device)
+    require_dtype(dtype, target)
     folder: Path | None
     stack: Stack
     tokenizer: Any
@@ -66,9 +66,9 @@ def load_model(
         else:
             from .open_folder import open_folder
 
-            return open_folder(folder, name, chosen, dtype, facts)
+            return open_folder(folder, name, target, dtype, facts)
     stack = stack.to(dtype)
-    stack, notices = or_on_the_cpu(stack.to, chosen, allowed=device == "auto", smaller="close other programs")
+    stack, notices = or_on_the_cpu(stack.to, target, allowed=device == "auto", smaller="close other programs")
     return model_of(
         name,
         tokenizer,

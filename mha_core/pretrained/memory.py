@@ -9,10 +9,10 @@ import torch
 
 from ..errors import DeviceError
 
-MEMINFO, OWN_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+MEMINFO, PROCESS_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
-def require(needed: int, what: str, remedy: str) -> None:
+def require(needed: int, subject: str, remedy: str) -> None:
     """Refuses what would not fit.
 
     Args:
@@ -26,7 +26,7 @@ def require(needed: int, what: str, remedy: str) -> None:
     free = available()
     if free is not None and needed > free:
         raise DeviceError(
-            f"{what} needs {needed / 1e6:,.0f} MB of memory, this machine has {free / 1e6:,.0f} MB left; {remedy}"
+            f"{subject} needs {needed / 1e6:,.0f} MB of memory, this machine has {free / 1e6:,.0f} MB left; {remedy}"
         )
 
 
@@ -55,14 +55,14 @@ def _machine() -> int | None:
 
 def _groups() -> Iterator[int]:
     """What the limit of each control group (version 2) that holds this process leaves."""
-    own = ""
+    group_path = ""
     with suppress(OSError, ValueError, StopIteration):
-        own = next(line for line in OWN_GROUP.read_text("utf-8").splitlines() if line.startswith("0::"))
-    folder = GROUPS / own.removeprefix("0::").lstrip("/")
-    for group in (folder, *folder.parents) if own else ():
+        group_path = next(line for line in PROCESS_GROUP.read_text("utf-8").splitlines() if line.startswith("0::"))
+    folder = GROUPS / group_path.removeprefix("0::").lstrip("/")
+    for group in (folder, *folder.parents) if group_path else ():
         with suppress(OSError, ValueError):  # ValueError: "max", there is no limit
-            most = int((group / "memory.max").read_text("ascii"))
-            used = int((group / "memory.current").read_text("ascii"))
+            limit = int((group / "memory.max").read_text("ascii"))
+            usage = int((group / "memory.current").read_text("ascii"))
             # pages of files that nobody has used lately go when room is needed
             stat = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
-            yield max(0, most - used + int(stat.get("inactive_file", 0)))
+            yield max(0, limit - usage + int(stat.get("inactive_file", 0)))

@@ -18,13 +18,13 @@ def hub() -> ModuleType:
     have a button of their own.
     """
     with _lock:
-        before = os.environ.get("HF_HUB_OFFLINE")
+        previous = os.environ.get("HF_HUB_OFFLINE")
         os.environ["HF_HUB_OFFLINE"] = "1"
         import huggingface_hub
 
         os.environ.pop("HF_HUB_OFFLINE")
-        if before is not None:
-            os.environ["HF_HUB_OFFLINE"] = before
+        if previous is not None:
+            os.environ["HF_HUB_OFFLINE"] = previous
         return huggingface_hub
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .folders import content
+from .folders import read_bytes
 
 FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
@@ -31,10 +31,10 @@ def read(picture: object) -> Any:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     if isinstance(picture, Tensor):
-        return _of_tensor(picture)
+        return _from_tensor(picture)
     if not isinstance(picture, (bytes, Path)):
         raise HeadlightError(f"a picture is bytes, a Path or a tensor, got {type(picture).__name__}")
-    data = content(picture, "the picture", MAX_BYTES, "make it smaller")
+    data = read_bytes(picture, "the picture", MAX_BYTES, "make it smaller")
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as file:
             _check(*file.size)
@@ -56,7 +56,7 @@ def _check(width: int, height: int) -> None:
         raise SizeError(f"a picture of {width:,} × {height:,} pixels is too long; cut a piece out of it")
 
 
-def _of_tensor(pixels: Tensor) -> Any:
+def _from_tensor(pixels: Tensor) -> Any:
     from PIL import Image
 
     if str(pixels.dtype) != "torch.uint8" or pixels.dim() != 3 or pixels.shape[2] != 3 or not pixels.numel():

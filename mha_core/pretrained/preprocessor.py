@@ -30,7 +30,7 @@ class Features(NamedTuple):
 
     values: Tensor
     tokens: list[str]
-    own: int
+    n_special: int
     extras: Extras
 
 

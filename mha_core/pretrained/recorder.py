@@ -42,10 +42,10 @@ class Recorder:
         if every < 1:
             raise HeadlightError(f"every={every}: choose a number of steps, at least 1")
         self.every = every
-        self._kept: dict[int, Recording] = {}
+        self._recordings: dict[int, Recording] = {}
         self._rows, self._columns, self._batch = rows, columns, batch
         self._title = title or "A training"
-        self._said: tuple[str, ...] = ()
+        self._notices: tuple[str, ...] = ()
 
     def __call__(self, step: int, module: nn.Module, *inputs: Any, **keywords: Any) -> None:
         """Looks, if it is this step's turn: in eval mode, so that no dropout draws and no mean moves; then as before.
@@ -56,44 +56,45 @@ class Recorder:
         """
         if step % self.every:
             return
-        if self._kept and step <= max(self._kept):
-            raise SizeError(f"step {step} comes after step {max(self._kept)}; count on, or begin another Recorder")
-        learning = [one for one in module.modules() if one.training]
+        if self._recordings and step <= max(self._recordings):
+            raise SizeError(f"step {step} comes after step {max(self._recordings)}; count on, or start a new Recorder")
+        training = [part for part in module.modules() if part.training]
         module.eval()
         try:
             with torch.no_grad(), Watcher(batch=self._batch) as watcher:
                 module(*inputs, **keywords)
         finally:
-            for one in learning:
-                one.training = True
-        look = watcher.recording(rows=self._rows, columns=self._columns, title=self._title)
-        if not all(bool(group.maps.isfinite().all()) for group in look.groups):
-            self._said = self._said or (f"The maps of step {step} held NaN; such steps are left out.",)
+            for part in training:
+                part.training = True
+        recording = watcher.recording(rows=self._rows, columns=self._columns, title=self._title)
+        if not all(bool(group.maps.isfinite().all()) for group in recording.groups):
+            self._notices = self._notices or (f"The maps of step {step} held NaN; such steps are left out.",)
             return
-        if self._kept and _shapes(look) != _shapes(next(iter(self._kept.values()))):
+        if self._recordings and _shapes(recording) != _shapes(next(iter(self._recordings.values()))):
             raise SizeError(f"step {step} has maps of other shapes than before; give the same input every time")
-        self._kept[step] = look
-        size = sum(group.maps.numel() for group in look.groups)
-        while len(self._kept) > 1 and (len(self._kept) > MAX_STEPS or len(self._kept) * size > MAX_WEIGHTS):
+        self._recordings[step] = recording
+        size = sum(group.maps.numel() for group in recording.groups)
+        while (count := len(self._recordings)) > 1 and (count > MAX_STEPS or count * size > MAX_WEIGHTS):
             self.every *= 2
-            self._kept = {at: kept for at, kept in self._kept.items() if at % self.every == 0} or {step: look}
+            remaining = {number: old for number, old in self._recordings.items() if number % self.every == 0}
+            self._recordings = remaining or {step: recording}
 
     @property
     def recording(self) -> Recording:
         """All looks so far. Raises a HeadlightError before the first one."""
-        if not self._kept:
+        if not self._recordings:
             raise HeadlightError(f"nothing is recorded yet; a step that {self.every} divides is looked at")
-        first, *_ = looks = list(self._kept.values())
+        first, *_ = recordings = list(self._recordings.values())
         groups = tuple(
-            replace(group, maps=torch.cat([look.groups[number].maps for look in looks]))
+            replace(group, maps=torch.cat([look.groups[number].maps for look in recordings]))
             for number, group in enumerate(first.groups)
         )
-        return Recording(groups, tuple(self._kept), first.title, first.notices + self._said)
+        return Recording(groups, tuple(self._recordings), first.title, first.notices + self._notices)
 
     def save(self, path: str | Path) -> Path:
         """As `recording.save`."""
         return self.recording.save(path)
 
 
-def _shapes(look: Recording) -> list[tuple[str, torch.Size]]:
-    return [(group.name, group.maps.shape) for group in look.groups]
+def _shapes(recording: Recording) -> list[tuple[str, torch.Size]]:
+    return [(group.name, group.maps.shape) for group in recording.groups]

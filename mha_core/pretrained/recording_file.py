@@ -8,12 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HeadlightError, WeightsFileError
-from .recordings import FORMAT, KEY, MAX_HEADS, MAX_WEIGHTS, Group, Recording, at_most, check_maps, check_words
+from .recordings import (
+    FORMAT,
+    KEY,
+    MAX_HEADS,
+    MAX_WEIGHTS,
+    Group,
+    Recording,
+    check_description,
+    check_maps,
+    check_maximum,
+)
 
 MAX_HEADER_BYTES = 2**20  # bytes: what it says, and the places of its maps
 MAX_BYTES = 4 * MAX_WEIGHTS + MAX_HEADER_BYTES + 8
 MAX_VALUES = 60_000  # between the commas of the header
-WHAT = "a recording of Headlight, as Recording.save writes it"
+EXPECTED = "a recording of Headlight, as Recording.save writes it"
 
 
 def read(path: str | Path) -> Recording:
@@ -44,11 +54,11 @@ def of_bytes(content: bytes) -> Recording:
     from safetensors.torch import load
 
     try:
-        said = _said(content)
+        description = _read_metadata(content)
         tensors = load(content)
         groups = tuple(
-            Group(each["name"], tuple(each["paths"]), each["rows"], each["columns"], tensors[f"maps.{number}"])
-            for number, each in enumerate(said["groups"])
+            Group(entry["name"], tuple(entry["paths"]), entry["rows"], entry["columns"], tensors[f"maps.{number}"])
+            for number, entry in enumerate(description["groups"])
         )
         for group in groups:
             check_maps(group.name, group.maps)
@@ -57,43 +67,43 @@ def of_bytes(content: bytes) -> Recording:
     except HeadlightError as error:
         raise WeightsFileError(str(error)) from error
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError) as error:
-        raise WeightsFileError(f"this is not {WHAT} ({type(error).__name__})") from error
-    return Recording(groups, tuple(said["steps"]), said["title"], tuple(said["notices"]))
+        raise WeightsFileError(f"this is not {EXPECTED} ({type(error).__name__})") from error
+    return Recording(groups, tuple(description["steps"]), description["title"], tuple(description["notices"]))
 
 
-def _said(content: bytes) -> dict[str, Any]:
+def _read_metadata(content: bytes) -> dict[str, Any]:
     """What the file says of its maps, once their sizes agree with it and with the file's own."""
     if len(content) > MAX_BYTES:
         raise WeightsFileError(f"it has more than {MAX_BYTES:,} bytes, which no recording has")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
-        raise WeightsFileError(f"this is not {WHAT}")
-    at_most("bytes in front of its maps", length, MAX_HEADER_BYTES)
+        raise WeightsFileError(f"this is not {EXPECTED}")
+    check_maximum("bytes in front of its maps", length, MAX_HEADER_BYTES)
     text = content[8 : 8 + length]
-    at_most("values in front of its maps", text.count(b",") + 1, MAX_VALUES)
+    check_maximum("values in front of its maps", text.count(b",") + 1, MAX_VALUES)
     header = json.loads(text)
     metadata = header.pop("__metadata__", {})
     if KEY not in metadata:
-        raise WeightsFileError(f"this file says nothing of maps: it is not {WHAT}")
-    said: dict[str, Any] = json.loads(metadata[KEY])
-    if said["format"] != FORMAT:
-        raise HeadlightError(f"it is written as “{said['format']!s:.40}”, this version reads “{FORMAT}”")
-    check_words(said)
-    if set(header) != {f"maps.{number}" for number in range(len(said["groups"]))}:
+        raise WeightsFileError(f"this file says nothing of maps: it is not {EXPECTED}")
+    description: dict[str, Any] = json.loads(metadata[KEY])
+    if description["format"] != FORMAT:
+        raise HeadlightError(f"it is written as “{description['format']!s:.40}”, this version reads “{FORMAT}”")
+    check_description(description)
+    if set(header) != {f"maps.{number}" for number in range(len(description["groups"]))}:
         raise HeadlightError("it has not one block of maps for each group that it names")
-    for number, group in enumerate(said["groups"]):
+    for number, group in enumerate(description["groups"]):
         entry = header[f"maps.{number}"]
         if entry["dtype"] != "F32":
             raise HeadlightError(f"its maps are {entry['dtype']!s:.20}, float32 is read")
-        _check_shape(entry["shape"], len(said["steps"]), group)
-    return said
+        _check_shape(entry["shape"], len(description["steps"]), group)
+    return description
 
 
 def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
     """Raises a HeadlightError where maps do not fit to what is said of them."""
-    named = (steps, len(group["paths"]), len(group["rows"]), len(group["columns"] or group["rows"]))
-    if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != named or not all(shape):
-        wanted = f"({steps}, {named[1]}, heads, {named[2]}, {named[3]})"
-        raise HeadlightError(f"the maps of “{group['name']:.40}” have the axes {shape!s:.80}, they say {wanted}")
-    at_most("heads in a group", shape[1] * shape[2], MAX_HEADS)
-    at_most("weights in a group", math.prod(shape), MAX_WEIGHTS)
+    expected = (steps, len(group["paths"]), len(group["rows"]), len(group["columns"] or group["rows"]))
+    if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != expected or not all(shape):
+        axes = f"({steps}, {expected[1]}, heads, {expected[2]}, {expected[3]})"
+        raise HeadlightError(f"the maps of “{group['name']:.40}” have the axes {shape!s:.80}, they say {axes}")
+    check_maximum("heads in a group", shape[1] * shape[2], MAX_HEADS)
+    check_maximum("weights in a group", math.prod(shape), MAX_WEIGHTS)

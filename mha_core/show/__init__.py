@@ -1,4 +1,4 @@
-"""A run to look at outside the app: one HTML file that holds the picture and what draws it, also in a notebook's cell.
+"""A run outside the app: one HTML file with the picture and its script, also in a notebook cell.
 
 from pathlib import Path
 from mha_core import load_model

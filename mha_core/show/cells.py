@@ -1,4 +1,4 @@
-"""Cells of a map as compact text. The browser reads and writes the same (assets/web/link/painted.js)."""
+"""Cells of a map as compact text, in the format that the browser reads and writes (assets/web/link/painted.js)."""
 
 import string
 
@@ -10,10 +10,10 @@ POWERS = torch.tensor([32, 16, 8, 4, 2, 1])
 
 
 def write_cells(cells: Tensor) -> str:
-    """The True cells of a bool tensor, in reading order, as text; "" for none.
+    """Encode the True cells of a bool tensor, in reading order, as text; "" for none.
 
-    "r" and the run lengths, False first and the last one left out, five bits a character with 32 saying "goes on"; or
-    "b" and the bits, six a character, without the zeros at the end: whichever is shorter.
+    The shorter of two forms: "r" and the run lengths, False first and the last one left out, five bits per character
+    with 32 as the continuation flag; or "b" and the bits, six per character, without trailing zeros.
     """
     flat = cells.flatten().cpu()
     if not bool(flat.any()):
@@ -24,10 +24,10 @@ def write_cells(cells: Tensor) -> str:
     bits = "b" + "".join(DIGITS[value] for value in (sixes * POWERS).sum(dim=1).tolist()).rstrip("A")
     if len(edges) >= len(bits):  # every run takes a character at least
         return bits
-    runs = "r" + "".join(_digits(edge - before) for before, edge in zip([0, *edges], edges, strict=False))
+    runs = "r" + "".join(_digits(edge - previous) for previous, edge in zip([0, *edges], edges, strict=False))
     return runs if len(runs) <= len(bits) else bits
 
 
 def _digits(length: int) -> str:
-    """A run length, its lowest five bits first."""
+    """Encode a run length, its lowest five bits first."""
     return DIGITS[length] if length < 32 else DIGITS[32 + length % 32] + _digits(length // 32)

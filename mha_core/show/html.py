@@ -1,6 +1,6 @@
-"""A run as one HTML file: every head, hover and table, drawn by the app's own views, without server and network.
+"""A run as one HTML file with the app's own views; needs neither server nor network.
 
-Jupyter, VS Code and Colab show it in a notebook's cell, as they do with what has a `_repr_html_`.
+Jupyter, VS Code and Colab display it in a notebook cell through `_repr_html_`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..models.run import Run
 
 MAX_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
-SPARE_BYTES = 60_000  # of a file, beside what its weights take
+SPARE_BYTES = 60_000  # of a file, in addition to its weights
 BYTES_A_WEIGHT = 1.5
-MAX_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
-LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
+MAX_PACKED = 1.334  # bytes of base64 per byte at most: 4/3, and the overhead of deflate on incompressible data
+LEVEL = 4  # of zlib: 6 saves a fourteenth of the bytes in three times the time, 9 a fifth in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
 
-# `default-src 'none'`: the file can ask nobody for anything
+# `default-src 'none'`: the file cannot make any request
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -41,13 +41,13 @@ _PAGE = """<!doctype html>
 </head>
 <body>
 <div id="headlight"></div>
-<noscript>This picture is drawn by a script, which this browser does not run.</noscript>
+<noscript>This picture needs JavaScript, which is disabled in this browser.</noscript>
 <script type="text/plain" id="headlight-code">{code}</script>
 <script type="text/plain" id="headlight-run">{run}</script>
 <script type="module">
 // The view and its numbers, packed with zlib: assets/web/standalone/standalone.js and mha_core/show of Headlight.
 const unpacked = async (id) => {{
-  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (one) => one.charCodeAt(0));
+  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (char) => char.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }};
@@ -60,7 +60,7 @@ open(document.getElementById("headlight"), run);
 """
 
 
-# the page may run its script and open links, and nothing of the notebook is in its reach
+# the sandbox lets the page run its script and open links, and keeps it from the notebook
 _FRAME = (
     '<iframe srcdoc="{page}" title="{title}" sandbox="allow-scripts allow-popups" '
     'style="width: 100%; height: {height}px; border: 0"></iframe>'
@@ -69,11 +69,11 @@ _FRAME = (
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture that a notebook draws when it is the last line of a cell. IPython need not be there.
+    """A picture that a notebook displays as the last line of a cell. IPython is not required.
 
     Attributes:
-        page: the text of an HTML file that needs nothing else.
-        title: of the frame, for who has it read aloud.
+        page: the text of a self-contained HTML file.
+        title: of the frame, for screen readers.
         height: of the frame, in pixels.
     """
 
@@ -85,14 +85,14 @@ class Shown:
         return _FRAME.format(page=html.escape(self.page), title=html.escape(self.title), height=self.height)
 
     def save(self, path: str | Path) -> Path:
-        """Writes the picture as a file that any browser opens, and gives its path."""
+        """Write the picture as an HTML file and return its path."""
         path = Path(path)
         path.write_text(self.page, encoding="utf-8")
         return path
 
 
 class StandaloneRun(TypedDict):
-    """What is said of a run beside its numbers, and what stands large at first."""
+    """Description of a run for its view, and the map shown first."""
 
     title: str
     link: str  # of the same picture, live; "" without one
@@ -109,17 +109,19 @@ class StandaloneRun(TypedDict):
 def standalone(
     run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
 ) -> str:
-    """A run as the text of an HTML file, to be written as UTF-8: at most 60 kB and 1.5 bytes a weight.
+    """Return a run as the text of an HTML file, at most 60 kB and 1.5 bytes per weight.
 
-    All maps are in it as one byte a weight, and as float32 those of as many heads as always fit into that, however
-    badly they are packed: the head in focus first, then those of its layer, then the others.
+    Write it as UTF-8. All maps are stored as one byte per weight, and in float32 as many as fit that size in the worst
+    case of compression: the head in focus first, then those of its layer, then the others.
 
     Args:
         run: its weights have the axes (layers, h, i, j).
-        layer, head, row: what stands large at first, counted from 0.
+        layer: of the map that is enlarged first, counted from 0.
+        head: of that map, counted from 0.
+        row: the query in focus, counted from 0.
         title: above the picture and in the tab; the sentence by default.
         link: an http(s) address of the same picture; shown under it.
-        changed: what is changed in the model, in words; what the run says of it by default.
+        changed: the changes made to the model, in words; by default those of the run.
 
     Raises:
         SizeError: the run has no such layer, head or row, or more weights than a file holds.
@@ -127,24 +129,25 @@ def standalone(
     """
     layers, heads, rows, keys = run.weights.shape
     check_size(layers * heads, rows, keys)
-    said = described(run, layer=layer, head=head, row=row, title=title, link=link, changed=changed)
-    room = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() - len(_page(said, "").encode("utf-8", "surrogatepass"))
-    return _page(said, _packed(message(run, said, _exact(run, said, room))))
+    description = describe_run(run, layer=layer, head=head, row=row, title=title, link=link, changed=changed)
+    page = _page(description, "").encode("utf-8", "surrogatepass")
+    free_bytes = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() - len(page)
+    return _page(description, _pack_base64(message(run, description, _exact_heads(run, description, free_bytes))))
 
 
 def check_size(heads: int, tokens: int, keys: int | None = None) -> None:
-    """Raises a SizeError where a file cannot hold the maps of so many heads, in all layers, of so many tokens."""
+    """Raise a SizeError if the maps of all heads, for this many tokens, exceed what a file holds."""
     weights = heads * tokens * (tokens if keys is None else keys)
     if weights > MAX_WEIGHTS:
-        had = f"{heads} heads of {tokens} tokens have {weights:,} weights"
-        most = f"an HTML file holds at most {MAX_WEIGHTS:,}"
-        raise SizeError(f"{had}, {most}; shorten the text to {math.isqrt(MAX_WEIGHTS // heads)} tokens")
+        size = f"{heads} heads of {tokens} tokens have {weights:,} weights"
+        limit = f"an HTML file holds at most {MAX_WEIGHTS:,}"
+        raise SizeError(f"{size}, {limit}; shorten the text to {math.isqrt(MAX_WEIGHTS // heads)} tokens")
 
 
-def described(
+def describe_run(
     run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
 ) -> StandaloneRun:
-    """What is said of a run; arguments and errors as above."""
+    """Return the description of a run; arguments and errors as in `standalone`."""
     layers, heads, rows, _ = run.weights.shape
     for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
         if not 0 <= got < count:
@@ -155,8 +158,8 @@ def described(
         "link": link if link.startswith(("http://", "https://")) else "",
         "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
         "changed": changed or changes.said,
-        "off": [f"{at}.{h}" for at, h in changes.heads_off],
-        "forbidden": [] if changes.allow is None else [write_cells(~one) for one in changes.allow],
+        "off": [f"{off_layer}.{off_head}" for off_layer, off_head in changes.heads_off],
+        "forbidden": [] if changes.allow is None else [write_cells(~mask) for mask in changes.allow],
         "layer": layer,
         "head": head,
         "row": row,
@@ -164,37 +167,40 @@ def described(
     }
 
 
-def message(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> bytes:
-    """What the view reads: `described`, the float32 maps of the heads in `exact`, and all maps as one byte a weight."""
-    focus, maps = _headers(run, said, exact)
+def message(run: Run, description: StandaloneRun, exact: list[tuple[int, int]]) -> bytes:
+    """Return the message that the view reads: description, float32 maps of the `exact` heads, all maps as bytes."""
+    focus, maps = _headers(run, description, exact)
     weights = run.weights.detach()
-    # layer by layer: nothing of the size of all maps is written beside them
+    # layer by layer, so that no second copy of all maps is made
     return pack_parts(
         pack_focus(focus, *(weights[layer, head] for layer, head in exact)),
         pack(maps, *(as_bytes(layer) for layer in weights)),
     )
 
 
-def _headers(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> tuple[StandaloneRun, Maps]:
-    whole = range(len(run.weights))
-    return {**said, "exact": exact}, headed(run.weights, run.tokens, "", run.ends, whole, columns=run.columns)
+def _headers(run: Run, description: StandaloneRun, exact: list[tuple[int, int]]) -> tuple[StandaloneRun, Maps]:
+    all_layers = range(len(run.weights))
+    maps = headed(run.weights, run.tokens, "", run.ends, all_layers, columns=run.columns)
+    return {**description, "exact": exact}, maps
 
 
-def _exact(run: Run, said: StandaloneRun, room: float) -> list[tuple[int, int]]:
-    """The heads whose float32 fit, with all that is packed beside them, into so many bytes of a page."""
+def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> list[tuple[int, int]]:
+    """Return the heads whose float32 maps fit into the free bytes of a page beside the rest."""
     layers, heads, rows, keys = run.weights.shape
-    focus = said["layer"], said["head"]
-    nearest = sorted(product(range(layers), range(heads)), key=lambda at: (at != focus, at[0] != focus[0], at))
-    beside = FRAMING + sum(len(pack(header)) for header in _headers(run, said, nearest)) + run.weights.numel()
-    return nearest[: max(0, int((room / MAX_PACKED - beside) // (4 * rows * keys)))]
+    focus = description["layer"], description["head"]
+    ordered = sorted(product(range(layers), range(heads)), key=lambda pair: (pair != focus, pair[0] != focus[0], pair))
+    fixed_bytes = (
+        FRAMING + sum(len(pack(header)) for header in _headers(run, description, ordered)) + run.weights.numel()
+    )
+    return ordered[: max(0, int((free_bytes / MAX_PACKED - fixed_bytes) // (4 * rows * keys)))]
 
 
-def _page(said: StandaloneRun, run: str) -> str:
-    return _PAGE.format(title=html.escape(f"{said['title']} · {said['changed']}"), code=_code(), run=run)
+def _page(description: StandaloneRun, run: str) -> str:
+    return _PAGE.format(title=html.escape(f"{description['title']} · {description['changed']}"), code=_code(), run=run)
 
 
 def script(name: str) -> bytes:
-    """Read a script that `make scripts` built of assets/web. Raises a HeadlightError where it is missing."""
+    """Read a script that `make scripts` built from assets/web. Raises a HeadlightError if it is missing."""
     try:
         return (Path(__file__).parent / name).read_bytes()
     except OSError:
@@ -203,15 +209,15 @@ def script(name: str) -> bytes:
 
 @cache
 def _code() -> str:
-    """The view with its style sheets, which it puts into the page itself."""
-    return _packed(script("standalone.js"), level=9)
+    """Return the view with its style sheets, which it injects into the page itself."""
+    return _pack_base64(script("standalone.js"), level=9)
 
 
-def _packed(content: bytes, level: int = LEVEL) -> str:
+def _pack_base64(content: bytes, level: int = LEVEL) -> str:
     return base64.b64encode(zlib.compress(content, level)).decode("ascii")
 
 
 def _sentence(run: Run) -> str:
-    """The tokens as text: pieces of a word joined, without what only marks the ends."""
+    """Return the tokens as text: word pieces joined, without special tokens at the ends."""
     first, last = run.ends
     return " ".join(run.tokens[first : len(run.tokens) - last]).replace(" ##", "")

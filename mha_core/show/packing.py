@@ -1,7 +1,7 @@
-"""Messages to what draws in a browser: a JSON header, then values as bytes. Equal contents give equal bytes.
+"""Binary messages for the views in the browser: a JSON header, then values. Equal contents give equal bytes.
 
-All start with the length of the header (uint32, little endian), then the header, padded with spaces so that the values
-begin at a multiple of 4.
+A message starts with the length of the header (uint32, little endian), then the header, padded with spaces so that the
+values begin at a multiple of 4.
 """
 
 import json
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Maps(TypedDict):
-    """The header of all maps of a picture, which follow as bytes."""
+    """Header of all maps of a picture, which follow as bytes."""
 
     digest: str
     tokens: list[str]  # a row of each map each
@@ -35,7 +35,7 @@ def headed(
     thumbnail: int = 0,
     columns: Sequence[str] | None = None,
 ) -> Maps:
-    """The header of maps (layers, h, i, j)."""
+    """Return the header for maps (layers, h, i, j)."""
     layers, heads = weights.shape[:2]
     return Maps(
         digest=digest,
@@ -50,7 +50,7 @@ def headed(
 
 
 def pack(header: Mapping[str, object], *bodies: bytes) -> bytes:
-    """A message: the header's length, the header, and the values one after another."""
+    """Pack a message: the header's length, the header, and the values."""
     # escaped to ASCII: one character is one byte, and half a surrogate pair does not fail
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 4)
@@ -58,15 +58,15 @@ def pack(header: Mapping[str, object], *bodies: bytes) -> bytes:
 
 
 def pack_focus(header: Mapping[str, object], *maps: Tensor) -> bytes:
-    """The header and float32 maps (i, j) one after another; their sizes belong in the header."""
+    """Pack a header and float32 maps (i, j); the header holds their sizes."""
     return pack(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
 
 
 def pack_parts(*messages: bytes) -> bytes:
-    """Several messages as one. The last one may have any length, those before it a multiple of 4."""
+    """Pack several messages as one; the length of all but the last must be a multiple of 4."""
     return pack({"parts": [len(message) for message in messages]}, *messages)
 
 
 def as_bytes(weights: Tensor) -> bytes:
-    """Weights as uint8, round(255 · weight); the error is at most 1/510."""
+    """Return weights as uint8, round(255 · weight); the error is at most 1/510."""
     return (weights * 255).round_().to(torch.uint8).cpu().numpy().tobytes()

@@ -1,6 +1,6 @@
-"""A run as a widget of a notebook: the layer, head and row that are chosen in the browser are attributes in Python.
+"""A run as a notebook widget: layer, head and row chosen in the browser are attributes in Python.
 
-It needs anywidget (`pip install anywidget`); Jupyter, VS Code, Colab and marimo draw it.
+It needs anywidget (`pip install anywidget`); Jupyter, VS Code, Colab and marimo display it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError
-from .html import described, message, script
+from .html import describe_run, message, script
 
 if TYPE_CHECKING:
     from ..models.run import Run
@@ -18,25 +18,25 @@ MAX_BYTES = 32 * 2**20  # of the float32 maps of all heads; of a larger run the 
 
 
 def widget(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "") -> Any:
-    """A widget that draws the run. Its state, which `observe` tells of and which may be set, counts from 0:
+    """Return a widget that displays the run.
 
-    layer, head: of the map that stands large; row: the query in focus; key: a chosen key, None without one.
-    `chosen` is the row in focus, (j,), out of `run.weights`.
+    Its state can be set and observed, counted from 0: `layer` and `head` of the enlarged map, `row`, the query in
+    focus, and `key`, a selected key or None. `chosen` is the row in focus, (j,), of `run.weights`.
 
     Raises:
         SizeError: the run has no such layer, head or row, here or when one is set.
         HeadlightError: anywidget is not installed.
     """
-    said = described(run, layer=layer, head=head, row=row, title=title)
+    description = describe_run(run, layer=layer, head=head, row=row, title=title)
     layers, heads = run.weights.shape[:2]
-    whole = 4 * run.weights.numel() <= MAX_BYTES
-    exact = [(at, h) for at in (range(layers) if whole else [layer]) for h in range(heads)]
-    return widget_class()(run=run, message=message(run, said, exact), layer=layer, head=head, row=row)
+    fits = 4 * run.weights.numel() <= MAX_BYTES
+    exact = [(number, h) for number in (range(layers) if fits else [layer]) for h in range(heads)]
+    return widget_class()(run=run, message=message(run, description, exact), layer=layer, head=head, row=row)
 
 
 @cache
 def widget_class() -> Any:
-    """The class of `widget`, made when it is asked for: its base is of a library that need not be there."""
+    """Return the widget's class, created on first use because anywidget is an optional dependency."""
     try:
         import anywidget
         import traitlets
@@ -44,7 +44,7 @@ def widget_class() -> Any:
         raise HeadlightError("the widget needs anywidget: pip install anywidget") from error
 
     class Heads(anywidget.AnyWidget):  # type: ignore[misc]
-        """A run, and what is looked at in it."""
+        """Notebook widget with the run, and the map and row in focus."""
 
         _esm = _code()
         message = traitlets.Bytes().tag(sync=True)
@@ -59,7 +59,7 @@ def widget_class() -> Any:
 
         @property
         def chosen(self) -> Any:
-            """The row in focus, (j,)."""
+            """Row in focus, (j,)."""
             return self.run.weights[self.layer, self.head, self.row]
 
         @traitlets.validate("layer", "head", "row", "key")  # type: ignore[untyped-decorator]
@@ -75,5 +75,5 @@ def widget_class() -> Any:
 
 @cache
 def _code() -> str:
-    """The module that anywidget loads: the view, its styles, and what keeps both sides the same."""
+    """Return the module that anywidget loads: the view, its styles, and the synchronisation of its state."""
     return script("widget.js").decode("utf-8")

@@ -122,14 +122,14 @@ def _too_slow(*_: Any) -> None:
 def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
     from transformers import AttentionInterface
 
-    names = attention_hook.names_of(model)
+    names = attention_hook.module_names(model)
 
     def run(request: attention_hook.Request | None = None, **more: Any) -> Any:
         torch.manual_seed(0)
         with torch.no_grad():
             if request is None:
                 return model(**given, **more)
-            with attention_hook.answering(request):
+            with attention_hook.apply_request(request):
                 return model(**given, **more)
 
     AttentionInterface._global_mapping.pop("eager", None)

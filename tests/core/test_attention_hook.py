@@ -30,7 +30,7 @@ def run(model: Any, request: attention_hook.Request | None = None, **more: Any) 
     with torch.no_grad():
         if request is None:
             return model(**given, **more)
-        with attention_hook.answering(request):
+        with attention_hook.apply_request(request):
             return model(**given, **more)
 
 
@@ -40,7 +40,7 @@ def last(found: Any) -> Tensor:
 
 
 def request_of(model: Any, **changes: Any) -> attention_hook.Request:
-    return attention_hook.Request(attention_hook.names_of(model), **changes)
+    return attention_hook.Request(attention_hook.module_names(model), **changes)
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def test_a_row_without_any_key_has_weights_of_0() -> None:
 def test_a_request_is_of_its_thread_alone() -> None:
     model = model_of("bert")
     request = request_of(model)
-    with attention_hook.answering(request):
+    with attention_hook.apply_request(request):
         other = threading.Thread(target=lambda: run(model))
         other.start()
         other.join()
@@ -151,4 +151,4 @@ def test_what_does_not_pass_the_seam_is_not_recorded() -> None:
         assert not request.calls, model_type
         assert len(their_maps(found)) == 2, model_type
     with pytest.raises(Unsupported, match="Linear names no eager function of its own"):
-        attention_hook.own_function(torch.nn.Linear)
+        attention_hook.eager_function(torch.nn.Linear)

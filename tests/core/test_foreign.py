@@ -33,7 +33,7 @@ def plain(model: Model, **given: Any) -> Any:
     """What the library itself makes of it, on the same device."""
     assert isinstance(model, HfModel)
     with torch.no_grad():
-        return model.wrapped.module(**given, output_attentions=True, output_hidden_states=True)
+        return model.hf_module.module(**given, output_attentions=True, output_hidden_states=True)
 
 
 def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
@@ -266,7 +266,7 @@ OUTPUTS = {  # of the second layer, as each file names them; albert has one for 
 def added(model: Model, name: str, **switches: Any) -> tuple[Any, Tensor]:
     """A run, and what the module of that name gave in its last call, without its bias: (i, c)."""
     assert isinstance(model, HfModel)
-    module, given = model.wrapped.module.get_submodule(name), []
+    module, given = model.hf_module.module.get_submodule(name), []
     hook = module.register_forward_hook(lambda own, args, output: given.append(output[0].detach()))
     try:
         run = model.run(TEXT, **switches)

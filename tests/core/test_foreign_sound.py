@@ -32,7 +32,7 @@ def plain(model: HfModel, samples: torch.Tensor, **more: Any) -> Any:
     """What the library itself makes of a sound: the folder opened by it anew, its own features, its own pass."""
     assert model.folder is not None
     library: Any = offline.transformers()
-    family = model.wrapped.family
+    family = model.hf_module.family
     kind = audio_processor.KINDS[family.config.model_type]
     extractor = getattr(library, kind.extractor).from_pretrained(model.folder)
     given = extractor(samples.float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt")[kind.reads]

@@ -40,10 +40,12 @@ PATCHES = list(token_names(32, 8, 0))[1:]
 def plain(model: HfModel, image: Any) -> Any:
     """What the library itself makes of a picture: its own class for the folder, its own pass."""
     assert model.folder is not None
-    kind: Any = getattr(offline.transformers(), image_processor.KINDS[model.wrapped.family.config.model_type].processor)
+    kind: Any = getattr(
+        offline.transformers(), image_processor.KINDS[model.hf_module.family.config.model_type].processor
+    )
     pixels = kind.from_pretrained(model.folder)(image, return_tensors="pt")["pixel_values"]
     with torch.no_grad():
-        return model.wrapped.module(pixels, output_attentions=True, output_hidden_states=True)
+        return model.hf_module.module(pixels, output_attentions=True, output_hidden_states=True)
 
 
 @pytest.mark.parametrize(

@@ -94,13 +94,13 @@ def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[l
     torch.default_generator.manual_seed(0)  # for dropout
     trace, values = Trace(), list[Tensor]()
 
-    def tracer(step: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
+    def tracer(step: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
         if len(values) == nudged:
             memory = value
             for axis in (axis for axis, stride in enumerate(value.stride()) if not stride):  # repeats are one memory
                 memory = memory.narrow(axis, 0, 1)
             torch.logical_not(memory, out=memory) if value.dtype == torch.bool else memory.mul_(1.5).add_(0.1)
-        trace(step, value, axes, expression, of)
+        trace(step, value, axes, expression, inputs)
         values.append(value.clone())
 
     with torch.no_grad():

@@ -24,7 +24,7 @@ from mha_core.positions import (
     altered,
 )
 from mha_core.positions.added import sinusoids
-from mha_core.positions.rotated import turns
+from mha_core.positions.rotated import rotation_tables
 from tests.closeness import identical, same_function, within_rounding
 
 from .attention_cases import EVERY, C, D, H
@@ -94,7 +94,7 @@ def test_kept_tables_serve_every_mode(name: str) -> None:
     """What is computed once for all must not be bound to the mode of the first who asked."""
     position, x = EVERY[name](), torch.randn(2, H, 33, D, dtype=torch.float64)
     sinusoids.cache_clear()
-    turns.cache_clear()
+    rotation_tables.cache_clear()
     with torch.device("meta"), torch.inference_mode():
         _ = position.add(x.view(2, 33, C)), position.rotate(x, x)
     x.requires_grad_()

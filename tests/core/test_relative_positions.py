@@ -72,10 +72,10 @@ def test_buckets_are_t5s(causal: bool) -> None:
     distance = torch.arange(-600, 601)
     of_distance: Any = T5Attention._relative_position_bucket
     for buckets, max_distance in SIZES:
-        own = T5Bias(H, buckets, max_distance, causal).bucket_of(distance)
+        own = T5Bias(H, buckets, max_distance, causal).bucket_index(distance)
         theirs = of_distance(distance, bidirectional=not causal, num_buckets=buckets, max_distance=max_distance)
         identical(own, theirs)
-    whole = set(T5Bias(H, 32, 128, causal).bucket_of(distance).tolist())
+    whole = set(T5Bias(H, 32, 128, causal).bucket_index(distance).tolist())
     assert whole == set(range(32)) - ({16} if not causal else set())  # 16: no later key at distance 0
 
 
@@ -126,7 +126,7 @@ def test_gradients_reach_the_tables(name: str) -> None:
     assert expected is not None
     rows = 7  # of 40 positions
     if isinstance(position, T5Bias):
-        rows = len(set(position.bucket_of(torch.arange(-6, 7)).tolist()))
+        rows = len(set(position.bucket_index(torch.arange(-6, 7)).tolist()))
     elif isinstance(position, Shaw):
         rows = 11
     assert int(expected.ne(0).any(-1).sum()) == rows, "every row that was used, and no other"

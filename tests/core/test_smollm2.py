@@ -104,7 +104,7 @@ def test_the_tokenizer_on_1000_texts() -> None:
     convert: Any = convert_gguf_tokenizer
     architecture, described, _ = read(str(smollm2.file()))
     theirs = convert(architecture, described)[0]
-    ours, drawn = byte_level.of_file(GGUF(smollm2.file())), random.Random(14)
+    ours, drawn = byte_level.from_gguf(GGUF(smollm2.file())), random.Random(14)
     texts = [some_text(drawn) for _ in range(1000)]
     coded = [ours.encode(text) for text in texts]
     gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"

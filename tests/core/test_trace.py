@@ -24,8 +24,8 @@ def test_sizes_are_bound_over_the_whole_pass() -> None:
 def test_a_step_of_what_no_step_leads_to_is_refused() -> None:
     trace = Trace()
     trace("x", torch.zeros(1, 2, 3), "b i c")
-    trace("q.view", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
-    trace("q", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
+    trace("q.view", torch.ones(1, 1, 2, 3), "b h i d", inputs=("q",))
+    trace("q", torch.ones(1, 1, 2, 3), "b h i d", inputs=("q",))
     with pytest.raises(HeadlightError, match=r"step 'mixed' is of 'weights', to which none of .* leads: x, q.view, q"):
-        trace("mixed", torch.ones(1, 1, 2, 3), "b h i d", of=("q", "weights"))
+        trace("mixed", torch.ones(1, 1, 2, 3), "b h i d", inputs=("q", "weights"))
     assert [step.of for step in trace.steps] == [(), ("x",), ("q.view",)]

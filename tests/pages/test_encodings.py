@@ -86,7 +86,7 @@ def test_biases() -> None:
         t5, shaw = build("t5", sizes), build("shaw", sizes)
         assert isinstance(t5.position, T5Bias)
         assert isinstance(shaw.position, Shaw)
-        bucket = int(t5.position.bucket_of(torch.tensor(1 - n)))
+        bucket = int(t5.position.bucket_index(torch.tensor(1 - n)))
         same_function(measures.bias(t5)[:, -1, 0], t5.position.table[bucket].detach().double())
         reach = shaw.position.max_distance
         row = shaw.position.table[max(1 - n, -reach) + reach].detach().double()

@@ -37,11 +37,11 @@ def test_the_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tenso
         # what only records is named, and nothing else
         records = [shown.lines[line].strip() for line in shown.records]
         called = re.compile(
-            r"(trace|switches\.trace|together|_record|of_head\(trace, n\)|softmax_over_keys)\(|trace = "
+            r"(trace|switches\.trace|record_stacked|_record|head_tracer\(trace, n\)|softmax_over_keys)\(|trace = "
         )
         assert all(called.match(line) for line in records), records
         kept = [line.strip() for n, line in enumerate(shown.lines) if n not in shown.records]
-        assert not [line for line in kept if re.match(r"(trace|together)\(|trace = ", line)]
+        assert not [line for line in kept if re.match(r"(trace|record_stacked)\(|trace = ", line)]
         recorded_at = step.line - shown.first
         assert all(0 <= line <= recorded_at for line in shown.marked), "they stand above the line that records it"
     for mask, ran in (("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")):
