@@ -1,4 +1,4 @@
-"""Real weights in our own models, MiniLM, SmolLM2 or a folder in MiniLM's form, and the maps of any torch module."""
+"""Pretrained models: MiniLM and SmolLM2 in our own layers, models of transformers, and `watch` for any module."""
 
 from .bert import MINILM_SHA256
 from .load import load_model

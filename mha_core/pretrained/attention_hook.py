@@ -1,8 +1,8 @@
-"""The one place through which the attention of transformers' models passes, to be recorded and changed there.
+"""Hook into the attention of transformers' models, to record it and change it.
 
-transformers hands every call to a function of its `AttentionInterface`. Under the name "eager" none is registered, and
-each file's own function is taken; `attend` takes that name and calls the file's own function. Under another name four
-families would compute something else. Without a request in the context it only hands on.
+transformers passes every call to a function of its `AttentionInterface`. No function is registered as "eager", where
+each model file's own function is used; `attend` is registered under that name and calls the file's own function. Under
+another name four families would compute something else. Without a `Request` in the context it changes nothing.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
 
 @dataclass(frozen=True)
 class Call:
-    """One pass of one attention module. Tensors are detached.
+    """A call of an attention module. Tensors are detached.
 
     Attributes:
         path: the module's name in its model.
         weights: (b, h, i, j); rows may sum to less than 1.
-        kv_heads: heads of the keys and values; h / kv_heads query heads that follow each other share one.
-        parts: what was asked for, of "q" (b, h, i, d), "k" and "v" (b, kv heads, j, d), "scores" (b, h, i, j) as the
-            softmax takes them, "scaling" (), what multiplies q kᵀ, "mask" as the model hands it over, and "mixed"
-            (b, i, h, d).
+        kv_heads: number of key/value heads, each shared by h / kv_heads consecutive query heads.
+        parts: the recorded parts, out of "q" (b, h, i, d), "k" and "v" (b, kv heads, j, d), "scores" (b, h, i, j) as
+            the softmax takes them, "scaling" (), the factor on q kᵀ, "mask" as the model passes it, and "mixed" (b, i,
+            h, d).
     """
 
     path: str
@@ -47,18 +47,18 @@ class Call:
 
 @dataclass
 class Request:
-    """What one pass is to record, and what to change in some of its modules.
+    """Options of one pass: parts to record, and changes to some of its modules.
 
     Attributes:
         names: the name of each module, by its identity.
         keep: names of parts to record, see `Call`.
-        changed: names of the modules that the rest is for; None = all.
+        changed: names of the modules that the changes apply to; None = all.
         allow: bool (1, 1|h, i, j), True = may look; the model's own mask stays.
-        heads: bool (layers, h), False = off; a layer is the n-th call of a module in `changed`.
-        values: bool (1, 1, i, j), False = looked at, but not mixed in.
-        temperature: divides what the softmax takes.
-        positions: False leaves the positions out, see `without_positions`.
-        calls: in the order in which they came.
+        heads: bool (layers, h), False = ablated; a layer is the n-th call of a module in `changed`.
+        values: bool (1, 1, i, j), False zeroes the weight after the softmax.
+        temperature: divides the scores.
+        positions: False removes the positions, see `without_positions`.
+        calls: the recorded calls, in order.
     """
 
     names: Mapping[int, str]
@@ -78,7 +78,7 @@ _request: ContextVar[Request | None] = ContextVar("request", default=None)
 
 @contextmanager
 def apply_request(request: Request) -> Iterator[list[Call]]:
-    """Every call of this thread inside the block is recorded and changed as the request says; its calls."""
+    """Record and change every attention call of this thread inside the block; yield the list of calls."""
     token = _request.set(request)
     try:
         yield request.calls
@@ -87,19 +87,19 @@ def apply_request(request: Request) -> Iterator[list[Call]]:
 
 
 def register() -> None:
-    """Takes the name "eager" in transformers, once for the process."""
+    """Register `attend` as "eager" in transformers, once per process."""
     from transformers import AttentionInterface
 
     AttentionInterface.register("eager", attend)
 
 
 def module_names(model: nn.Module) -> dict[int, str]:
-    """The name of each module by its identity."""
+    """Return the name of each module by its identity."""
     return {id(module): name for name, module in model.named_modules()}
 
 
 def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """The file's own eager function, with what the request of this context says of it.
+    """Call the model file's own eager function, with the changes of the context's request.
 
     Returns:
         mixed (b, i, h, d), and weights (b, h, i, j).
@@ -132,17 +132,17 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
 
 
 def mix(weights: Tensor, value: Tensor) -> Tensor:
-    """weights (b, h, i, j) · v (b, kv heads, j, d) -> mixed (b, i, h, d)."""
+    """Return weights (b, h, i, j) · value (b, kv heads, j, d) as mixed (b, i, h, d)."""
     shared = weights.shape[1] // value.shape[1]
     repeated = value if shared == 1 else value.repeat_interleave(shared, dim=1)
     return (weights.to(repeated.dtype) @ repeated).transpose(1, 2)
 
 
 class Softmax(TorchFunctionMode):
-    """While it is active, softmax takes scores that are masked and divided first.
+    """Torch function mode in which softmax takes masked and divided scores.
 
-    There every dialect of a mask has become scores: what lies below half of the smallest number is forbidden. A
-    column more than the mask has is a sink, which is open to all. A row without any key has weights of 0.
+    At the softmax every form of mask has become scores: those below half of the smallest number are forbidden. A column
+    more than the mask has is an attention sink, open to all. A row without any key gets weights of 0.
     """
 
     def __init__(self, allow: Tensor | None, temperature: float) -> None:
@@ -170,7 +170,7 @@ class Softmax(TorchFunctionMode):
 
 
 def without_positions(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
-    """Lets a module give what `neutral` makes of its output in passes whose request says so."""
+    """Replace a module's output by `neutral` of it in passes whose request removes positions."""
 
     def hook(module: nn.Module, args: Any, output: Any) -> Any:
         request = _request.get()
@@ -181,7 +181,7 @@ def without_positions(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
 
 @cache
 def eager_function(kind: type[nn.Module]) -> Callable[..., Any]:
-    """The eager function that the code of this class, or of one that it comes from, hands to the interface.
+    """Return the eager function that a class or one of its bases passes to the interface.
 
     Raises:
         Unsupported: it names none.

@@ -1,5 +1,6 @@
-"""How a speech model of transformers is given a sound: by its folder's own preprocessor_config.json, with the library's
-class for its family, which needs numpy alone; and what the tokens are called that it makes of it: when they begin.
+"""Preprocessing of sounds for the speech models of transformers, by the folder's preprocessor_config.json.
+
+The library's feature extractor of the family is used, which needs numpy alone. Tokens are named by their start time.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ PROBED = 12  # tokens
 
 
 class Kind(NamedTuple):
-    """Families that read sounds in one way: the class of transformers that readies them, what their pass takes, the
-    settings that the class is given with the largest number of each, and further ones.
+    """Families with one feature extractor.
+
+    Attributes:
+        extractor: its class in transformers.
+        reads: name of the pass's input.
+        limits: integer settings of the extractor, with the maximum of each.
+        flags: further settings.
     """
 
     extractor: str
@@ -52,13 +58,12 @@ KINDS = {"whisper": MEL} | dict.fromkeys(
 
 
 class AudioProcessor(Named):
-    """Sounds to what the model reads.
+    """Feature extraction for sounds, in place of a tokenizer.
 
     Attributes:
-        rate: samples a second.
-        step: samples from the beginning of a token to that of the next.
-        whole: how many tokens the model makes of every sound, silence behind it included; None where it follows no
-            silence.
+        rate: samples per second.
+        step: samples from the start of one token to the start of the next.
+        fixed_tokens: number of tokens of every sound, padded with silence; None where sounds are not padded.
     """
 
     def __init__(self, extractor: Any, kind: Kind, config: Any) -> None:
@@ -81,10 +86,10 @@ class AudioProcessor(Named):
                 raise WeightsFileError(f"{FILE} makes of a sound what is no number")
 
     def read(self, sound: object) -> Features:
-        """What the model reads, (1, …); the tokens of the sound, none of the silence behind it; and the sound itself.
+        """Return the features of a sound, (1, …), the tokens of the sound without its padding, and the sound itself.
 
         Raises:
-            SizeError: it would be more tokens than are read, or none.
+            SizeError: the sound has too many tokens, or none.
             HeadlightError: as `sound_file.read`.
         """
         samples = sound_file.read(sound, self.rate)
@@ -94,7 +99,7 @@ class AudioProcessor(Named):
         return Features(self._extract(samples), list(self.names[:n_tokens]), 0, Extras(heard=audio))
 
     def noise(self) -> tuple[Tensor, int]:
-        """A sound to check a model with, (1, …), and how many tokens it is."""
+        """Return a sound to check a model with, (1, …), and its number of tokens."""
         samples = self._noise()
         return self._extract(samples), self._token_count(samples)
 
@@ -124,10 +129,11 @@ class AudioProcessor(Named):
 
 
 def read(folder: Path, config: Any) -> AudioProcessor:
-    """How the folder's model is given a sound.
+    """Return the audio processor of a folder's model.
 
     Raises:
-        WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
+        WeightsFileError: its description is missing or damaged.
+        Unsupported: it has an unsupported setting.
     """
     kind = KINDS[config.model_type]
     options = preprocessor.settings(folder, (*kind.limits, *kind.flags, "dither"))
@@ -145,7 +151,7 @@ def read(folder: Path, config: Any) -> AudioProcessor:
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
-    """Width and step of each convolution that makes tokens of samples."""
+    """Return width and stride of each convolution between samples and tokens."""
     layers = list(zip(config.conv_kernel, config.conv_stride, strict=True))
     plain = all(type(size) is int and 1 <= size <= rate for pair in layers for size in pair)
     if not plain or not 1 <= len(layers) <= MAX_CONVOLUTIONS or max(prod(config.conv_stride), _reach(layers)) > rate:
@@ -154,7 +160,7 @@ def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
 
 
 def _reach(convolutions: list[tuple[int, int]]) -> int:
-    """Samples that the first token is made of."""
+    """Return the receptive field of the first token in samples."""
     length = 1
     for kernel, stride in reversed(convolutions):
         length = (length - 1) * stride + kernel

@@ -1,4 +1,4 @@
-"""A folder with config.json, tokenizer.json and model.safetensors of a BERT encoder, as MiniLM's, read into our own."""
+"""Reader for folders of a BERT encoder such as MiniLM's: config.json, tokenizer.json and model.safetensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OUR_NAMES = {  # of a layer's parts -> BERT's
 
 
 def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
-    """MiniLM, as an installed package carries it: its folder, what `read` gives, and the sha256 of its weights.
+    """Return MiniLM from its installed package: folder, encoder, tokenizer, and sha256 of the weights.
 
     Raises:
         WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
@@ -45,10 +45,11 @@ def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
 
 
 def is_plain(folder: Path) -> bool:
-    """Whether a folder says that it is a BERT encoder alone, as MiniLM's: no head, gelu.
+    """Return whether a folder holds a bare BERT encoder like MiniLM's: without a head, with gelu.
 
     Raises:
-        WeightsFileError: its description or its weights cannot be read. Unsupported: it asks for code of its own.
+        WeightsFileError: its description or its weights cannot be read.
+        Unsupported: it asks for custom code.
     """
     config = folders.describe(folder)
     plain = config.get("model_type") == "bert" and config.get("hidden_act", "gelu") == "gelu"
@@ -56,7 +57,7 @@ def is_plain(folder: Path) -> bool:
 
 
 def read(folder: Path) -> tuple[Encoder, Tokenizer]:
-    """The encoder, in eval mode and without gradients, and its tokenizer, without padding and truncation.
+    """Read the encoder, in eval mode and without gradients, and its tokenizer, without padding and truncation.
 
     Raises:
         WeightsFileError: a file is missing or damaged, or they do not fit each other.
@@ -99,7 +100,7 @@ def _read_encoder(folder: Path, sizes: EncoderSizes) -> Encoder:
 
 
 def _canonical(tensors: dict[str, Tensor], sizes: EncoderSizes) -> dict[str, Tensor]:
-    """BERT's names -> ours. q, k and v become one matrix; the others are used as they lie in the mapped file."""
+    """Convert BERT's names to ours; q, k and v become one matrix, the others stay views of the mapped file."""
     embeddings = "embeddings."
     state = {
         "words.weight": tensors[f"{embeddings}word_embeddings.weight"],

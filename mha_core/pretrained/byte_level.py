@@ -1,8 +1,8 @@
-"""Tokenizers whose tokens can be read, and byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): it cuts any text
-into whole or part characters.
+"""Tokenizers with readable tokens, and byte-level BPE, which splits any text into whole or partial characters.
 
-The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels, "␣Paris"; in a
-text it is as with WordPiece the pieces which continue a word that are marked, "Paris" and "Priv ##et".
+Sennrich et al. 2016; Radford et al. 2019. The vocabulary spells each byte as one character, "ĠParis" for " Paris". A
+label is its readable form, "␣Paris"; within a text, as with WordPiece, the pieces that continue a word are marked:
+"Paris" and "Priv ##et".
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"}
 
 
 def _alphabet() -> dict[str, int]:
-    """GPT-2's spelling: the character of each byte -> the byte. A byte without a picture has one from 256 on."""
+    """Return GPT-2's spelling: the character of each byte -> the byte; bytes that are not printable start at 256."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}
@@ -26,7 +26,7 @@ _BYTES = _alphabet()
 
 
 def label(token: str) -> str:
-    """A token of the vocabulary as a person reads it: "ĠParis" -> "␣Paris", part of a character -> "<0xF0><0x9F>"."""
+    """Return a readable form of a vocabulary token: "ĠParis" -> "␣Paris", part of a character -> "<0xF0><0x9F>"."""
     if not _BYTES.keys() >= set(token):
         return token
     text = bytes(_BYTES[letter] for letter in token).decode("utf-8", "surrogateescape")
@@ -34,7 +34,7 @@ def label(token: str) -> str:
 
 
 def in_text(label: str, previous: str) -> str:
-    """A label behind this text or label: without the space before a word, and with ## where it continues one."""
+    """Return a label as it follows the previous one: without the leading space, and with ## inside a word."""
     if label.startswith("␣") and label.strip("␣"):
         return label[1:]
     return f"##{label}" if label[:1].isalnum() and previous[-1:].isalnum() else label
@@ -47,7 +47,7 @@ def _visible(letter: str) -> str:
 
 
 class Encoding(NamedTuple):
-    """A text cut up: as it is read, numbers in the vocabulary, and from which to which character each token reaches."""
+    """Tokens of a text: labels, ids, and the character span of each."""
 
     tokens: list[str]
     ids: list[int]
@@ -55,11 +55,11 @@ class Encoding(NamedTuple):
 
 
 class Tokens:
-    """A tokenizer whose tokens can be read, of whatever kind it is.
+    """Tokenizer with readable tokens, of any kind.
 
     Args:
-        whole: of `tokenizers`, or of transformers where the family has its own way.
-        spelling: "bytes" as GPT-2's, "▁" before words as SentencePiece's, or "" where the tokens are read as they are.
+        tokenizer: of `tokenizers`, or of transformers where the family has its own class.
+        spelling: "bytes" as GPT-2's, "▁" before words as SentencePiece's, or "" where tokens are readable as they are.
     """
 
     def __init__(self, tokenizer: Any, spelling: str) -> None:
@@ -68,11 +68,11 @@ class Tokens:
         self._is_transformers = not hasattr(tokenizer, "id_to_token")
 
     def encode(self, text: str) -> Encoding:
-        """The tokens of a text, special ones included.
+        """Tokenize a text, special tokens included.
 
         Raises:
-            TypeError: it is no str, or has half a surrogate pair.
-            HeadlightError: the tokenizer cannot take it.
+            TypeError: it is not a str, or has half a surrogate pair.
+            HeadlightError: the tokenizer fails on it.
         """
         if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
             raise TypeError("no text of whole characters")
@@ -86,14 +86,14 @@ class Tokens:
         return Encoding(self.read(ids), ids, [] if self._is_transformers else encoding.offsets)
 
     def read(self, ids: Sequence[int]) -> list[str]:
-        """The tokens of a text as a person reads them there: see `in_text`."""
+        """Return the labels of ids as they read in a text, see `in_text`."""
         labels = [self.id_to_token(number) or f"<{number}>" for number in ids]
         if not self.spelling:
             return labels
         return list(map(in_text, labels, ["", *labels]))
 
     def id_to_token(self, number: int) -> str | None:
-        """The label of a number of the vocabulary, None when it has no such number."""
+        """Return the label of an id, or None for an unknown id."""
         convert = self.tokenizer.convert_ids_to_tokens if self._is_transformers else self.tokenizer.id_to_token
         token = convert(number)
         if token is None or not self.spelling:
@@ -101,26 +101,26 @@ class Tokens:
         return label(token) if self.spelling == "bytes" else str(token).replace("▁", "␣")
 
     def token_to_id(self, token: str) -> int | None:
-        """The number of a token as the vocabulary spells it."""
+        """Return the id of a token as the vocabulary spells it, or None."""
         number = self.tokenizer.get_vocab().get(token) if self._is_transformers else self.tokenizer.token_to_id(token)
         return None if number is None else int(number)
 
     def get_vocab_size(self) -> int:
-        """How many tokens there are."""
+        """Return the size of the vocabulary."""
         return len(self.tokenizer) if self._is_transformers else int(self.tokenizer.get_vocab_size())
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these tokens, special ones too."""
+        """Return the text of these ids, special tokens included."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
 class ByteLevel(Tokens):
-    """No token is added in front or behind.
+    """Byte-level BPE tokenizer that adds no special tokens.
 
     Args:
-        tokens: the vocabulary; its order gives the numbers.
-        merges: pairs of tokens, those to be joined first in front, as "Ġ t".
-        special: tokens that are kept whole wherever a text has them.
+        tokens: the vocabulary; its order gives the ids.
+        merges: pairs of tokens in order of priority, as "Ġ t".
+        special: tokens that are never split.
     """
 
     def __init__(self, tokens: Sequence[str], merges: Iterable[str], special: Iterable[str]) -> None:
@@ -139,11 +139,11 @@ class ByteLevel(Tokens):
         super().__init__(tokenizer, "bytes")
 
     def encode(self, text: str) -> Encoding:
-        """The tokens of a text. A byte for which the vocabulary has no token is passed over: see `unknown`.
+        """Tokenize a text; bytes without a token are skipped, see `unknown`.
 
         Raises:
             HeadlightError: the text is empty, or nothing of it is in the vocabulary.
-            TypeError: it is no str, or has half a surrogate pair.
+            TypeError: it is not a str, or has half a surrogate pair.
         """
         encoding = super().encode(text)
         if not encoding.ids:
@@ -152,13 +152,14 @@ class ByteLevel(Tokens):
         return encoding
 
     def unknown(self, text: str) -> list[str]:
-        """The characters of a text that are not coded whole, each once: SmolLM2 lacks tokens for a few control
-        characters, and for bytes that occur in unassigned characters alone.
+        """Return the characters of a text that are not fully encoded, each once.
+
+        SmolLM2 lacks tokens for a few control characters, and for bytes that occur in unassigned characters alone.
         """
         return list(dict.fromkeys(letter for letter in text if not self._missing_bytes.isdisjoint(letter.encode())))
 
 
 def from_gguf(file: GGUF) -> ByteLevel:
-    """The tokenizer of a GGUF file."""
+    """Return the tokenizer of a GGUF file."""
     tokens, merges, types = (file.fields[f"tokenizer.ggml.{name}"] for name in ("tokens", "merges", "token_type"))
     return ByteLevel(tokens, merges, [token for token, kind in zip(tokens, types, strict=True) if kind == SPECIAL])

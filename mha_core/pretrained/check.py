@@ -1,7 +1,7 @@
-"""The check of a foreign model when it is loaded, on the model itself: what its maps are, and what can be changed.
+"""Checks of a Hugging Face model on loading: its maps, and the changes that it supports.
 
-It runs the model on a few tokens: shapes, rows, that the maps times the values are what attention gives, that a mask
-and a temperature make of the maps what they must, and that switching heads off changes what comes out.
+The model runs on a few tokens to verify shapes and row sums, that maps times values give the attention output, that a
+mask and a temperature change the maps correctly, and that ablating heads changes the output.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ BIASES = ("relative_attention_bias",)
 
 @dataclass(frozen=True)
 class GroupFindings:
-    """The attention of one kind in a model.
+    """Findings about one kind of attention in a model: encoder, decoder or cross.
 
     Attributes:
-        paths: of its layers, in order; a module may come twice.
-        heads, kv_heads: of each layer.
+        paths: module names of its layers, in order; a module may occur twice.
+        heads: heads per layer.
+        kv_heads: key/value heads per layer.
         own_mask: "causal" where no row has weight on a later token.
-        sinks: rows sum to less than 1 by the model's own doing.
+        sinks: whether the model itself makes rows sum to less than 1.
     """
 
     paths: tuple[str, ...]
@@ -52,16 +53,17 @@ class GroupFindings:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a model is.
+    """Results of the checks of a model.
 
     Attributes:
-        by_seam: its maps come through the seam; else the model hands them out itself.
+        by_hook: whether its maps come through the hook; else the model returns them itself.
         groups: by name, in order.
-        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `matrix`.
-        acts: where its positions act.
-        can, reasons: as in `Model`.
-        left_out: layers whose maps have another shape than most.
-        moved: how far the output moves with all heads off, relative; None where they cannot be switched.
+        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `output_matrix`.
+        acts: places where its positions act.
+        can: as in `Model`.
+        reasons: as in `Model`.
+        n_skipped: layers whose maps have another shape than most.
+        output_shift: relative change of the output with all heads ablated; None where heads cannot be ablated.
     """
 
     by_hook: bool
@@ -76,13 +78,16 @@ class Findings:
 
 
 def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) -> Findings:
-    """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
+    """Check a model on sample input.
 
     Args:
-        length: how many tokens the ids are, or the picture or sound in their place.
+        model: the model.
+        ids: (1, i), or features of a picture or a sound.
+        target: ids (1, n) of another length for the decoder of an encoder-decoder.
+        length: number of tokens of `ids`, or of the picture or sound.
 
     Raises:
-        Unsupported: it has no maps of tokens on tokens, or they are no shares.
+        Unsupported: it has no maps of tokens on tokens, or they are not softmax weights.
     """
     acts = add_position_hooks(model.module)
 
@@ -128,7 +133,7 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
 
 
 def _by_group(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:
-    """The calls whose maps are tokens on tokens, by kind; of each kind those of the commonest shape."""
+    """Group the calls whose maps are tokens on tokens by kind; keep the most common shape of each."""
     n_source, n_target = lengths
     kinds = {(n_source, n_source): "encoder", (n_target, n_target): "decoder", (n_target, n_source): "cross"}
     groups: dict[str, list[Call]] = {}
@@ -164,14 +169,14 @@ def _group(calls: list[Call], group: str) -> GroupFindings:
 
 
 def tolerance(dtype: torch.dtype) -> float:
-    """How far a row's sum may be from 1 by rounding alone."""
+    """Return the rounding error allowed in the sum of a row."""
     return 8 * float(torch.finfo(dtype).eps) if dtype.itemsize < 4 else 1e-5
 
 
 def _unsupported_changes(
     run: Callable[..., Answer], plain: Answer, group: str, finding: GroupFindings, calls: list[Call]
 ) -> dict[str, str]:
-    """What of mask, temperature and values cannot be changed in a group, and why."""
+    """Return the reasons why mask, temperature or values of a group cannot be changed."""
     reasons: dict[str, str] = {}
     atol = 1e-4 if calls[0].weights.dtype.itemsize >= 4 else 0.05
     first = calls[0].weights
@@ -212,8 +217,9 @@ def _zero_angles(scaling: float) -> Callable[[Any], Any]:
 
 
 def add_position_hooks(model: nn.Module) -> frozenset[str]:
-    """Readies the modules that give positions for passes without them, in which their output is a neutral one: rows of
-    zeros, a bias of zero, or angles of 0. Says where they act, nothing = nowhere that is known.
+    """Register hooks by which passes can run without positions; return the places where positions act.
+
+    Without positions the output of the hooked modules is neutral: rows of zeros, a bias of zero, or angles of 0.
     """
     acts = set[str]()
     for name, module in model.named_modules():
@@ -250,11 +256,13 @@ def _unsupported_positions(run: Callable[..., Answer], plain: Answer, acts: froz
 
 @contextmanager
 def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str, str]]:
-    """Which matrix each attention hands its heads to, Wᵒ: its path -> name of the linear module that took its "mixed"
-    (b, i, h, d), side by side, unchanged; the first that did.
+    """Yield a dict that maps the path of each attention to the linear module with its matrix Wᵒ.
+
+    That is the first linear module whose input is the attention's "mixed" (b, i, h, d), its heads concatenated.
 
     Args:
-        calls: to which a pass inside the block adds those of the attentions, with "mixed" recorded.
+        module: the model.
+        calls: the list that a pass inside the block appends its calls to, with "mixed" recorded.
     """
     from transformers.pytorch_utils import Conv1D
 
@@ -281,6 +289,6 @@ def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str,
 
 
 def output_matrix(linear: nn.Module) -> Tensor:
-    """Its weights as rows times them are taken: (h·d, c). A bias is nobody's and left out."""
+    """Return the weight of an output projection as (h·d, c); its bias belongs to no head."""
     weight = linear.get_parameter("weight")
     return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied

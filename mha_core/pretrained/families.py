@@ -1,4 +1,4 @@
-"""Which class of transformers a description asks for: by the library's own tables, from the description alone."""
+"""Model class for a config.json, by transformers' own tables."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ BASE = "MODEL_MAPPING_NAMES"
 
 @dataclass(frozen=True)
 class Family:
-    """A concrete class and its description.
+    """A concrete model class and its config.
 
     Attributes:
         kind: the class.
-        config: the description, an object of the library.
-        writes: its logits are of the word that comes next.
-        answers: an encoder and a decoder: it reads one text, or a sound, and writes another.
+        config: the config, an object of the library.
+        writes: whether its logits predict the next token.
+        answers: whether it is an encoder-decoder, which reads one text or sound and writes another.
         reads: "text", "picture" or "sound".
     """
 
@@ -45,12 +45,12 @@ class Family:
 
 
 def family(description: Mapping[str, Any]) -> Family:
-    """The class that a checked description asks for.
+    """Return the model class for a checked config.
 
     Raises:
-        Unsupported: of another library, or it reads neither text nor pictures as `sight` shows them nor sounds as
-            `hearing` gives them, or it is made for a device that has what this lacks.
-        WeightsFileError: the class cannot be described so.
+        Unsupported: it is of another library, reads inputs that are not supported, or needs a device with missing
+            features.
+        WeightsFileError: the config does not fit the class.
     """
     model_type = description.get("model_type")
     if not isinstance(model_type, str):
@@ -87,7 +87,7 @@ def family(description: Mapping[str, Any]) -> Family:
 
 
 def _reads(model_type: str) -> tuple[str, dict[str, str], str]:
-    """What a family reads, the tables of its heads, and the name of what its pass takes."""
+    """Return the kind of input of a family, the tables of its heads, and the name of its main input."""
     if model_type in image_processor.KINDS:
         return "picture", PICTURES, "pixel_values"
     if model_type in audio_processor.KINDS:
@@ -100,7 +100,7 @@ def _names(entry: Any) -> tuple[str, ...]:
 
 
 def text_config(config: Any) -> Any:
-    """The part of a description that speaks of the text."""
+    """Return the part of a config that describes the text model."""
     try:
         return config.get_text_config()
     except Exception:  # a family with two texts has none

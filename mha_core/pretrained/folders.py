@@ -1,4 +1,4 @@
-"""A stranger's files, looked at without trust: sizes first, regular files of a model's folder only, no pickle."""
+"""Safe access to untrusted model folders: sizes checked first, regular files of the folder only, no pickle."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
 
 @dataclass(frozen=True)
 class Tensors:
-    """What the headers of the weight files say, before any weight is read.
+    """Headers of the weight files, read before any weight.
 
     Attributes:
-        files: that hold them.
+        files: paths of the files.
         shapes: by name.
     """
 
@@ -46,18 +46,18 @@ class Tensors:
 
     @property
     def parameters(self) -> int:
-        """How many numbers they are."""
+        """Total number of values."""
         return sum(map(prod, self.shapes.values()))
 
     @property
     def bytes(self) -> int:
-        """Of the files."""
+        """Total size of the files in bytes."""
         return sum(file.stat().st_size for file in self.files)
 
 
 @contextmanager
 def library_errors(message: str) -> Iterator[None]:
-    """Turns what a library raises about a stranger's files into a WeightsFileError that begins so; ours stay."""
+    """Convert a library's errors about a file into a WeightsFileError with this message; ours pass through."""
     try:
         yield
     except HeadlightError:
@@ -67,8 +67,9 @@ def library_errors(message: str) -> Iterator[None]:
 
 
 def regular_file(folder: Path, name: str) -> Path:
-    """A file of the folder: regular, and not reached by a link that leads elsewhere than into the folder or into the
-    store of the hub's cache that the folder belongs to.
+    """Return the path of a regular file in a folder.
+
+    Links may lead only into the folder, or into the blob store of the hub cache that the folder belongs to.
 
     Raises:
         WeightsFileError: it is missing, or something else.
@@ -89,7 +90,7 @@ def regular_file(folder: Path, name: str) -> Path:
 
 
 def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
-    """A JSON object.
+    """Read a JSON object.
 
     Raises:
         WeightsFileError: it is missing, too large, damaged or something else.
@@ -109,10 +110,10 @@ def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[
 
 
 def describe(folder: Path, name: str = CONFIG) -> dict[str, Any]:
-    """A description, when nothing in it must be refused.
+    """Read a config and check it with `refuse_code`.
 
     Raises:
-        Unsupported, WeightsFileError: something must.
+        Unsupported, WeightsFileError: it must be refused.
     """
     description = read_json(folder, name)
     refuse_code(description, name)
@@ -120,10 +121,11 @@ def describe(folder: Path, name: str = CONFIG) -> dict[str, Any]:
 
 
 def refuse_code(content: Mapping[str, Any], name: str) -> None:
-    """Refuses a description that names code or files to be run or read, or numbers that no model has.
+    """Refuse a config that names custom code, files outside the folder, or impossible sizes.
 
     Raises:
-        Unsupported: it names them. WeightsFileError: impossible sizes.
+        Unsupported: it names code or files.
+        WeightsFileError: impossible sizes.
     """
     for count, (key, value) in enumerate(_values(content, name)):
         if count > MAX_VALUES:
@@ -154,7 +156,7 @@ def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[
 
 
 def weights_of(folder: Path) -> Tensors:
-    """The safetensors files of a folder, by their headers.
+    """Read the headers of a folder's safetensors files.
 
     Raises:
         WeightsFileError: there are none, or they are damaged.
@@ -179,7 +181,7 @@ def weights_of(folder: Path) -> Tensors:
 
 
 def _header(file: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes; the library looks whether they fill the file."""
+    """Return names and shapes; the library checks that they fill the file."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -194,7 +196,7 @@ def _header(file: Path) -> dict[str, tuple[int, ...]]:
 
 
 def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
-    """The tensors of all safetensors files, mapped: nothing is copied.
+    """Map the tensors of all safetensors files into memory, without a copy.
 
     Raises:
         WeightsFileError: a file is damaged.
@@ -212,11 +214,12 @@ def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
 
 
 def package_folder(module: str, package: str, owner: str) -> Path:
-    """The folder of an installed package, found without running its code.
+    """Return the folder of an installed package without running its code.
 
     Args:
-        module: as it is imported. package: as it is installed.
-        whose: weights it carries, "MiniLM's".
+        module: name to import.
+        package: name to install.
+        owner: of the weights, for the message: "MiniLM's".
 
     Raises:
         WeightsFileError: the package is not installed.
@@ -228,7 +231,7 @@ def package_folder(module: str, package: str, owner: str) -> Path:
 
 
 def check_sha256(file: Path, expected: str, owner: str) -> str:
-    """The sha256 of a file of weights. Raises a WeightsFileError when it is not the wanted one."""
+    """Return the sha256 of a weights file. Raises a WeightsFileError if it is not the expected one."""
     digest = sha256(file)
     if digest != expected:
         raise WeightsFileError(f"{owner} weights have sha256 {digest[:12]}…, expected {expected[:12]}…")
@@ -236,7 +239,7 @@ def check_sha256(file: Path, expected: str, owner: str) -> str:
 
 
 def sha256(file: Path) -> str:
-    """The sha256 of a file. Raises a WeightsFileError where it cannot be read."""
+    """Return the sha256 of a file. Raises a WeightsFileError if it cannot be read."""
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -245,7 +248,7 @@ def sha256(file: Path) -> str:
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder's tokenizer.json; whatever it asks for, a visitor's text is neither cut nor filled up.
+    """Read a folder's tokenizer.json, with padding and truncation switched off.
 
     Raises:
         WeightsFileError: it is damaged.
@@ -262,10 +265,17 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def read_bytes(source: bytes | Path, name: str, max_bytes: int, remedy: str) -> bytes:
-    """The bytes of a file that somebody brings, "the picture" or another thing.
+    """Return the bytes of an uploaded file, given as bytes or a path.
+
+    Args:
+        source: the bytes or the path.
+        name: of the file in messages, "the picture".
+        max_bytes: largest size allowed.
+        remedy: what to do about a larger one.
 
     Raises:
-        SizeError: it has more than `most`. HeadlightError: it cannot be read.
+        SizeError: it is too large.
+        HeadlightError: it cannot be read.
     """
     try:
         size = len(source) if isinstance(source, bytes) else source.stat().st_size

@@ -1,12 +1,12 @@
-"""A plain reader of GGUF, the file format of llama.cpp: named fields, then named tensors in blocks of small numbers.
+"""Reader for GGUF, the file format of llama.cpp: named fields, then named tensors in quantised blocks.
 
     magic "GGUF", version, count of tensors, count of fields      24 bytes, all numbers little-endian
     fields     name, type, value: a number, a text, or an array of either
-    tensors    name, count of axes, sizes with the fastest axis first, number format, place from the start of the data
+    tensors    name, count of axes, sizes with the fastest axis first, number format, offset from the start of the data
     data       from the next multiple of `general.alignment` on
 
-The file is mapped, not read: its pages come in as tensors are unpacked. Nothing in it is doubted: its one caller opens
-the one file whose sha256 it knows (`smollm2`).
+The file is memory-mapped: its pages are loaded as tensors are unpacked. Its content is trusted, because the only caller
+opens one file with a known sha256 (`smollm2`).
 
 Sources: ggml's docs/gguf.md, and `ggml-common.h`, where `ggml_half` is a float16.
 """
@@ -26,17 +26,20 @@ _TEXT, _ARRAY = 8, 9
 
 
 def _f32(blocks: Tensor) -> Tensor:
-    """Plain numbers; copied, so that nothing hangs on the file."""
+    """Unpack plain float32 values; copied, so that they do not keep the file open."""
     return blocks.clone().view(torch.float32)
 
 
 def _q8_0(blocks: Tensor) -> Tensor:
-    """A scale d, then 32 bytes with a sign: d q."""
+    """Unpack blocks of a scale d and 32 signed bytes: d q."""
     return blocks[:, 2:].view(torch.int8).to(torch.float32).mul_(_half(blocks, 0))
 
 
 def _q4_1(blocks: Tensor) -> Tensor:
-    """A scale d, the smallest value m, then 16 bytes: d q + m. Low halves are values 0 to 15, high halves 16 to 31."""
+    """Unpack blocks of a scale d, a minimum m and 16 bytes: d q + m.
+
+    The low halves of the bytes are values 0 to 15, the high halves 16 to 31.
+    """
     packed = blocks[:, 4:].contiguous()
     values = torch.stack((packed & 15, packed >> 4), dim=1).to(torch.float32).view(-1, 32)
     # two roundings, as in every other reader: one fused product and sum would differ in the last digit
@@ -44,7 +47,7 @@ def _q4_1(blocks: Tensor) -> Tensor:
 
 
 def _half(blocks: Tensor, start: int) -> Tensor:
-    """The float16 that begins at that byte of each block, as float32 (n, 1)."""
+    """Return the float16 that begins at that byte of each block, as float32 (n, 1)."""
     return blocks[:, start : start + 2].contiguous().view(torch.float16).to(torch.float32)
 
 
@@ -58,13 +61,13 @@ FORMATS: dict[int, tuple[int, int, Callable[[Tensor], Tensor]]] = {
 
 
 class GGUF:
-    """An open file.
+    """An open GGUF file.
 
     Args:
-        file: its path; a file that is known by its sha256.
+        file: path of a file with a known sha256.
 
     Attributes:
-        fields: what the file says of itself.
+        fields: metadata of the file.
     """
 
     def __init__(self, file: Path) -> None:
@@ -79,7 +82,7 @@ class GGUF:
         self._data = -(-self._offset // alignment) * alignment
 
     def tensor(self, name: str) -> Tensor:
-        """A tensor of the file in float32, its slowest axis first; it shares no memory with the file."""
+        """Return a tensor in float32, slowest axis first, without memory shared with the file."""
         shape, number, start = self._tensors[name]
         values, size, unpack = FORMATS[number]
         length = math.prod(shape) // values * size
@@ -87,7 +90,7 @@ class GGUF:
         return unpack(packed.view(-1, size)).view(shape)
 
     def _numbers(self, kinds: str) -> tuple[Any, ...]:
-        """The next numbers, of these kinds in `struct`'s letters."""
+        """Read the next numbers, given their kinds in `struct`'s letters."""
         form = struct.Struct(f"<{kinds}")
         self._offset += form.size
         return form.unpack_from(self._content, self._offset - form.size)
@@ -108,6 +111,6 @@ class GGUF:
         )
 
     def _tensor_entry(self) -> tuple[tuple[int, ...], int, int]:
-        """The sizes of a tensor, slowest axis first, its format, and its place in the data."""
+        """Read the shape of a tensor, slowest axis first, its format, and its offset in the data."""
         shape = self._numbers(f"{self._numbers('I')[0]}Q")[::-1]
         return shape, *self._numbers("IQ")

@@ -1,6 +1,6 @@
-"""A model of transformers as a `Model`: a text, a picture or a sound in, a `Run` out.
+"""Models of transformers as a `Model`: a text, a picture or a sound in, a `Run` out.
 
-Its attention is recorded and changed through `seam`.
+Their attention is recorded and changed through `attention_hook`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,19 @@ MAX_CACHED = 8  # pictures or sounds of the album, as the model reads them
 
 
 class HfModel(Model):
-    """A read-only model of transformers that many threads may run at once.
+    """A read-only model of transformers; many threads may run it at once.
 
-    A model with several kinds of attention is one of these for each, see `of`; they share the weights.
+    A model with several groups of attention has one instance per group, which share the weights.
 
     Args:
-        name: what it was loaded as.
-        tokenizer: of what it reads or its decoder writes; of a model without text its preprocessor.
-        wrapped: on its device.
-        findings: of the check.
-        max_len: the most tokens of a text, special ones included.
+        name: as it was loaded.
+        tokenizer: of the text that it reads or its decoder writes; for a model without text its preprocessor.
+        module: the model, on its device.
+        findings: results of the checks.
+        max_len: maximum number of tokens of a text, special tokens included.
+        folder: of its files.
+        facts: descriptions for "about this picture".
+        notices: to show with every run.
         preprocessor: of a model that reads pictures or sounds.
     """
 
@@ -99,11 +102,11 @@ class HfModel(Model):
 
     @property
     def group_findings(self) -> GroupFindings:
-        """Findings of the check about this group."""
+        """Findings of the checks about this group."""
         return self.findings.groups[self.group]
 
     def map_bytes(self, rows: int, columns: int | None = None) -> int:
-        """Bytes that the maps of so many tokens take; those of an encoder that hears silence too are made whole."""
+        """Return the size in bytes of the maps for this many tokens, including those of padding in the encoder."""
         maps = self.sizes.n_layers * self.sizes.n_heads * rows * (columns or rows) * self.dtype.itemsize
         if self.whole is None:
             return maps
@@ -113,10 +116,11 @@ class HfModel(Model):
 
     @property
     def whole(self) -> int | None:
-        """How many tokens it makes of every sound, the silence behind it included; None where it adds none."""
+        """Number of tokens of every sound, padded with silence; None where sounds are not padded."""
         return self.preprocessor.fixed_tokens if isinstance(self.preprocessor, AudioProcessor) else None
 
     def of(self, group: str) -> HfModel:
+        """Return the model for a group of its attention, with the same weights."""
         super().of(group)
         if group == self.group:
             return self
@@ -126,19 +130,22 @@ class HfModel(Model):
 
     @property
     def device(self) -> torch.device:
+        """Device of the weights."""
         return self.hf_module.device
 
     @property
     def dtype(self) -> torch.dtype:
+        """Number format of the weights."""
         return self.hf_module.dtype
 
     @property
     def nbytes(self) -> int:
+        """Size of the weights in bytes."""
         return sum(weight.nbytes for weight in self.hf_module.parameters())
 
     @property
     def classes(self) -> list[str]:
-        """What the logits of a model that reads pictures are of, in their order."""
+        """Class labels of the logits, in order."""
         labels: dict[int, str] = self.hf_module.family.config.id2label or {}
         return [str(labels.get(number, number)) for number in range(len(labels))]
 
@@ -157,13 +164,14 @@ class HfModel(Model):
         return self.preprocessor.read(source)
 
     def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
-        """As `Model.tokenize`; for a name in the album, the patches of the picture or the times of the sound."""
+        """Tokenize as `Model.tokenize`; an album name gives the patches of its picture or the times of its sound."""
         if self._album_features is None or not isinstance(text, str):
             return super().tokenize(text)
         names = self.features(text).tokens
         return names, list(range(len(names)))
 
     def encode(self, text: Input) -> tuple[list[str], list[int]]:
+        """Tokenize as `Model.encode`, and check that every id has an embedding."""
         tokens, ids = super().encode(text)
         highest = max(ids, default=0)
         if highest >= self.sizes.vocabulary:
@@ -182,19 +190,23 @@ class HfModel(Model):
         target: str | Sequence[int] | None = None,
         **switches: Unpack[Switches],
     ) -> Run:
-        """Computes every map of this group, and hidden state, of one text, picture or sound; see `Model.run`.
+        """Compute the maps and hidden states of this group; see `Model.run`.
 
-        The tokens of a sound are the times at which they begin, "0.48 s"; of the silence that is heard behind it
-        `extras.nobody` has what each row gives it. `logits` of a picture are (1, classes).
+        The tokens of a sound are their start times, "0.48 s"; weight on the padding behind it is reported per row in
+        `extras`. `logits` of a picture are (1, classes).
 
         Args:
-            text: or of a model that reads them a picture or a sound, as `picture_file.read` and `sound_file.read` take
-                it, or its name in the album.
-            target: what the decoder of an encoder-decoder reads, or its ids; None = its own greedy answer, with
-                nothing changed, of at most 64 tokens.
+            text: a text, or for other models a picture or sound, as `picture_file.read` and `sound_file.read` take it,
+                or its name in the album.
+            trace_layer: unsupported.
+            implementation: unsupported.
+            all_logits: keeps the logits of every position instead of the last.
+            target: input of the decoder of an encoder-decoder, or its ids; None = its own greedy answer, without
+                changes, of at most 64 tokens.
+            **switches: as in `Model.run`.
 
         Raises:
-            Unsupported: something that is not in `can`, with its reason.
+            Unsupported: an option that is not in `can`, with its reason.
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
@@ -202,21 +214,27 @@ class HfModel(Model):
         return runs(self, [rows], inputs, spec)[0]
 
     def output_matrix(self, layer: int) -> Tensor:
-        """Return Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
+        """Return Wᵒ of a layer of this group, (h·d, c), on the model's device.
+
+        `reasons` says why a model has none.
+        """
         name = self.findings.outputs[self.group_findings.paths[layer]]
         return output_matrix(self.hf_module.module.get_submodule(name))
 
     def call_of_layer(
         self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]
     ) -> tuple[Call, list[str], list[str]]:
-        """What passed the seam in a layer of this group, and the tokens that look and those that are looked at.
+        """Return the recorded call of a layer of this group, with its row and column tokens.
 
         Args:
+            text: as in `run`.
+            layer: counted from 0 in this group.
             record: names of parts, see `attention_hook.Call`.
-            switches: as in `run`.
+            **switches: as in `run`.
 
         Raises:
-            SizeError: there is no such layer. Unsupported: the model hands its maps out itself.
+            SizeError: there is no such layer.
+            Unsupported: the model returns its maps itself.
         """
         if layer not in range(self.sizes.n_layers):
             raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
@@ -233,7 +251,7 @@ class HfModel(Model):
         all_logits: bool = False,
         **switches: Unpack[Switches],
     ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
-        """The tokens of the rows and their ids, what the model reads (1, …), and the pass over it."""
+        """Return row tokens with their ids, the model's input (1, …), and the pass over it."""
         answers = self.hf_module.family.answers
         if target is not None and not answers:
             raise SizeError(f"a model that reads {self.reads}s takes no target")
@@ -265,15 +283,16 @@ class HfModel(Model):
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
     ) -> list[Run]:
+        """Run the model on padded ids (b, i) and return a run per text."""
         return runs(self, coded, ids, Pass(switches, self.ends, keep=keep))
 
     def switches(
         self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
     ) -> RunSwitches:
-        """As `Model.switches`.
+        """Check and convert the options as `Model.switches`.
 
         Raises:
-            Unsupported: something that is not in `can`, with its reason.
+            Unsupported: an option that is not in `can`, with its reason.
         """
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
@@ -293,7 +312,7 @@ class HfModel(Model):
         return super().switches(length, keep, columns, **switches | {"heads_off": heads, "values_off": values})
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
-        """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""
+        """Return the ids that the decoder reads for a source (1, …): the start token, then the target."""
         start = self.hf_module.start
         if self.group == "encoder" and target is None:
             return [start]

@@ -1,4 +1,4 @@
-"""A model of transformers behind one call: ids in; its maps, hidden states and logits out."""
+"""A model of transformers behind one call: ids in, attention maps, hidden states and logits out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_ANSWER_TOKENS = 64  # tokens of an answer of its own
 
 @dataclass(frozen=True)
 class Answer:
-    """What one pass gave.
+    """Output of one pass.
 
     Attributes:
-        calls: what passed the seam.
-        maps: by group, the maps that the model itself hands out, None where none were asked for.
-        hidden: by group, the hidden states of the stack that its rows belong to.
+        calls: recorded calls of the hook.
+        maps: by group, the maps that the model returns itself, if requested.
+        hidden: by group, the hidden states of its rows' stack.
         logits: (b, i, v) or (b, classes), None from a model without a head.
     """
 
@@ -35,12 +35,12 @@ class Answer:
 
     @property
     def last(self) -> Tensor:
-        """What comes out at the end: the logits, else the last hidden state."""
+        """Final output: the logits, else the last hidden state."""
         return self.logits if self.logits is not None else next(reversed(self.hidden.values()))[-1]
 
 
 class HfModule(nn.Module):
-    """The model in eval mode, without gradients, eager."""
+    """Wrapper of a transformers model in eval mode, without gradients, with eager attention."""
 
     def __init__(self, module: Any, family: Family) -> None:
         super().__init__()
@@ -53,30 +53,30 @@ class HfModule(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
+        """Device of the weights."""
         device: torch.device = next(self.module.parameters()).device
         return device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The weights' number format."""
+        """Number format of the weights."""
         return next(self.parameters()).dtype
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens it has an embedding for; 0 of one that reads none."""
+        """Number of token embeddings; 0 for a model without text."""
         if self.family.reads != "text" and not self.family.answers:
             return 0
         return int(self.module.get_input_embeddings().weight.shape[0])
 
     @property
     def start(self) -> int:
-        """The token that a decoder reads first."""
+        """Start token of the decoder."""
         starts = self.numbers("decoder_start_token_id") or self.numbers("bos_token_id")
         return starts[0] if starts else self.number("pad_token_id")
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """The ids that the description has under a name: one, several or none."""
+        """Return the ids that the config has under a name: one, several or none."""
         for part in (self.family.config, text_config(self.family.config)):
             value = getattr(part, name, None)
             values = value if isinstance(value, (list, tuple)) else [value]
@@ -86,15 +86,15 @@ class HfModule(nn.Module):
         return ()
 
     def number(self, name: str) -> int:
-        """The first of them, 0 without any."""
+        """Return the first of `numbers`, or 0."""
         return next(iter(self.numbers(name)), 0)
 
     def accepts(self, name: str) -> bool:
-        """Whether its pass has an argument of that name."""
+        """Return whether the model's forward has a parameter of that name."""
         return name in self._parameter_names
 
     def request(self, **changes: Any) -> Request:
-        """What a pass is asked, see `attention_hook.Request`."""
+        """Return a request with these changes, see `attention_hook.Request`."""
         return Request(self.names, **changes)
 
     def answer(
@@ -107,14 +107,15 @@ class HfModule(nn.Module):
         states: Tensor | None = None,
         attentions: bool = False,
     ) -> Answer:
-        """One pass, on the device of the weights and in their number format.
+        """Run one pass, on the device and in the dtype of the weights.
 
         Args:
-            ids: int64 (b, i), or what stands for pictures or sounds, (b, …).
-            target: int64 (b, n), what the decoder of an encoder-decoder reads.
+            ids: int64 (b, i), or features of pictures or sounds, (b, …).
+            request: parts to record, and changes.
+            target: int64 (b, n), input of the decoder of an encoder-decoder.
             keep: bool (b, i), False = padding.
-            states: (b, i, c), of the encoder, when it need not run again.
-            attentions: asks the model for its own maps too.
+            states: (b, i, c), of the encoder, to skip its pass.
+            attentions: also requests the model's own maps.
         """
         read = ids.to(self.device, self.dtype if ids.is_floating_point() else None)
         arguments: dict[str, Any] = {self.module.main_input_name: read}
@@ -133,11 +134,10 @@ class HfModule(nn.Module):
         return Answer(calls, _maps(output), _hidden(output), _tensor(output, "logits"))
 
     def greedy(self, read: Tensor) -> list[int]:
-        """What an encoder-decoder answers to what it reads, (1, …), on its device: its likeliest next token again and
-        again, up to the end that it sets.
+        """Decode greedily an encoder-decoder's answer to an input (1, …), up to its end token.
 
         Raises:
-            Unsupported: it has no head that writes.
+            Unsupported: it has no language-model head.
         """
         ids, states = [self.start], None
         while len(ids) <= MAX_ANSWER_TOKENS:

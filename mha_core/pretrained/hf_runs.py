@@ -1,4 +1,4 @@
-"""A pass of a foreign model, and what it gave as a `Run` for each text."""
+"""Passes of a Hugging Face model, and their results as a `Run` per text."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pass:
-    """One forward pass: its switches, and what it returns beside the maps.
+    """Options of one forward pass, and the data that goes into its runs.
 
     Attributes:
-        switches: what it does otherwise than its model.
-        ends: how many tokens of the model's own are in front of the rows and behind.
-        target: int64 (1, n), what a decoder beside an encoder reads.
+        switches: changes to the model.
+        ends: numbers of special tokens in front of the rows and behind.
+        target: int64 (1, n), input of the decoder of an encoder-decoder.
         keep: bool (b, i), False = padding.
-        columns: the tokens that are looked at, where they are others than those that look.
-        all_logits: of every position.
+        columns: the key tokens, where they differ from the query tokens.
+        all_logits: whether the logits of every position are kept.
         extras: the picture or the sound, where the model reads one.
-        is_left_out: the model makes more keys than there are columns.
-        record: names of what is to be recorded beside the maps, see `attention_hook.Call`.
+        has_hidden_keys: whether the model has more keys than there are columns.
+        record: names of parts to record, see `attention_hook.Call`.
     """
 
     switches: RunSwitches
@@ -48,10 +48,10 @@ class Pass:
 
 
 def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
-    """One forward pass over ids (b, i), and a run for each text of `coded`, its rows; the padding is cut off.
+    """Run one forward pass over ids (b, i) and return a run per text, without padding.
 
     Raises:
-        DeviceError: the maps do not fit into the memory that is left.
+        DeviceError: the maps do not fit into the free memory.
     """
     length = max(len(own_ids) for _, own_ids in coded)
     map_bytes = model.map_bytes(length, None if spec.columns is None else len(spec.columns)) * len(ids)
@@ -64,12 +64,12 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
 
 
 def group_calls(model: HfModel, result: Answer) -> list[Call]:
-    """What passed the seam in the model's group."""
+    """Return the recorded calls of the model's group."""
     return [call for call in result.calls if call.path in model.group_findings.paths]
 
 
 def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
-    """One forward pass over ids (b, i)."""
+    """Run one forward pass over ids (b, i) with the options of a pass."""
     switches = spec.switches
     tensors = switches.allow, *switches.ablate
     allow, heads, values = (None if tensor is None else tensor.to(model.device) for tensor in tensors)
@@ -87,7 +87,7 @@ def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
 
 
 def _maps(model: HfModel, result: Answer) -> list[Tensor]:
-    """(b, h, i, j) of every layer of the model's group."""
+    """Return the maps (b, h, i, j) of every layer of the model's group."""
     finding = model.group_findings
     if model.findings.by_hook:
         return [call.weights for call in group_calls(model, result)]
@@ -96,7 +96,7 @@ def _maps(model: HfModel, result: Answer) -> list[Tensor]:
 
 
 def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pass, result: Answer) -> Run:
-    """The run of one text, `row` of the batch."""
+    """Return the run of one text, `row` of the batch."""
     tokens, ids = coded
     finding, logits = model.group_findings, result.logits
     n = len(ids)

@@ -1,4 +1,4 @@
-"""The tokenizer of a foreign model's folder: its tokenizer.json, else the class that its family has."""
+"""Tokenizer of a Hugging Face folder: its tokenizer.json, else the class of its family."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "senten
 
 
 def read(folder: Path, config: Any) -> Tokens:
-    """The tokenizer, without padding and truncation.
+    """Read the tokenizer, without padding and truncation.
 
     Raises:
-        WeightsFileError: it is missing or damaged. Unsupported: it would run code.
+        WeightsFileError: it is missing or damaged.
+        Unsupported: it would run code.
     """
     if (folder / SETTINGS).exists():
         describe(folder, SETTINGS)

@@ -1,6 +1,6 @@
-"""Models of the Hugging Face hub: what its cache on this machine holds, and the one way to bring more.
+"""Models of the Hugging Face hub: lookup in the local cache, and download.
 
-Nothing but `size_of` and `download` asks the network, each in a process of its own; this one stays offline.
+Only the size query and `download` use the network, each in a child process; this process stays offline.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FILE_PATTERN = re.compile(
 
 
 def is_id(name: str) -> bool:
-    """Whether it could be a model's name on the hub, "google-t5/t5-small"."""
+    """Return whether a name could be a model id on the hub, "google-t5/t5-small"."""
     return bool(ID.fullmatch(name)) and ".." not in name and "--" not in name
 
 
 def find(name: str, revision: str | None = None) -> tuple[Path, str]:
-    """The folder of a model in the cache, and its commit.
+    """Return the folder of a model in the cache, and its commit.
 
     Raises:
         WeightsFileError: it is not there.
@@ -51,10 +51,10 @@ def find(name: str, revision: str | None = None) -> tuple[Path, str]:
 
 
 def size_of(name: str, revision: str | None = None) -> int:
-    """Bytes that `download` would bring, those in the cache not counted. Asks the hub.
+    """Ask the hub how many bytes `download` would transfer, without those in the cache.
 
     Raises:
-        WeightsFileError: it cannot be had, with the reason.
+        WeightsFileError: it is not available, with the reason.
     """
     _require_id(name, revision)
     return int(_child("size", name, revision, lambda done: None)["size"])
@@ -63,15 +63,17 @@ def size_of(name: str, revision: str | None = None) -> int:
 def download(
     name: str, revision: str | None = None, on_progress: Callable[[float], object] = lambda done: None
 ) -> tuple[Path, str]:
-    """Brings a model from the hub into the cache: its folder and commit. The name leaves the machine, nothing else.
+    """Download a model from the hub into the cache and return its folder and commit.
 
-    Its description comes first, and a family that is not read here costs no more than that.
+    Only the name leaves the machine. The config is downloaded first, so an unsupported family costs no more than that.
 
     Args:
-        on_progress: is called with the share that is done, 0 to 1; an error that it raises ends the download.
+        name: id on the hub.
+        revision: branch, tag or commit; None = main.
+        on_progress: called with the share completed, 0 to 1; an error that it raises cancels the download.
 
     Raises:
-        WeightsFileError: it cannot be had, or cannot be read here, with the reason.
+        WeightsFileError: it is not available or not supported, with the reason.
     """
     _require_id(name, revision)
     result = _child("get", name, revision, on_progress)

@@ -1,6 +1,7 @@
-"""The process that asks the hub: ``python -m mha_core.pretrained.hub_child size|get NAME [REVISION]``.
+"""Child process that asks the hub: ``python -m mha_core.pretrained.hub_child size|get NAME [REVISION]``.
 
-A line of JSON for each step: {"done": share}, and at the end {"size": bytes}, {"folder": path} or {"error": …}.
+It prints one JSON object per line: {"done": share} as progress, and at the end {"size": bytes}, {"folder": path} or
+{"error": …}.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .hub import FILE_PATTERN
 
 
 def main(action: str, name: str, revision: str | None = None) -> None:
-    """Does it and says so."""
+    """Run the action and print its result."""
     try:
         files = list_files(name, revision)
         pending_bytes = sum(file.file_size for file in files if file.will_download)
@@ -28,11 +29,12 @@ def main(action: str, name: str, revision: str | None = None) -> None:
 
 
 def emit(step: dict[str, Any]) -> None:
+    """Print a message as a line of JSON."""
     print(json.dumps(step), flush=True)
 
 
 def reason(name: str, revision: str | None, error: BaseException) -> str:
-    """A sentence with the remedy; what the library says of an error may be in its cause."""
+    """Return an error message with a remedy; the library may hide the error in its cause."""
     match type(error).__name__:
         case "GatedRepoError":
             return (
@@ -48,7 +50,7 @@ def reason(name: str, revision: str | None, error: BaseException) -> str:
 
 
 def list_files(name: str, revision: str | None) -> list[Any]:
-    """The files of the revision that are brought, with their sizes."""
+    """Return the revision's files to download, with their sizes."""
     from huggingface_hub import snapshot_download
 
     files: Any = snapshot_download(name, revision=revision, dry_run=True)
@@ -56,7 +58,7 @@ def list_files(name: str, revision: str | None) -> list[Any]:
 
 
 def download(name: str, files: list[Any], total: int) -> dict[str, Any]:
-    """Download the files, the description first."""
+    """Download the files, the config first."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils.tqdm import tqdm
 

@@ -1,5 +1,6 @@
-"""How a vision transformer of transformers is shown a picture: by its folder's own preprocessor_config.json, with the
-library's class for its family, which needs Pillow alone; and what the tokens are called that it makes of it.
+"""Preprocessing of pictures for the vision transformers of transformers, by the folder's preprocessor_config.json.
+
+The library's image processor of the family is used, which needs Pillow alone. Tokens are named by their patch.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ DISTILLED = "[DIST]"
 
 @dataclass(frozen=True)
 class Kind:
-    """A family: its class of transformers that readies pictures, and its tokens of no patch, registers aside."""
+    """A model family: its image processor in transformers, and its special tokens except registers."""
 
     processor: str
     special_tokens: tuple[str, ...] = (CLS,)
@@ -48,10 +49,10 @@ KINDS = {
 
 
 class ImageProcessor(Named):
-    """Pictures to what the model reads. It stands where other models have a tokenizer.
+    """Preprocessing of pictures, in place of a tokenizer.
 
     Attributes:
-        names: of the tokens: those of no patch, then "row,column".
+        names: of the tokens: special ones, then "row,column".
     """
 
     def __init__(self, processor: Any, kind: Kind, patch: int, registers: int) -> None:
@@ -70,7 +71,10 @@ class ImageProcessor(Named):
         super().__init__(names_of(self.rows, self.columns, kind.special_tokens, registers), NO_TEXT.format("pictures"))
 
     def read(self, picture: object) -> Features:
-        """What the model reads, (1, 3, height, width), and what can be seen of it. Raises as `picture_file.read`."""
+        """Return the features of a picture, (1, 3, height, width), and the picture as the model sees it.
+
+        Raises as `picture_file.read`.
+        """
         image = read_picture(picture)
         visible = self._transform(image, do_rescale=False, do_normalize=False)
         n_special = len(self.names) - self.rows * self.columns
@@ -78,7 +82,7 @@ class ImageProcessor(Named):
         return Features(self._transform(image)[None], list(self.names), n_special, Extras(patches=patches))
 
     def noise(self) -> tuple[Tensor, int]:
-        """A picture to check a model with, its colours change from pixel to pixel, and how many tokens it is."""
+        """Return a picture of random pixels to check a model with, and its number of tokens."""
         sides = (3, self.rows * self.patch, self.columns * self.patch)
         return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
 
@@ -90,10 +94,11 @@ class ImageProcessor(Named):
 
 
 def read(folder: Path, config: Any) -> ImageProcessor:
-    """How the folder's model is shown a picture.
+    """Return the image processor of a folder's model.
 
     Raises:
-        WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
+        WeightsFileError: its description is missing or damaged.
+        Unsupported: it has an unsupported setting.
     """
     options = preprocessor.settings(folder, SETTINGS)
     for size in (options.get("size"), options.get("crop_size")):

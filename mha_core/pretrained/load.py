@@ -1,4 +1,4 @@
-"""Models by name: MiniLM, SmolLM2, a saved run, or any model of transformers by its folder or its name on the hub."""
+"""Loading of models by name: MiniLM, SmolLM2, a saved run, or a model of transformers by folder or hub id."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def load_model(
     dtype: torch.dtype = torch.float32,
     revision: str | None = None,
 ) -> Model:
-    """Loads a model by name. No network, no code of a package or a folder is run; safe in threads.
+    """Load a model by name, without network access and without running code of a package or folder.
 
-    MiniLM, SmolLM2, saved runs and folders in MiniLM's form run in our own layers, without transformers.
+    MiniLM, SmolLM2, saved runs and folders in MiniLM's form run in our own layers, without transformers. Thread-safe.
 
     Args:
-        name: "minilm", "smollm2", the path of a local folder: of a saved run (see `saved`), or with config.json,
-            a tokenizer and safetensors of any model of transformers that reads text, or with preprocessor_config.json
-            of one that reads pictures (`image_processor.KINDS`) or sounds (`audio_processor.KINDS`); a file in it; or
-            its name on the hub, when the hub's cache on this machine has it (see `hub.download`).
-        device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
+        name: "minilm", "smollm2", or the path of a local folder: of a saved run (see `saved`), or with config.json, a
+            tokenizer and safetensors of any model of transformers that reads text, or with preprocessor_config.json of
+            one that reads pictures (`image_processor.KINDS`) or sounds (`audio_processor.KINDS`); or a file in it; or
+            an id on the hub, if the hub's cache on this machine has it (see `hub.download`).
+        device: "auto" (the first present of cuda, mps, cpu), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
-        revision: of a name on the hub: a branch, a tag or a commit; None = main.
+        revision: of an id on the hub: a branch, a tag or a commit; None = main.
 
     Raises:
         WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
-        DeviceError, DtypeError: the device is not there, has too little memory, or cannot compute in that dtype.
+        DeviceError, DtypeError: the device is missing, has too little memory, or does not support the dtype.
         Unsupported: the folder holds another kind of model.
     """
     target = pick(device)
@@ -88,7 +88,7 @@ def load_model(
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
-    """Where a model lies, and what is to be said of that."""
+    """Return the folder of a model, and facts about it."""
     path = Path(name)
     if name and os.path.isdir(name):  # noqa: PTH112  # unlike Path's, it takes names that no file can have
         return path, {}

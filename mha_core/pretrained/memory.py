@@ -1,4 +1,4 @@
-"""How much memory this process may still take, asked before much of it is taken."""
+"""Free memory of this process, checked before large allocations."""
 
 import os
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ MEMINFO, PROCESS_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"
 
 
 def require(needed: int, subject: str, remedy: str) -> None:
-    """Refuses what would not fit.
+    """Raise unless enough memory is free.
 
     Args:
         needed: bytes.
-        what: needs them, "SmolLM2 in float32".
+        subject: of the message, "SmolLM2 in float32".
         remedy: what to do about it.
 
     Raises:
@@ -31,15 +31,15 @@ def require(needed: int, subject: str, remedy: str) -> None:
 
 
 def require_weights(needed: int, name: str, dtype: torch.dtype, remedy: str = "") -> None:
-    """Refuses a model whose weights would not fit; `remedy`: another one. Raises as `require`."""
+    """Raise as `require` unless a model's weights fit; `remedy` suggests another model."""
     smaller = "" if dtype.itemsize <= 2 else ", or choose dtype=torch.bfloat16, which takes half of it"
     require(needed, f"{name} in {str(dtype).removeprefix('torch.')}", f"close other programs{smaller}{remedy}")
 
 
 def available() -> int | None:
-    """Bytes that are free or could be freed at once, the container's limit regarded; None where it cannot be known.
+    """Return the free or reclaimable memory in bytes within the container's limit, or None if unknown.
 
-    On systems other than Linux it is the whole memory of the machine: no more than that can be right.
+    On systems other than Linux it is the total memory of the machine, an upper bound.
     """
     return min((left for left in (_machine(), *_groups()) if left is not None), default=None)
 
@@ -54,7 +54,7 @@ def _machine() -> int | None:
 
 
 def _groups() -> Iterator[int]:
-    """What the limit of each control group (version 2) that holds this process leaves."""
+    """Yield the memory left under the limit of each control group (version 2) of this process."""
     group_path = ""
     with suppress(OSError, ValueError, StopIteration):
         group_path = next(line for line in PROCESS_GROUP.read_text("utf-8").splitlines() if line.startswith("0::"))

@@ -1,6 +1,4 @@
-"""The one place where the core imports transformers and the hub's package: offline, and without the package that
-fetches code.
-"""
+"""Offline import of transformers and huggingface_hub, without the package that fetches code."""
 
 import os
 import sys
@@ -12,10 +10,9 @@ _lock = threading.RLock()
 
 
 def hub() -> ModuleType:
-    """The package `huggingface_hub`, imported so that it looks in its cache alone.
+    """Import `huggingface_hub` in offline mode.
 
-    HF_HUB_OFFLINE is read once, when it is imported; set for longer it would bind the children of this process that
-    have a button of their own.
+    HF_HUB_OFFLINE is read once, on import; set for longer it would be inherited by the download processes.
     """
     with _lock:
         previous = os.environ.get("HF_HUB_OFFLINE")
@@ -29,7 +26,7 @@ def hub() -> ModuleType:
 
 
 def transformers() -> ModuleType:
-    """The package, imported so that nothing of it asks the hub, with its eager attention led through `seam`."""
+    """Import transformers in offline mode, with its eager attention registered with `attention_hook`."""
     with _lock:
         return _imported()
 

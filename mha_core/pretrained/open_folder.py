@@ -1,4 +1,4 @@
-"""A stranger's folder made into a `HfModel`: description, class, tokenizer, memory, weights, check."""
+"""Opening of an untrusted model folder as a `HfModel`: config, class, tokenizer, memory, weights, checks."""
 
 from __future__ import annotations
 
@@ -34,17 +34,19 @@ READERS: dict[str, Any] = {"text": hf_tokens, "picture": image_processor, "sound
 def open_folder(
     folder: Path, name: str, device: torch.device, dtype: torch.dtype, facts: dict[str, str] | None = None
 ) -> HfModel:
-    """The model of a folder, checked.
+    """Return the model of a folder, checked.
 
     Args:
-        name: what it is called.
-        facts: more of them, for "about this picture".
+        folder: with the model's files.
+        name: of the model.
+        device: of the weights.
+        dtype: of the weights.
+        facts: further facts for "about this picture".
 
     Raises:
         WeightsFileError: a file is missing or damaged, or they do not fit each other.
-        Unsupported: it is of a kind that cannot be shown; said before the weights are read where the description
-            tells it.
-        DeviceError: the memory that it needs is not there.
+        Unsupported: the kind of model is not supported; raised before the weights are read if the config tells.
+        DeviceError: it does not fit into the free memory.
     """
     family = families.family(folders.describe(folder))
     weights = folders.weights_of(folder)
@@ -69,8 +71,7 @@ def open_folder(
 
 
 def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
-    """The model, its weights put where the description wants them without a second copy: mapped from the files where
-    their number format is the one that was asked for.
+    """Load the model without a second copy of its weights; mapped from the files if they have the dtype.
 
     Raises:
         WeightsFileError: the files do not hold its tensors.
@@ -103,9 +104,7 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
 def _probe(
     model: HfModule, reader: Tokens | ImageProcessor | AudioProcessor, tokenizer: Tokens | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """A few ids to check it with, or a picture or sound; for a decoder beside an encoder others, of another length; how
-    many tokens the first are.
-    """
+    """Return sample input for the checks, a target of another length for a decoder, and the input's token count."""
     tokens = reader if isinstance(reader, Tokens) else tokenizer
     probe = [] if tokens is None else tokens.encode(PROBE).ids
     ids = [number for number in probe if number < model.vocabulary][:MAX_PROBED]
@@ -126,7 +125,7 @@ def _probe(
 
 
 def _max_len(model: HfModule) -> int:
-    """The most tokens of a text: ours, or what the model's table of positions has rows for."""
+    """Return the maximum number of tokens: ours, or the size of the model's position table."""
     lengths = [MAX_TOKENS]
     for part in (model.family.config, families.text_config(model.family.config)):
         lengths += [length for name in LENGTHS if isinstance(length := getattr(part, name, None), int) and length > 0]

@@ -1,4 +1,4 @@
-"""A stranger's picture, looked at without trust: its kind by its content, its size before anything of it is decoded."""
+"""Safe reader for untrusted picture files: format by content, size checked before decoding."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says;
 
 
 def read(picture: object) -> Any:
-    """The picture upright and in RGB, as an image of Pillow; what is transparent in it is white.
+    """Return a picture upright and in RGB, as a Pillow image, with transparent parts white.
 
     Args:
-        picture: a file of that kind, by its bytes or its path; or uint8 (height, width, 3).
+        picture: a PNG, JPEG or WebP file as bytes or path; or uint8 (height, width, 3).
 
     Raises:
         SizeError: it is too large, or too long for its width.
-        HeadlightError: it is no picture of these kinds, or damaged.
+        HeadlightError: it has another format, or is damaged.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 

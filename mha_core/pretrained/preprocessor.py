@@ -1,4 +1,4 @@
-"""What readies pictures and sounds for a model: a class of transformers, set as its folder's description says."""
+"""Common parts of the preprocessors for pictures and sounds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NO_TEXT = "this model reads {}, no text; give it the bytes of one, its Path or a
 
 
 class Features(NamedTuple):
-    """What a model reads of a picture or a sound.
+    """Preprocessed picture or sound.
 
     Attributes:
-        values: (1, …), what its pass takes.
-        tokens: the names of those that are shown; silence behind a sound has none.
-        own: how many of them, in front, are of no patch.
+        values: (1, …), input of the model.
+        tokens: names of the visible tokens; padding behind a sound has none.
+        n_special: number of special tokens in front.
         extras: the picture or the sound itself.
     """
 
@@ -35,11 +35,11 @@ class Features(NamedTuple):
 
 
 class Named:
-    """Stands where other models have a tokenizer, and has the names of tokens that are no text.
+    """Stand-in for a tokenizer, with names for tokens that are not text.
 
     Args:
         names: of the tokens, in order.
-        refusal: what is said of a text.
+        refusal: message of the error for a text.
     """
 
     def __init__(self, names: Sequence[str], refusal: str) -> None:
@@ -47,31 +47,32 @@ class Named:
         self._refusal = refusal
 
     def encode(self, text: str) -> NoReturn:
-        """As a tokenizer: it has no token for a text."""
+        """Raise, because it has no tokens for a text."""
         raise HeadlightError(self._refusal)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The names of these tokens."""
+        """Return the names of these tokens."""
         return " ".join(self.names[number] for number in ids)
 
     def id_to_token(self, number: int) -> str | None:
-        """The name of the token in that place."""
+        """Return the name of a token, or None."""
         return self.names[number] if 0 <= number < len(self.names) else None
 
     def token_to_id(self, token: str) -> int | None:
-        """The place of the token of that name."""
+        """Return the index of a name, or None."""
         return self.names.index(token) if token in self.names else None
 
     def get_vocab_size(self) -> int:
-        """How many tokens there are."""
+        """Return the number of tokens."""
         return len(self.names)
 
 
 def settings(folder: Path, names: Collection[str]) -> dict[str, Any]:
-    """What the folder's description says under these names.
+    """Return the folder's settings with these names.
 
     Raises:
-        WeightsFileError: it is missing or damaged. Unsupported: it names code.
+        WeightsFileError: the file is missing or damaged.
+        Unsupported: it names code.
     """
     description = describe(folder, FILE)
     return {name: description[name] for name in names if description.get(name) is not None}

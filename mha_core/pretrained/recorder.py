@@ -1,4 +1,4 @@
-"""The maps of somebody's own training: one look every so many steps, at the same input."""
+"""Recorder of attention maps during a user's own training, every few steps on the same input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .watcher import Watcher
 
 
 class Recorder:
-    """Looks at a module while it learns, and changes nothing in it.
+    """Recorder of a module's maps in training, without effect on the module.
 
         recorder = Recorder(every=100, rows=tokens)
         for step in range(5000):
@@ -25,9 +25,11 @@ class Recorder:
         recorder.save("training.safetensors")
 
     Args:
-        every: steps from one look to the next. When the looks become too many, every second one is dropped, and
-            `every` doubles.
-        rows, columns, batch, title: as in `watch`.
+        every: steps between recordings. When there are too many, every second one is dropped and `every` doubles.
+        rows: as in `watch`.
+        columns: as in `watch`.
+        batch: as in `watch`.
+        title: as in `watch`.
     """
 
     def __init__(
@@ -48,11 +50,14 @@ class Recorder:
         self._notices: tuple[str, ...] = ()
 
     def __call__(self, step: int, module: nn.Module, *inputs: Any, **keywords: Any) -> None:
-        """Looks, if it is this step's turn: in eval mode, so that no dropout draws and no mean moves; then as before.
+        """Record the maps if `every` divides the step.
+
+        The module runs in eval mode, so that dropout draws nothing and no running mean moves; then its mode is
+        restored.
 
         Raises:
             SizeError: a step not after the last one, or maps of another shape than before.
-            Unsupported: nothing was seen.
+            Unsupported: no attention was recorded.
         """
         if step % self.every:
             return
@@ -81,7 +86,7 @@ class Recorder:
 
     @property
     def recording(self) -> Recording:
-        """All looks so far. Raises a HeadlightError before the first one."""
+        """Recording of all steps so far. Raises a HeadlightError before the first one."""
         if not self._recordings:
             raise HeadlightError(f"nothing is recorded yet; a step that {self.every} divides is looked at")
         first, *_ = recordings = list(self._recordings.values())
@@ -92,7 +97,7 @@ class Recorder:
         return Recording(groups, tuple(self._recordings), first.title, first.notices + self._notices)
 
     def save(self, path: str | Path) -> Path:
-        """As `recording.save`."""
+        """Save the recording as `Recording.save`."""
         return self.recording.save(path)
 
 

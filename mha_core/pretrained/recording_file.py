@@ -1,4 +1,4 @@
-"""The file of a recording, which may come from a stranger: it is checked before anything large is made of it."""
+"""Reader for recording files, untrusted: checked before any large allocation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPECTED = "a recording of Headlight, as Recording.save writes it"
 
 
 def read(path: str | Path) -> Recording:
-    """The recording in a file.
+    """Read a recording file.
 
     Raises:
         WeightsFileError: it cannot be read, is too large, or holds something else.
@@ -36,7 +36,7 @@ def read(path: str | Path) -> Recording:
 
 
 def content(path: str | Path) -> bytes:
-    """The bytes of a file. Raises a WeightsFileError where there is none, or more than any recording has."""
+    """Return the bytes of a file. Raises a WeightsFileError if it is missing or too large."""
     path = Path(path)
     if not path.is_file():  # a pipe would be waited for
         raise WeightsFileError(f"there is no file “{path}”")
@@ -49,7 +49,7 @@ def content(path: str | Path) -> bytes:
 
 
 def of_bytes(content: bytes) -> Recording:
-    """The recording in the bytes of a file. Raises a WeightsFileError, one sentence."""
+    """Parse the bytes of a recording file. Raises a WeightsFileError with one sentence."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -72,7 +72,7 @@ def of_bytes(content: bytes) -> Recording:
 
 
 def _read_metadata(content: bytes) -> dict[str, Any]:
-    """What the file says of its maps, once their sizes agree with it and with the file's own."""
+    """Return the description of the maps after checking their sizes against it and against the file."""
     if len(content) > MAX_BYTES:
         raise WeightsFileError(f"it has more than {MAX_BYTES:,} bytes, which no recording has")
     length = int.from_bytes(content[:8], "little")
@@ -100,7 +100,7 @@ def _read_metadata(content: bytes) -> dict[str, Any]:
 
 
 def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
-    """Raises a HeadlightError where maps do not fit to what is said of them."""
+    """Raise a HeadlightError if the shape of maps does not fit their description."""
     expected = (steps, len(group["paths"]), len(group["rows"]), len(group["columns"] or group["rows"]))
     if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != expected or not all(shape):
         axes = f"({steps}, {expected[1]}, heads, {expected[2]}, {expected[3]})"

@@ -1,6 +1,6 @@
-"""Attention maps that were kept: of one pass, or of the steps of a training.
+"""Recordings of attention maps, of one pass or of the steps of a training.
 
-What a recording may hold, and in which form, is said in docs/recordings.md too.
+docs/recordings.md describes the format and its limits.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Group:
     """Layers whose maps have one shape.
 
     Attributes:
-        name: their place in the module, as "layers.*.self_attn".
-        paths: of each layer the name of the module that computed it; "" where it has none.
-        rows: the tokens that look.
-        columns: the tokens that are looked at, where they are others; None where both are one sequence.
+        name: their path in the module, as "layers.*.self_attn".
+        paths: module name of each layer; "" where it has none.
+        rows: the query tokens.
+        columns: the key tokens, where they differ; None where both are one sequence.
         maps: (steps, layers, h, i, j), float32.
     """
 
@@ -53,13 +53,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Recording:
-    """The maps that `watch` or a `Recorder` has read. As the last line of a notebook's cell it is drawn there.
+    """Maps recorded by `watch` or a `Recorder`, displayed as the last line of a notebook cell.
 
     Attributes:
         groups: of layers, in the order of the pass.
-        steps: of the training, in their order; (0,) of one pass.
-        title: of the whole, in words.
-        notices: what must be said of it, in whole sentences.
+        steps: of the training, in order; (0,) for one pass.
+        title: of the recording.
+        notices: whole sentences to show with it.
     """
 
     groups: tuple[Group, ...]
@@ -68,7 +68,7 @@ class Recording:
     notices: tuple[str, ...] = ()
 
     def run(self, group: int | str = 0, step: int | None = None) -> Run:
-        """The maps of a group after one step, the last one by default, as a run that has nothing but maps.
+        """Return the maps of a group after one step, by default the last, as a run with maps alone.
 
         Raises:
             SizeError: there is no such group or step.
@@ -90,26 +90,26 @@ class Recording:
         )
 
     def said(self, step: int | None = None) -> str:
-        """A recording in a few words: "recorded after step 300"."""
+        """Describe the recording in a few words: "recorded after step 300"."""
         return "recorded" if len(self.steps) == 1 else f"recorded after step {self.steps[self._index(step)]:,}"
 
     def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> Shown:
-        """The maps of a group to look at. Errors as of `run` and `Run.show`."""
+        """Show the maps of a group. Raises as `run` and `Run.show`."""
         title = f"{self.title}: {self._group(group).name}"
         return self.run(group, step).show(layer=layer, head=head, title=title)
 
     def save(self, path: str | Path) -> Path:
-        """Writes the file that the app opens, and gives its path.
+        """Write the file that the app opens, and return its path.
 
         Raises:
-            HeadlightError: it has more than is read again, or maps that are no weights.
+            HeadlightError: it is larger than the reader allows, or has maps that are not weights.
         """
         path = Path(path)
         path.write_bytes(self.to_bytes())
         return path
 
     def to_bytes(self) -> bytes:
-        """The same as bytes. Errors as of `save`."""
+        """Return the file's content. Raises as `save`."""
         from safetensors.torch import save
 
         groups = [{name: asdict(group)[name] for name in ("name", "paths", "rows", "columns")} for group in self.groups]
@@ -140,7 +140,7 @@ class Recording:
 
 
 def check_description(description: dict[str, Any]) -> None:
-    """Raises a HeadlightError for more or longer words, steps and layers than are read."""
+    """Raise a HeadlightError for more or longer texts, steps and layers than allowed."""
     steps, groups = description["steps"], description["groups"]
     check_maximum("steps", len(steps), MAX_STEPS)
     check_maximum("groups of maps", len(groups), MAX_GROUPS)
@@ -165,7 +165,7 @@ def check_description(description: dict[str, Any]) -> None:
 
 
 def check_maps(name: str, maps: Tensor) -> None:
-    """Raises a HeadlightError for numbers that no weights can be."""
+    """Raise a HeadlightError for values that cannot be softmax weights."""
     if not bool(maps.isfinite().all()):
         raise HeadlightError(f"the maps of “{name:.40}” hold NaN or infinity")
     if float(maps.min()) < 0 or float(maps.max()) > 1 + ABOVE_ONE:
@@ -176,6 +176,6 @@ def check_maps(name: str, maps: Tensor) -> None:
 
 
 def check_maximum(name: str, value: int, maximum: int) -> None:
-    """Raises a HeadlightError for more than is read."""
+    """Raise a HeadlightError if a value exceeds its maximum."""
     if value > maximum:
         raise HeadlightError(f"it has {value:,} {name}, at most {maximum:,} are read")

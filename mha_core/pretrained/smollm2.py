@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
+"""SmolLM2-135M-Instruct from its installed package: a decoder of the Llama family (Ben Allal et al. 2025)."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ _weights: dict[tuple[str, Path | None], dict[str, Tensor]] = {}
 
 
 def file() -> Path:
-    """The package's data file.
+    """Return the path of the package's data file.
 
     Raises:
         WeightsFileError: the package is not installed.
@@ -42,13 +42,13 @@ def file() -> Path:
 
 
 def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
-    """The decoder, in eval mode and without gradients, its tokenizer, and the sha256 of their file.
+    """Return the decoder, in eval mode and without gradients, its tokenizer, and the sha256 of their file.
 
-    The first time on a machine the weights are unpacked into the cache folder, see `weights_cache`.
+    On first use the weights are unpacked into the cache folder, see `weights_cache`.
 
     Raises:
         WeightsFileError: the package or its file is missing or damaged.
-        DeviceError: the memory that it needs is not there.
+        DeviceError: it does not fit into the free memory.
     """
     try:
         path = file()
@@ -79,7 +79,7 @@ def _config(file: GGUF) -> DecoderConfig:
 
 
 def _tensors(gguf: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The weights in float32: those of an earlier call, of the cache, or unpacked now."""
+    """Return the float32 weights: from memory, from the cache, or unpacked."""
     with torch.device("meta"):
         shapes = {name: tuple(tensor.shape) for name, tensor in Decoder(config).state_dict().items()}
     values = sum(torch.Size(shape).numel() for shape in shapes.values())
@@ -98,7 +98,7 @@ def _tensors(gguf: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype)
 
 
 def _unpack(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of these names, ours, in float32 (out, in), one after the other."""
+    """Yield the tensors of these names of ours, in float32 (out, in)."""
     for name in names:
         part, block = name.removesuffix(".weight"), ""
         if part.startswith("layers."):
@@ -112,9 +112,9 @@ def _unpack(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator
 
 
 def _reorder_rows(weight: Tensor, heads: int) -> Tensor:
-    """The rows (h · d, c) of q or k, for a rotation that pairs channel m with m + d/2.
+    """Reorder the rows of q or k, (h · d, c), for a rotation of channel pairs (m, m + d/2).
 
-    llama.cpp's turns 2 m with 2 m + 1, so its files hold the rows of each head in that order: (d/2, 2) instead of
-    (2, d/2).
+    llama.cpp's rotation pairs 2 m with 2 m + 1, so its files hold the rows of each head as (d/2, 2) instead of (2,
+    d/2).
     """
     return weight.view(heads, weight.shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(weight.shape)

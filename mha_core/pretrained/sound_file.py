@@ -1,4 +1,4 @@
-"""A stranger's sound, looked at without trust: a WAV file of whole numbers."""
+"""Safe reader for untrusted WAV files of integer samples."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ CUT = f"cut out a piece of at most {MAX_SECONDS} s"
 
 
 def read(sound: object, rate: int) -> Tensor:
-    """The sound as one channel, float32 (n,), -1 to 1, with so many samples a second.
+    """Return a sound as one channel, float32 (n,), -1 to 1, resampled to a rate.
 
     Args:
-        sound: a WAV file of 8, 16, 24 or 32 bits, by its bytes or its path, its channels are mixed; or float (n,), with
-            `rate` samples a second.
+        sound: a WAV file of 8, 16, 24 or 32 bits as bytes or path, whose channels are averaged; or float (n,) samples
+            at `rate`.
+        rate: samples per second.
 
     Raises:
         SizeError: it is too large or too long, or has no sample.
-        HeadlightError: it is no such file, or damaged.
+        HeadlightError: it has another format, or is damaged.
     """
     if isinstance(sound, Tensor):
         return _from_tensor(sound, rate)
@@ -59,7 +60,7 @@ def read(sound: object, rate: int) -> Tensor:
 
 
 def written(samples: Tensor, rate: int) -> bytes:
-    """float (n,), -1 to 1, as a WAV file of 16 bits."""
+    """Encode float samples (n,), -1 to 1, as a 16-bit WAV file."""
     frames = (samples.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16).numpy().tobytes()
     head = struct.pack("<IHHIIHH", 16, PCM, 1, rate, 2 * rate, 2, 16)
     chunks = b"WAVEfmt " + head + b"data" + struct.pack("<I", len(frames)) + frames
@@ -67,9 +68,9 @@ def written(samples: Tensor, rate: int) -> bytes:
 
 
 def resample(samples: Tensor, rate: int, target_rate: int) -> Tensor:
-    """(n,) at one rate -> (⌈n · wanted / rate⌉,) at another: its frequencies, up to half of the lower rate.
+    """Resample (n,) to (⌈n · target_rate / rate⌉,), keeping frequencies up to half of the lower rate.
 
-    Silence follows the sound up to a length that is whole at both rates; so the time stays exact.
+    The sound is padded with silence to a length that is an integer at both rates, so that timing stays exact.
     """
     if rate == target_rate:
         return samples
@@ -107,7 +108,7 @@ def _check(rate: int, channels: int, bits: int) -> None:
 
 
 def seconds_text(seconds: float) -> str:
-    """Seconds rounded up, so that what is too long does not read like what is not."""
+    """Format seconds rounded up, so that a value above a limit never reads like the limit."""
     return f"{ceil(round(100 * seconds, 6)) / 100:,.2f}"
 
 
@@ -119,7 +120,7 @@ def _check_length(samples: int, rate: int) -> None:
 
 
 def _numbers(frames: bytes, width: int) -> Tensor:
-    """The samples of so many bytes each, as float64 (n,), -1 to 1."""
+    """Decode integer samples of this many bytes each as float64 (n,), -1 to 1."""
     if width == 3:
         parts = torch.frombuffer(bytearray(frames), dtype=torch.uint8).view(-1, 3).to(torch.int32)
         integers = parts[:, 0] | parts[:, 1] << 8 | (parts[:, 2] ^ 128) << 16

@@ -1,4 +1,4 @@
-"""The weights of a call of torch's `scaled_dot_product_attention` or `multi_head_attention_forward`."""
+"""Weights of calls to torch's `scaled_dot_product_attention` and `multi_head_attention_forward`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ Answer = tuple[Tensor, bool | None]  # (h, i, j); True where queries and keys ar
 def attention_weights(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], batch: int, check: Callable[[int], None]
 ) -> Answer | None:
-    """The weights of one text of the batch, before dropout; None of another function.
+    """Return the weights of one text of the batch, before dropout, or None for another function.
 
     Args:
-        check: is told of how many weights there will be before they are computed, and raises where they are too many.
+        func: the function called.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        batch: index of the text.
+        check: called with the number of weights before they are computed; raises if there are too many.
     """
     if func is F.scaled_dot_product_attention:
         return _sdpa_weights(batch, check, *args, **kwargs)
@@ -47,7 +51,10 @@ def _sdpa_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Answer:
-    """Of queries (b, …, h, i, d), or (h, i, d) of one text; what stands between b and h counts as heads."""
+    """Compute the weights for queries (b, …, h, i, d), or (h, i, d) of one text.
+
+    Axes between b and h count as heads.
+    """
     if query.is_nested:
         raise Unsupported("watch() reads no nested tensors; give the module padded ones")
     i, j = query.shape[-2], key.shape[-2]
@@ -67,7 +74,7 @@ def _sdpa_weights(
 
 
 def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> Answer:
-    """What the same call answers when it is asked for the weights of every head, without dropout."""
+    """Repeat the call with the weights of every head requested and without dropout."""
     query, key = call.arguments["query"], call.arguments["key"]
     check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))
     call.arguments.update(need_weights=True, average_attn_weights=False, training=False)
@@ -76,7 +83,7 @@ def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundAr
 
 
 def _one_text(x: Tensor, batch: int) -> Tensor:
-    """(b, …, i, d) -> (…, i, d) in at least float32; what has three axes or fewer is of one text already."""
+    """Select one text, (b, …, i, d) -> (…, i, d), in at least float32; up to three axes are one text already."""
     if x.dim() > 3:
         if not 0 <= batch < len(x):
             raise SizeError(f"batch={batch} is not there; the module was given {len(x)} texts, counted from 0")

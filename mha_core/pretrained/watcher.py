@@ -1,12 +1,12 @@
-"""The maps of any torch module, read while it runs: in a notebook, of code that knows nothing of this package.
+"""Attention maps of any torch module, recorded while it runs, in a notebook or around other code.
 
     from mha_core import watch
     watch(model, x, rows=tokens)              # the last line of a cell: a picture
-    with watch() as seen:                     # or around code that runs anyway; its outputs stay what they are
+    with watch() as seen:                     # or around code that runs anyway; its outputs stay unchanged
         model(x)
     seen.recording().save("recording.safetensors")
 
-Seen is what goes through torch's own `scaled_dot_product_attention` and `multi_head_attention_forward`.
+It records calls of torch's own `scaled_dot_product_attention` and `multi_head_attention_forward`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ NOTHING = (
 
 
 class WatchedCall(NamedTuple):
-    """One call of attention.
+    """A call of attention.
 
     Attributes:
-        path: of the module that made it, in the outermost one that ran; "" of a bare function.
+        path: of the module that made it, within the outermost running module; "" for a bare function.
         weights: (h, i, j), before dropout, of one text of the batch, on the CPU.
-        itself: True where queries and keys are of one sequence, False of two; None where that cannot be told.
+        itself: True for self-attention, False for two sequences, None if unknown.
     """
 
     path: str
@@ -51,11 +51,11 @@ class WatchedCall(NamedTuple):
 
 
 class Watcher(TorchFunctionMode):
-    """What `watch` gives to a with statement. As the last line of a cell it shows what was seen.
+    """Context manager that records attention; displays its recording as the last line of a cell.
 
     Attributes:
         maps: every call, in order.
-        unseen: the paths of modules called attention that ran without one.
+        unseen: paths of modules named attention that ran without a recorded call.
     """
 
     def __init__(self, module: nn.Module | None = None, batch: int = 0) -> None:
@@ -72,15 +72,15 @@ class Watcher(TorchFunctionMode):
     def recording(
         self, *, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, title: str = ""
     ) -> Recording:
-        """What was seen, in groups of layers whose maps have one shape.
+        """Return the recorded maps in groups of layers with one shape.
 
         Args:
-            rows: the tokens of the queries; of the keys too where both are one sequence.
-            columns: the tokens of the keys where they are others. An axis that neither fits is numbered.
-            title: of the whole, in words.
+            rows: the query tokens; the key tokens too where both are one sequence.
+            columns: the key tokens where they differ. An axis that neither fits is numbered.
+            title: of the recording.
 
         Raises:
-            Unsupported: nothing was seen.
+            Unsupported: nothing was recorded.
             SizeError: rows or columns fit no map.
         """
         if not self.maps:
@@ -115,7 +115,7 @@ class Watcher(TorchFunctionMode):
         return out
 
     def _check(self, more: int) -> None:
-        """Raises a SizeError before more is computed than is kept."""
+        """Raise a SizeError before the stored weights exceed the limit."""
         total = sum(call.weights.numel() for call in self.maps) + more
         if total > MAX_WEIGHTS:
             size = f"these are {total:,} weights, at most {MAX_WEIGHTS:,} are watched"
@@ -123,7 +123,7 @@ class Watcher(TorchFunctionMode):
 
     @property
     def _path(self) -> str:
-        """The name of the module that runs, in the outermost one."""
+        """Name of the running module within the outermost one."""
         return self._names.get(self._running[-1][0], "") if self._running else ""
 
     def _begin(self, module: nn.Module, _: Any) -> None:
@@ -151,22 +151,25 @@ def watch(
     title: str = "",
     **keywords: Any,
 ) -> Any:
-    """Reads the attention maps of a module that runs; its outputs stay what they are, to the last bit.
+    """Record the attention maps of a module that runs; its outputs stay bit-equal.
 
-    With inputs it runs the module on them, without gradients, and gives a `Recording`: a picture in a notebook's cell.
-    Without, it gives a `Watcher` for a with statement; that of a module sees what is computed in it alone.
-    Not seen: code that writes softmax(q kᵀ) itself, and other threads. Compiled modules run as they were written; so do
-    whole encoder layers for which torch has a fused kernel that makes no maps (see `torch.backends.mha`).
+    With inputs it runs the module on them, without gradients, and returns a `Recording`, which a notebook displays.
+    Without inputs it returns a `Watcher`, a context manager; with a module it records only what is computed in that
+    module. Not recorded: code that writes softmax(q kᵀ) itself, and other threads. Compiled modules run as plain
+    Python, and so do encoder layers for which torch has a fused kernel without maps (see `torch.backends.mha`).
 
     Args:
-        module: any.
-        inputs, keywords: what it is called with.
-        rows, columns, title: as in `Watcher.recording`.
-        batch: which text of the batch is read, counted from 0.
+        module: any module.
+        *inputs: its arguments.
+        rows: as in `Watcher.recording`.
+        columns: as in `Watcher.recording`.
+        batch: index of the recorded text in the batch.
+        title: as in `Watcher.recording`.
+        **keywords: its keyword arguments.
 
     Raises:
-        Unsupported: nothing was seen.
-        SizeError: more weights than are kept, no such text in the batch, or tokens that fit no map.
+        Unsupported: nothing was recorded.
+        SizeError: too many weights, no such text in the batch, or tokens that fit no map.
     """
     if module is None or not (inputs or keywords):
         return Watcher(module, batch)
@@ -177,7 +180,7 @@ def watch(
 
 
 def _group(maps: Sequence[WatchedCall], unseen: Sequence[str], rows: Tokens, columns: Tokens, title: str) -> Recording:
-    """Layers that have one place in the module but for its numbers, and one shape, in the order of their first call.
+    """Group calls by module path, ignoring numbers, and by shape, in the order of their first call.
 
     Raises:
         SizeError: rows or columns fit no map.
@@ -211,7 +214,7 @@ def _group(maps: Sequence[WatchedCall], unseen: Sequence[str], rows: Tokens, col
 
 
 def _fitting_tokens(count: int, *choices: Tokens) -> list[str]:
-    """The first of the tokens that are so many; numbers where none are."""
+    """Return the first of the token lists with this length, or numbers."""
     return next((list(tokens) for tokens in choices if tokens is not None and len(tokens) == count), _numbers(count))
 
 

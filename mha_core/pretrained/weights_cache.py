@@ -1,8 +1,8 @@
-"""Weights that took work to make, kept in the user's cache folder as they lie in memory and mapped from there.
+"""Cache of unpacked weights in the user's cache folder, memory-mapped.
 
-All processes that map one file share its memory, and the system may take back what is not in use. A file is whole or
-not there: it is written under a name of its own and then renamed. It is believed only after a look at all of it;
-anything else in its place is replaced. Where nothing can be written, the weights stay in memory.
+Processes that map one file share its memory, and the system may reclaim unused pages. A file is written under a
+temporary name and then renamed, so it is complete or absent. Its content is verified before use; anything else in its
+place is replaced. Where nothing can be written, the weights stay in memory.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ NamedTensors = Iterable[tuple[str, Tensor]]
 
 
 def folder() -> Path | None:
-    """Where weights are kept: $HEADLIGHT_CACHE, or "headlight" in the system's cache folder; None without a home."""
+    """Return the cache folder: $HEADLIGHT_CACHE, or "headlight" in the system's cache folder; None without a home."""
     directory = os.environ.get(VARIABLE)
     if directory:
         return Path(directory)
@@ -48,13 +48,13 @@ def folder() -> Path | None:
 
 
 def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], NamedTensors]) -> dict[str, Tensor]:
-    """The float32 tensors that `make` gives, mapped from the file that this or another process has written of them.
+    """Return float32 tensors mapped from a cache file, which is built with `make` if it is missing.
 
     Args:
-        name: of the file, without its ending.
-        source: sha256 of what they are made from.
-        shapes: by name, in the order in which `make` gives them.
-        make: unpacks them one after the other; called again when the disk turns out to be full.
+        name: of the file, without its suffix.
+        source: sha256 of the source of the tensors.
+        shapes: by name, in the order of `make`.
+        make: yields the tensors one by one; called again if the disk turns out to be full.
     """
     directory = folder()
     if directory is None:
@@ -68,9 +68,9 @@ def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], Nam
 
 
 def _read(file: Path, signature: str, shapes: Shapes) -> dict[str, Tensor] | None:
-    """The tensors of a file that `_write` has written, mapped; None when it is anything else.
+    """Map the tensors of a file written by `_write`; None if it is anything else.
 
-    Compared are its owner, its size, what it says of its source, names and shapes, and a sum over all of the data.
+    Checked are owner, size, source, names, shapes, and a checksum of the data.
     """
     size = HEAD + 4 * sum(map(_values, shapes.values()))
     try:
@@ -93,7 +93,7 @@ def _read(file: Path, signature: str, shapes: Shapes) -> dict[str, Tensor] | Non
 
 
 def _write(file: Path, signature: str, size: int, tensors: NamedTensors) -> bool:
-    """Writes float32 tensors for `_read`, one after the other; False, and no trace, where that is not possible."""
+    """Write float32 tensors for `_read` one by one; return False, leaving no file, if that is impossible."""
     part = None
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def _write(file: Path, signature: str, size: int, tensors: NamedTensors) -> bool
 
 
 def _head(signature: str, data: torch.UntypedStorage) -> bytes:
-    """What stands in front of the data: what is said of them, and all of their bytes as whole numbers, added up."""
+    """Return the file header: the signature, and a checksum that adds all data as integers."""
     kind = torch.int32 if len(data) % 8 else torch.int64
     total = int(torch.empty(0, dtype=kind).set_(data).sum())
     return f"{signature} {total % 2**64:016x}".encode().ljust(HEAD)
@@ -132,13 +132,13 @@ def _values(shape: tuple[int, ...]) -> int:
 
 
 def _is_ours(status: os.stat_result, size: int) -> bool:
-    """Whether it is a file of that size which nobody else on this machine could have written."""
+    """Return whether it is a file of that size that no other user could have written."""
     foreign = os.name == "posix" and (status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022)
     return stat.S_ISREG(status.st_mode) and not foreign and status.st_size == size
 
 
 def _sweep(file: Path) -> None:
-    """Removes what writers that were killed have left behind."""
+    """Remove temporary files of killed writers."""
     for part in file.parent.glob(f"{file.name}.*.part"):
         with suppress(OSError):
             if time.time() - part.stat().st_mtime > STALE_TMP_S:

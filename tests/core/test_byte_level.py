@@ -72,7 +72,7 @@ def test_labels() -> None:
 
 
 def test_what_is_no_text(tokenizer: ByteLevel) -> None:
-    with pytest.raises(HeadlightError, match="empty, and this model adds no token of its own"):
+    with pytest.raises(HeadlightError, match="empty, and this model adds no special token"):
         tokenizer.encode("")
     for text in (7, "half \ud83d"):
         with pytest.raises(TypeError):

@@ -22,7 +22,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cgroup").write_text("1:name=other:/x\n0::/outer/inner\n")
     (tmp_path / "groups" / "outer" / "inner").mkdir(parents=True)
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "OWN_GROUP", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "PROCESS_GROUP", tmp_path / "cgroup")
     monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
     return tmp_path
 
