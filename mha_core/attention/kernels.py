@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..trace import no_trace
+from .custom_backward import with_custom_backward
 from .functional import SCORES, mixing_weights, softmax_over_keys
-from .own_backward import with_custom_backward
 from .switches import Switches
 
 

@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import Unsupported
 
-EAGER_SUFFIX = "eager_attention_forward"  # how the names of the files' own functions end
+EAGER_SUFFIX = "eager_attention_forward"  # suffix of the eager function's name in transformers' model files
 _SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
 
 

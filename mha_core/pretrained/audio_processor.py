@@ -83,7 +83,7 @@ class AudioProcessor(Named):
         super().__init__([f"{start:.{digits}f} s" for start in starts], NO_TEXT.format("sounds"))
         for samples in (torch.zeros(self.rate // 4), self._noise()):
             if not bool(self._extract(samples).isfinite().all()):
-                raise WeightsFileError(f"{FILE} makes of a sound what is no number")
+                raise WeightsFileError(f"{FILE} turns a sound into values that are not finite")
 
     def read(self, sound: object) -> Features:
         """Return the features of a sound, (1, …), the tokens of the sound without its padding, and the sound itself.
@@ -138,9 +138,7 @@ def read(folder: Path, config: Any) -> AudioProcessor:
     kind = KINDS[config.model_type]
     options = preprocessor.settings(folder, (*kind.limits, *kind.flags, "dither"))
     if options.pop("dither", 0):
-        raise Unsupported(
-            f"{FILE} asks for noise in the sound (dither), with which no two runs are the same; remove it"
-        )
+        raise Unsupported(f"{FILE} asks for dither, random noise that makes every run different; remove it")
     for name, limit in kind.limits.items():
         value = options.get(name, 1)
         if type(value) is not int or not 1 <= value <= limit:

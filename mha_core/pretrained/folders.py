@@ -26,7 +26,7 @@ MAX_HEADER_BYTES = 32 * 2**20
 MAX_SHARDS = 1000
 MAX_DEPTH = 20
 MAX_VALUES = 200_000
-# what a number in a description may be at most where transformers makes that many things of it, by a word of its name
+# maximum of integers in a config that set how many modules transformers creates, by a word in their name
 MAX_BY_WORD = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
 MAX_NUMBER = 2**40
 SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
@@ -62,7 +62,7 @@ def library_errors(message: str) -> Iterator[None]:
         yield
     except HeadlightError:
         raise
-    except Exception as error:  # each class of a library has its own
+    except Exception as error:  # the classes of a library raise errors of many types
         raise WeightsFileError(f"{message}: {type(error).__name__}: {str(error).strip():.300}") from error
 
 

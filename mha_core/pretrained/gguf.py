@@ -42,7 +42,7 @@ def _q4_1(blocks: Tensor) -> Tensor:
     """
     packed = blocks[:, 4:].contiguous()
     values = torch.stack((packed & 15, packed >> 4), dim=1).to(torch.float32).view(-1, 32)
-    # two roundings, as in every other reader: one fused product and sum would differ in the last digit
+    # two roundings, as in other readers: a fused multiply-add would differ in the last digit
     return values.mul_(_half(blocks, 0)).add_(_half(blocks, 2))
 
 
@@ -51,8 +51,7 @@ def _half(blocks: Tensor, start: int) -> Tensor:
     return blocks[:, start : start + 2].contiguous().view(torch.float16).to(torch.float32)
 
 
-# a format's number in the file -> how many values a block holds in how many bytes, and what makes float32 (n, values)
-# of blocks uint8 (n, bytes)
+# format number -> values per block, bytes per block, and the function from uint8 (n, bytes) to float32 (n, values)
 FORMATS: dict[int, tuple[int, int, Callable[[Tensor], Tensor]]] = {
     0: (1, 4, _f32),
     3: (32, 20, _q4_1),
@@ -74,7 +73,7 @@ class GGUF:
         with file.open("rb") as opened:
             # a private mapping: writable for torch, and never written back
             self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
-        self._offset = len(b"GGUF")  # the next byte
+        self._offset = len(b"GGUF")  # of the next byte to read
         _version, n_tensors, n_fields = self._numbers("IQQ")
         self.fields = {self._text(): self._value(*self._numbers("I")) for _ in range(n_fields)}
         self._tensors = {self._text(): self._tensor_entry() for _ in range(n_tensors)}

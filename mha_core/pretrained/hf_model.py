@@ -29,9 +29,9 @@ from .hf_runs import Pass, answer, group_calls, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
-MAX_TOKENS = 512  # ours: the maps of every layer are kept
+MAX_TOKENS = 512  # our limit, because the maps of every layer are stored
 KINDS = {frozenset(("add",)): "learned", frozenset(("rotate",)): "rotary", frozenset(("bias",)): "t5"}
-MAX_CACHED = 8  # pictures or sounds of the album, as the model reads them
+MAX_CACHED = 8  # preprocessed pictures or sounds of the album
 
 
 class HfModel(Model):
@@ -82,7 +82,7 @@ class HfModel(Model):
         self.preprocessor = preprocessor
         self._max_len = max_len
         self._album_features: Callable[[str], Features] | None = None
-        # of ids; or of features themselves, by which a sound of the album is known again
+        # cached by ids, or by the identity of a tensor, which the album cache makes stable
         self._greedy_answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
             lambda source: module.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
         )
@@ -261,7 +261,7 @@ class HfModel(Model):
             ends = self.ends if isinstance(text, str) else (0, 0)
         else:
             source, own_tokens, front, extras = self.features(text)
-            tokens = list(self.preprocessor.names[: self.whole or len(own_tokens)])  # which a mask goes over
+            tokens = list(self.preprocessor.names[: self.whole or len(own_tokens)])  # masks cover the padding too
             ids, ends = list(range(len(tokens))), (front, 0)
         rows, columns = (tokens, ids), None
         target_ids = self._target(source, target) if answers else None

@@ -14,7 +14,7 @@ from . import attention_hook
 from .attention_hook import Call, Request
 from .families import Family, text_config
 
-MAX_ANSWER_TOKENS = 64  # tokens of an answer of its own
+MAX_ANSWER_TOKENS = 64  # of a greedy answer
 
 
 @dataclass(frozen=True)

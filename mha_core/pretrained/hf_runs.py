@@ -55,7 +55,7 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     """
     length = max(len(own_ids) for _, own_ids in coded)
     map_bytes = model.map_bytes(length, None if spec.columns is None else len(spec.columns)) * len(ids)
-    # every layer's, and all of them as one; beside them what one softmax takes
+    # the maps of every layer, their stacked copy, and the temporaries of one softmax
     needed = 2 * map_bytes + 4 * map_bytes // model.sizes.n_layers
     source = "text" if model.hf_module.family.reads == "text" else "input, or choose a smaller model"
     memory.require(needed, f"{length} tokens of {model.name}", f"shorten the {source}")

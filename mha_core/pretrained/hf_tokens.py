@@ -12,7 +12,7 @@ from .byte_level import Tokens
 from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library_errors, read_json, read_tokenizer, regular_file
 
 SETTINGS = "tokenizer_config.json"
-# what a tokenizer without tokenizer.json is made of
+# vocabulary files of tokenizers without tokenizer.json
 VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
                 "source.spm", "target.spm", "spm.model", "bpe.codes")  # fmt: skip
 

@@ -19,7 +19,7 @@ from . import offline
 
 ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 REVISION = re.compile(r"[\w][\w./-]{0,199}")
-# what is brought of a model: descriptions, tokenizers and safetensors of its own folder
+# files to download: configs, tokenizers and safetensors of the model's top folder
 FILE_PATTERN = re.compile(
     r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|preprocessor_config|tokenizer|tokenizer_config|"
     r"special_tokens_map|added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|"
@@ -42,7 +42,7 @@ def find(name: str, revision: str | None = None) -> tuple[Path, str]:
     hub = offline.hub()
     try:
         folder = Path(hub.snapshot_download(name, revision=revision, local_files_only=True))
-    except Exception as error:  # the package has an error for each way of not being there
+    except Exception as error:  # the package raises many types of error for a missing model
         suffix = f" at revision {revision}" if revision else ""
         raise WeightsFileError(
             f"no model {name!r}{suffix} on this machine; check the spelling, give a folder, or download it first"

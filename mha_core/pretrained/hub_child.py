@@ -24,7 +24,7 @@ def main(action: str, name: str, revision: str | None = None) -> None:
         emit({"size": pending_bytes} if action == "size" else download(name, files, max(1, pending_bytes)))
     except HeadlightError as error:
         emit({"error": str(error)})
-    except Exception as error:  # the network, the hub and the library each have their own
+    except Exception as error:  # network, hub and library raise errors of many types
         emit({"error": reason(name, revision, error)})
 
 

@@ -61,7 +61,7 @@ class ImageProcessor(Named):
             tuple(self._transform(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))
         }
         if not bool(self._transform(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
-            raise WeightsFileError(f"{FILE} makes of a grey picture what is no number")
+            raise WeightsFileError(f"{FILE} turns a grey picture into values that are not finite")
         height, width = sides.pop()
         if sides or height % patch or width % patch:
             raise Unsupported(f"{FILE} does not make every picture so large that patches of {patch} fill it")

@@ -63,6 +63,6 @@ def _groups() -> Iterator[int]:
         with suppress(OSError, ValueError):  # ValueError: "max", there is no limit
             limit = int((group / "memory.max").read_text("ascii"))
             usage = int((group / "memory.current").read_text("ascii"))
-            # pages of files that nobody has used lately go when room is needed
+            # inactive pages of the file cache are reclaimed on demand
             stat = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
             yield max(0, limit - usage + int(stat.get("inactive_file", 0)))

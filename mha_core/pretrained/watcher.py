@@ -65,7 +65,7 @@ class Watcher(TorchFunctionMode):
         self._module = module
         self._batch = batch
         self._names: dict[nn.Module, str] = {}
-        self._running: list[tuple[nn.Module, int]] = []  # with how many calls were seen when each began
+        self._running: list[tuple[nn.Module, int]] = []  # with the number of calls recorded before each
         self._thread = 0
         self._contexts = ExitStack()
 
@@ -94,7 +94,7 @@ class Watcher(TorchFunctionMode):
         self._thread = threading.get_ident()
         self._contexts.callback(register_module_forward_pre_hook(self._begin).remove)
         self._contexts.callback(register_module_forward_hook(self._end, always_call=True).remove)
-        if "torch._dynamo" in sys.modules:  # compiled code runs as it was written, so that it can be seen
+        if "torch._dynamo" in sys.modules:  # compiled functions run as plain Python, so that their calls are recorded
             self._contexts.enter_context(torch.compiler.set_stance("force_eager"))
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -173,7 +173,7 @@ def watch(
     """
     if module is None or not (inputs or keywords):
         return Watcher(module, batch)
-    module = getattr(module, "_orig_mod", module)  # as it was before torch.compile
+    module = getattr(module, "_orig_mod", module)  # the module before torch.compile
     with torch.no_grad(), Watcher(batch=batch) as watcher:
         module(*inputs, **keywords)
     return watcher.recording(rows=rows, columns=columns, title=title or f"{type(module).__name__}, watched")

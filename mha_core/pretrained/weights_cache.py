@@ -20,10 +20,10 @@ import torch
 from torch import Tensor
 
 VARIABLE = "HEADLIGHT_CACHE"
-MIN_FREE_BYTES = 2**28  # bytes of the disk that stay free for others
-STALE_TMP_S = 24 * 3600  # seconds after which an unfinished file has no writer any more
-# of what stands in front of the data; a multiple of 64, where torch's own tensors begin: sums over numbers that lie
-# otherwise may be rounded otherwise
+MIN_FREE_BYTES = 2**28  # disk space left free
+STALE_TMP_S = 24 * 3600  # age after which a temporary file belongs to no running writer
+# header size; a multiple of 64, the alignment of torch's tensors: sums over data with another alignment may be
+# rounded differently
 HEAD = 128
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -44,7 +44,7 @@ def folder() -> Path | None:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "headlight"
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else home / ".cache") / "headlight"  # a relative one is to be ignored
+    return (base if base.is_absolute() else home / ".cache") / "headlight"  # the XDG standard ignores relative paths
 
 
 def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], NamedTensors]) -> dict[str, Tensor]:
@@ -86,7 +86,7 @@ def _read(file: Path, signature: str, shapes: Shapes) -> dict[str, Tensor] | Non
     tensors, begin = {}, HEAD
     for tensor_name, shape in shapes.items():
         end = begin + 4 * _values(shape)
-        # a storage of its own: a copy of one tensor is to copy no more than that
+        # a separate storage, so that copying one tensor copies no more than its data
         tensors[tensor_name] = torch.empty(0, dtype=torch.float32).set_(storage[begin:end]).view(shape)
         begin = end
     return tensors

@@ -1,4 +1,4 @@
-"""Sizes of the texts as buttons: a click sets the controls of the random input; what a text reports stands beside."""
+"""Buttons with the sizes of published examples, and what the publications report."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from .parity import Equality, InputSizes
 
 @dataclass(frozen=True)
 class ParityCase:
-    """A text's sizes, and what is timed in it."""
+    """Sizes of a published example, and the task timed in it."""
 
     sizes: InputSizes
     task: str = "forward with maps"
@@ -31,16 +31,16 @@ CASES = {
     POST: ParityCase(InputSizes(32, 512, 64, 8), "training step without maps"),
     MINILM: ParityCase(InputSizes(1, 128, 384, 12)),
 }
-REPORTED = 1.98e-7  # by the einsum notebook, relative, for its one run
+REPORTED = 1.98e-7  # relative difference in the einsum notebook's single run
 
 
 def buttons(sizes: InputSizes) -> Block:
-    """The cases; the one whose sizes are chosen is pressed."""
+    """Return the cases as buttons; the one with the current sizes is pressed."""
     return sheet.buttons("A case", [(name, {"case": name}, case.sizes == sizes) for name, case in CASES.items()])
 
 
 def choose(event: dict[str, Any]) -> None:
-    """A case was pressed: its sizes, its biases and its task become what the controls say."""
+    """Set the controls to the sizes, biases and task of the pressed case."""
     case = CASES.get(events.text(event, "case") or "")
     if case is None:
         return
@@ -50,12 +50,12 @@ def choose(event: dict[str, Any]) -> None:
 
 
 def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
-    """What the text of these sizes reports, beside what came out here; nothing for other sizes."""
+    """Return what the publication with these sizes reports, with our own result; empty for other sizes."""
     name = next((name for name, case in CASES.items() if case.sizes == sizes), "")
     if name == NOTEBOOK and equality is not None:
-        found = equality.agreements["float32"]["einsum"].torch_out.relative
+        difference = scientific(equality.agreements["float32"]["einsum"].torch_out.relative)
         return [
-            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output lies {scientific(found)} from "
+            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output lies {difference} from "
             f"nn.MultiheadAttention’s (relative, float32). The notebook reports {scientific(REPORTED, 2)} for its own "
             "random numbers."
         ]

@@ -1,4 +1,4 @@
-"""A dictionary: how the texts and the libraries name, order and mask the same thing (assets/dialects.json)."""
+"""Dictionary of terms: the names, axis order and masks of texts and libraries (assets/dialects.json)."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from headlight.ui.sheet import Block, Mark, table, text
 
 _FILE = json.loads((Path(__file__).parents[2] / "assets" / "dialects.json").read_text(encoding="utf-8"))
 DIALECTS: list[str] = _FILE["dialects"]
-# idea -> its words, in the order of DIALECTS; "–" where a dialect has none
+# idea -> its terms, in the order of DIALECTS; "–" where a dialect has none
 ROWS: dict[str, list[str]] = _FILE["ideas"]
 _CAPTION = (
     "A row for each idea. Annotated code: labml.ai’s, (length, batch, …) first, and its copy on a blog. The lesson’s "
@@ -15,14 +15,17 @@ _CAPTION = (
 )
 
 
-def dictionary(wanted: str = "") -> list[Block]:
-    """A row for each idea, a column for each dialect; of a wanted word the rows that hold it, its cells marked."""
+def dictionary(query: str = "") -> list[Block]:
+    """Return the dictionary as a table, a row per idea and a column per dialect.
+
+    With a query only matching rows are returned, with matching cells marked.
+    """
     rows = [[idea, *words] for idea, words in ROWS.items()]
-    word = wanted.strip().casefold()
-    found = [row for row in rows if any(word in cell.casefold() for cell in row)]
-    if not found:
-        return [text(f"No text and no library has “{wanted.strip():.60}” here.")]
+    word = query.strip().casefold()
+    matches = [row for row in rows if any(word in cell.casefold() for cell in row)]
+    if not matches:
+        return [text(f"No text and no library has “{query.strip():.60}” here.")]
     marks: dict[tuple[int, int], Mark] = {
-        (i, j): "here" for i, row in enumerate(found) for j, cell in enumerate(row) if word in cell.casefold()
+        (i, j): "here" for i, row in enumerate(matches) for j, cell in enumerate(row) if word in cell.casefold()
     }
-    return [table(["", *DIALECTS], found, _CAPTION, marks if word else None, prose=True)]
+    return [table(["", *DIALECTS], matches, _CAPTION, marks if word else None, prose=True)]

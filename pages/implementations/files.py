@@ -1,4 +1,4 @@
-"""What Share tells of Implementations, from its link."""
+"""Settings behind the Share menu of Implementations."""
 
 from headlight.link.place import Cursor
 from headlight.picture.link_query import LinkQuery
@@ -6,6 +6,6 @@ from headlight.picture.settings import Settings
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """The sentence under its rule, and the place looked at. Raises a HeadlightError."""
+    """Return the settings and the cursor of a link. Raises a HeadlightError."""
     query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"], query.mask("")[0], device=query.device)}, query.at

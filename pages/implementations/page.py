@@ -1,4 +1,4 @@
-"""Implementations: one set of weights in seven spellings: shown equal, read, timed against one another."""
+"""Implementations page: one set of weights in seven implementations, compared, read and timed."""
 
 import inspect
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from pages.frame.form import Form, picture_page
 
 from . import cases, dialects, parity, timing
 from .parity import Equality, InputSizes
-from .short_sources import different, label, short_source
+from .short_sources import changed_lines, label, short_source
 
 
 def show() -> None:
-    """One sentence and two sources; how far all lie apart; the timing; tables, classes and a dictionary folded away."""
+    """Show two sources side by side, the differences, the timing, and folded tables, classes and dictionary."""
     with picture_page("implementations") as page, page.stage:
-        told, opening, pair, bars, race = (st.container() for _ in range(5))
+        notices_place, opening, pair, bars, race = (st.container() for _ in range(5))
         with pair:
             names = show_pair()
         with race, st.container(key="timing_panel", border=True):
@@ -35,25 +35,25 @@ def show() -> None:
             canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
         show_classes(names)
         with widgets.folded("words", "One idea, many names: a dictionary of texts and libraries", "find"):
-            found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
-            canvas.sheet("words", found)
+            matches = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
+            canvas.sheet("words", matches)
         with opening:
             canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
         with bars:
             canvas.sheet("opening_picture", [parity.picture(equalities)])
-        with told:  # at the top, but known only when every control has been made
+        with notices_place:  # at the top, but known only after all controls
             canvas.sheet("told", [sheet.notices([*notices, *page.link_warnings()])])
-        timing.show_result(plan, result)  # last: it takes seconds
+        timing.show_result(plan, result)  # last, because it takes seconds
 
 
 def show_pair() -> list[str]:
-    """Two implementations in their own lines, with a mark where the other one has no such line; their names."""
+    """Show the short sources of two implementations with differing lines marked; return their names."""
     with st.container(horizontal=True, key="chosen_pair"):
         names = [widgets.segments(key) for key in ("impl", "beside")]
     sources = [short_source(name).split("\n") for name in names]
     panels = [
-        sheet.panel(label(name), [sheet.code(own, different(own, other))])
-        for name, own, other in zip(names, sources, reversed(sources), strict=True)
+        sheet.panel(label(name), [sheet.code(source, changed_lines(source, other))])
+        for name, source, other in zip(names, sources, reversed(sources), strict=True)
     ]
     note = "Marked: lines that the other one does not have. Comments name the axes of what the line makes."
     canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
@@ -61,59 +61,58 @@ def show_pair() -> list[str]:
 
 
 def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[str]]:
-    """The differences on both inputs, and what each implementation is; folded, with the controls that act on them.
+    """Show the differences on both inputs and the properties of each implementation, folded, with their controls.
 
     Returns:
-        the inputs that could be computed, and what must be said.
+        the inputs that could be computed, and the notices to show.
     """
     with widgets.folded("equality", "The numbers: how far is each from the truth and from torch?", "mask", "rule"):
         sentence = controls.sentence()
         controls.layer(page)
         mask = controls.mask(page, paints=False)
-        asked = Settings(sentence, mask, device=page.query.device)
 
-        def compute(asked: Settings) -> tuple[Picture, Equality]:
-            return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
+        def compute(settings: Settings) -> tuple[Picture, Equality]:
+            return pictures.picture(settings), parity.sentence_equality(settings, page.at.layer)
 
-        (picture, own), settings, notices = page.or_last_valid(asked, compute)
-        blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes)
+        requested = Settings(sentence, mask, device=page.query.device)
+        (picture, equality), settings, notices = page.or_last_valid(requested, compute)
+        blocks, equalities = equality_blocks(settings, equality, page.at.layer, sizes)
         canvas.sheet("equality", blocks)
-    of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]
-    return equalities, [*notices, *dict.fromkeys(of_passes)]
+    run_notices = [*picture.run.notices, *(notice for equality in equalities for notice in equality.notices)]
+    return equalities, [*notices, *dict.fromkeys(run_notices)]
 
 
 def equality_blocks(
-    settings: Settings, own: Equality, layer: int, sizes: InputSizes
+    settings: Settings, equality: Equality, layer: int, sizes: InputSizes
 ) -> tuple[list[Block], list[Equality]]:
-    """The tables of both inputs, of which `own` is the sentence, and what could be computed."""
-    equalities = [own]
+    """Return the tables for the sentence and the random input, and the inputs that could be computed."""
+    equalities = [equality]
 
-    def tables(found: Equality) -> list[Block]:
-        both = [parity.differences(found, dtype) for dtype in parity.DTYPES]
-        effects = [parity.biases(found)] if found.effects else []
-        return [*both, *effects]
+    def tables(result: Equality) -> list[Block]:
+        effects = [parity.biases(result)] if result.effects else []
+        return [*(parity.differences(result, dtype) for dtype in parity.DTYPES), *effects]
 
     d_model, n_heads = sizes.d_model, sizes.n_heads
     waiting = st.empty()
     try:
-        found = parity.of_random(
+        result = parity.random_equality(
             sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for the tables of others")
         )
-        fewer = f" of the {sizes.b:,} that are timed" if found.shape[0] < sizes.b else ""
-        random, note = tables(found), f"normal numbers of seed 1, weights of seed 0: {found.sizes}{fewer}"
-        equalities.append(found)
+        fewer = f" of the {sizes.b:,} that are timed" if result.shape[0] < sizes.b else ""
+        random, note = tables(result), f"normal numbers of seed 1, weights of seed 0: {result.sizes}{fewer}"
+        equalities.append(result)
     except HeadlightError as error:
         random, note = [sheet.notices([f"This cannot be computed: {error}."])], ""
-        d_model, n_heads = own.shape[-1], own.n_heads
+        d_model, n_heads = equality.shape[-1], equality.n_heads
     waiting.empty()
-    own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {own.sizes}"
-    panels = [sheet.panel("On your sentence", tables(own), own_note), sheet.panel("On random input", random, note)]
+    origin = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {equality.sizes}"
+    panels = [sheet.panel("On your sentence", tables(equality), origin), sheet.panel("On random input", random, note)]
     kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads, sizes.biases)])
     return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds], equalities
 
 
 def show_classes(names: Sequence[str]) -> None:
-    """The whole classes of two implementations."""
+    """Show the full classes of two implementations, folded."""
     with widgets.folded("classes", "The whole classes, as they run", "impl", "beside", lazy=True) as fold:
         for column, name in zip(st.columns(2), names, strict=True):
             if fold.open:

@@ -1,4 +1,4 @@
-"""Seven implementations with one set of weights: computed once for each input, and as tables."""
+"""Equality of the seven implementations with one set of weights, computed and as tables."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from mha_core.measure.agreement import Agreement
 from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
 
-# The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
+# The user waits for the tables: at least 20 passes on one thread, about a second and 200 MiB.
 MAX_SCORES, MAX_PRODUCTS = 2_200_000, 100_000_000
-ALIKE = 1e-10  # in float64; a shift that differs from token to token differs by far more
+ALIKE = 1e-10  # in float64; shifts that depend on the token differ by far more
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 _NUMBERS = _WORDS[len(IMPLEMENTATIONS)] if len(IMPLEMENTATIONS) < len(_WORDS) else str(len(IMPLEMENTATIONS))
-# what an implementation can do -> its words, in the order of the table
+# feature -> label, in the order of the table
 FEATURES = {
     "maps": "maps",
     "head_mask": "a mask per head",
@@ -43,14 +43,14 @@ FEATURES = {
     "rotate": "rotated positions",
     "bias": "positions as a bias",
     "kv_heads": "shared key/value heads",
-    "cache": "a text that grows",
+    "cache": "a KV cache",
     "values_off": "values switched off",
 }
 
 
 @dataclass(frozen=True)
 class InputSizes:
-    """Sizes of the random input: texts, tokens, channels, heads; and which biases the random weights have."""
+    """Sizes of the random input, and which biases the random weights have."""
 
     b: int
     n: int
@@ -60,21 +60,22 @@ class InputSizes:
 
     @property
     def fitting(self) -> InputSizes:
-        """The same with no more texts than the tables are computed for; one at least."""
+        """Sizes with the batch reduced to what the tables are computed for, at least one text."""
         texts = min(MAX_SCORES // (self.n_heads * self.n**2), MAX_PRODUCTS // (self.n * self.d_model**2))
         return replace(self, b=max(1, min(self.b, texts)))
 
 
 @dataclass(frozen=True)
 class Equality:
-    """All implementations on one input, by dtype.
+    """Agreement of all implementations on one input, by dtype.
 
     Attributes:
         shape: of the input, (b, i, c).
+        n_heads: number of heads.
         agreements: dtype -> implementation -> differences.
-        devices: dtype -> where it was computed.
-        effects: what each bias changes, on the first text in float64.
-        notices: what must be said of the passes, in whole sentences.
+        devices: dtype -> device of the computation.
+        effects: effect of each bias, on the first text in float64.
+        notices: whole sentences to show with it.
     """
 
     shape: tuple[int, ...]
@@ -86,17 +87,18 @@ class Equality:
 
     @property
     def sizes(self) -> str:
+        """Description of the input's sizes."""
         b, n, d_model = self.shape
         return f"{count(b, 'text')}, {count(n, 'token')}, d_model {d_model}, {count(self.n_heads, 'head')}"
 
-    def within(self, dtype: str, name: str) -> bool:
-        """True when no relative difference of that implementation is above its bound."""
+    def is_within(self, dtype: str, name: str) -> bool:
+        """Return whether all relative differences of an implementation are within its bound."""
         return self.agreements[dtype][name].share <= 1
 
 
 @single_flight(LRUCache(64))
-def of_sentence(settings: Settings, layer: int) -> Equality:
-    """On the hidden state that enters a layer of the model, with that layer's weights.
+def sentence_equality(settings: Settings, layer: int) -> Equality:
+    """Compare on the hidden states that enter a layer of the model, with that layer's weights.
 
     Raises what `Model.run` raises.
     """
@@ -105,35 +107,43 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
 
     def compute(stack: Stack) -> Equality:
         attention = stack.block(layer).attention
-        return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
+        return _compute(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
 
     with pass_slot(len(run.ids)):
         equality, notices = pictures.model_of(settings).run_on_stack(compute)
     return replace(equality, notices=notices)
 
 
-def of_random(sizes: InputSizes, mask: str, device: str, on_wait: Callable[[], object] = lambda: None) -> Equality:
-    """On normal random input (seed 1) with normal random weights (seed 0); `on_wait` is called while others go first.
+def random_equality(
+    sizes: InputSizes, mask: str, device: str, on_wait: Callable[[], object] = lambda: None
+) -> Equality:
+    """Compare on normal random input (seed 1) with normal random weights (seed 0).
+
+    Args:
+        sizes: of the input; the batch is reduced to `InputSizes.fitting`.
+        mask: in its written form.
+        device: as in `mha_core.device.pick`.
+        on_wait: called while other jobs go first.
 
     Raises:
-        SizeError: d_model is no multiple of n_heads, or one text is too large to be computed on the side.
-        HeadlightError: too many others wait.
+        SizeError: d_model is not a multiple of n_heads, or one text is too large.
+        HeadlightError: the queue is full.
     """
     sizes = sizes.fitting
-    equality = peek(_of_random, sizes, mask, device)
+    equality = peek(_random_equality, sizes, mask, device)
     if equality is None:
         check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MAX_SCORES, products=MAX_PRODUCTS)
-        with heavy_slot(on_wait):  # one at a time: a wait in the cache would not call `on_wait`
-            equality = _of_random(sizes, mask, device)
+        with heavy_slot(on_wait):  # single flight would wait without calling `on_wait`
+            equality = _random_equality(sizes, mask, device)
     return equality
 
 
 @single_flight(LRUCache(64))
-def _of_random(sizes: InputSizes, mask: str, device: str) -> Equality:
+def _random_equality(sizes: InputSizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
     weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)
     equality, notices = devices.or_on_the_cpu(
-        lambda where: _computed(weights, sizes.n_heads, x.to(where), mask),
+        lambda run_device: _compute(weights, sizes.n_heads, x.to(run_device), mask),
         devices.pick(device),
         allowed=device == "auto",
         smaller="choose smaller sizes",
@@ -141,36 +151,37 @@ def _of_random(sizes: InputSizes, mask: str, device: str) -> Equality:
     return replace(equality, notices=notices)
 
 
-def _computed(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
+def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
     n = x.shape[1]
     allow = None if mask == "none" else masks.allow(masks.parse(mask), n, n)
-    agreements, where = {}, {}
+    agreements, run_devices = {}, {}
     for name, dtype in DTYPES.items():
         # mps has no float64
         placed = x.cpu() if x.device.type == "mps" and dtype == torch.float64 else x
         agreements[name] = agreement.agreements(weights, n_heads, placed, allow=allow, dtype=dtype)
-        where[name] = placed.device.type
+        run_devices[name] = placed.device.type
     effects = tuple(bias_effects(weights, n_heads, x[:1], allow=allow))
-    return Equality(tuple(x.shape), n_heads, agreements, where, effects)
+    return Equality(tuple(x.shape), n_heads, agreements, run_devices, effects)
 
 
 def opening(equalities: Sequence[Equality]) -> str:
-    """The largest relative difference in float32 of all implementations, on all inputs, in one sentence."""
-    found = [one.agreements["float32"][name].worst for one in equalities for name in IMPLEMENTATIONS]
+    """Return a sentence with the largest relative difference in float32 over all implementations and inputs."""
+    worst = [equality.agreements["float32"][name].worst for equality in equalities for name in IMPLEMENTATIONS]
     names = [
-        name for name in IMPLEMENTATIONS if not all(one.within(dtype, name) for one in equalities for dtype in DTYPES)
+        name for name in IMPLEMENTATIONS if not all(e.is_within(dtype, name) for e in equalities for dtype in DTYPES)
     ]
-    largest = f"the largest relative difference is {scientific(max(found))}"
+    summary = f"the largest relative difference is {scientific(max(worst))}"
     if names:
-        return f"Not all {_NUMBERS.lower()} give the same numbers: {largest}; above its bound: {', '.join(names)}."
-    return f"All {_NUMBERS.lower()} give the same numbers: {largest}, which is rounding in float32."
+        return f"Not all {_NUMBERS.lower()} give the same numbers: {summary}; above its bound: {', '.join(names)}."
+    return f"All {_NUMBERS.lower()} give the same numbers: {summary}, which is rounding in float32."
 
 
 def picture(equalities: Sequence[Equality]) -> Block:
-    """The same as bars: the largest part that a difference of each is of its bound, in float32."""
-    shares = [max(one.agreements["float32"][name].share for one in equalities) for name in IMPLEMENTATIONS]
+    """Return bars of each implementation's largest float32 difference as a share of its bound."""
+    shares = [max(equality.agreements["float32"][name].share for equality in equalities) for name in IMPLEMENTATIONS]
     bars = sheet.bars("largest difference, as a part of its bound", list(IMPLEMENTATIONS), shares, decimals=2, most=1)
-    bounds = [each.bound for one in equalities for kind in one.agreements["float32"].values() for each in kind.every]
+    agreements = (result for equality in equalities for result in equality.agreements["float32"].values())
+    bounds = [difference.bound for result in agreements for difference in result.every]
     note = (
         "a full bar = the most that rounding explains in float32, here "
         f"{scientific(min(bounds))} to {scientific(max(bounds))}, relative"
@@ -179,7 +190,7 @@ def picture(equalities: Sequence[Equality]) -> Block:
 
 
 def meaning() -> str:
-    """A sentence for each column of the tables, and on where the bound comes from."""
+    """Return the explanation of the tables' columns and of the bound."""
     units = " and ".join(f"{scientific(torch.finfo(dtype).eps / 2)} in {name}" for name, dtype in DTYPES.items())
     return (
         "Each implementation loads the same weights and gets the same input. Truth is “efficient” in float64 on the "
@@ -192,31 +203,32 @@ def meaning() -> str:
 
 
 def differences(equality: Equality, dtype: str) -> Block:
-    """A row per implementation: its relative differences in one dtype, and its mark."""
+    """Return a table of each implementation's relative differences in one dtype, marked against the bound."""
     rows: list[list[str]] = []
     marks: dict[tuple[int, int], Literal["good", "bad", "here"]] = {}
-    for number, (name, found) in enumerate(equality.agreements[dtype].items()):
-        within = equality.within(dtype, name)
-        rows.append([name, *(scientific(each.relative) for each in found.every), "OK" if within else "above"])
-        marks[number, 5] = "good" if within else "bad"
+    for number, (name, result) in enumerate(equality.agreements[dtype].items()):
+        is_close = equality.is_within(dtype, name)
+        errors = [scientific(difference.relative) for difference in result.every]
+        rows.append([name, *errors, "OK" if is_close else "above"])
+        marks[number, 5] = "good" if is_close else "bad"
     head = [dtype, "out − truth", "maps − truth", "out − torch", "maps − torch", "bound"]
-    bounds = ", ".join(scientific(difference.bound) for difference in found.every)
+    bounds = ", ".join(scientific(difference.bound) for difference in result.every)
     caption = f"{dtype} on {equality.devices[dtype]}: relative, ‖a − b‖ / ‖b‖. OK = none above its bound, {bounds}."
     return sheet.table(head, rows, caption, marks)
 
 
 def biases(equality: Equality) -> Block:
-    """A row per bias: what changes when it alone is 0, and whether every token is shifted alike."""
+    """Return a table of the changes when one bias is set to 0, and whether they shift all tokens equally."""
     names = {"q": "query", "k": "key", "v": "value", "o": "output"}
     rows = [
         [
-            names[one.name],
-            f"{one.numbers:,}",
-            scientific(one.out),
-            scientific(one.maps),
-            f"yes, up to {scientific(one.spread)}" if one.spread < ALIKE else "no",
+            names[effect.name],
+            f"{effect.numbers:,}",
+            scientific(effect.out),
+            scientific(effect.maps),
+            f"yes, up to {scientific(effect.spread)}" if effect.spread < ALIKE else "no",
         ]
-        for one in equality.effects
+        for effect in equality.effects
     ]
     caption = (
         "Each bias alone set to 0, on the first text in float64: relative differences. The key’s adds one number to a "
@@ -232,7 +244,7 @@ def _and(names: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
-    """A row per implementation: its first words, how it keeps its parameters, and what it cannot do."""
+    """Return a table of each implementation's description, parameters and missing features."""
     rows, weights = [], agreement.random_weights(d_model, biases=biases)
     for name, kind in IMPLEMENTATIONS.items():
         # sizes only, no numbers
@@ -242,8 +254,8 @@ def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
         numbers = sum(parameter.numel() for parameter in parameters)
         rows.append([name, first_line, f"{numbers:,}", str(len(parameters)), ", ".join(cannot) or "–"])
     head = ["implementation", "what it is", "parameters", "tensors", "cannot do"]
-    own = biases_in_words(biases)
-    caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {own}; tensors = in how many pieces."
+    bias_text = biases_in_words(biases)
+    caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {bias_text}; tensors = in how many pieces."
     if (weights.q_bias is None) != (weights.v_bias is None):
         joint = [name for name, kind in IMPLEMENTATIONS.items() if kind.one_matrix]
         caption += f" {_and(joint)} have one bias for q, k and v: its parts for q and k are 0, and are counted."

@@ -1,4 +1,4 @@
-"""What each implementation does, in its own lines: without those that only record, with the axes that they record."""
+"""Short sources of the implementations: their code without trace statements, with axes as comments."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from typing import cast
 from headlight.picture.source import lines_of, recorded_axes, recording
 from mha_core import IMPLEMENTATIONS
 
-# the methods that tell most, where it is not `attend` alone
+# the main methods, where `attend` alone is not enough
 METHODS = {
     "naive": ("attend", "_head"),
     "efficient": ("_project", "attend"),
@@ -20,63 +20,63 @@ METHODS = {
 
 
 def label(name: str) -> str:
-    """The name of an implementation and its first words."""
+    """Return the name of an implementation and the start of its description."""
     first_line = (inspect.getdoc(inspect.getmodule(IMPLEMENTATIONS[name])) or "").split("\n")[0]
     return f"{name}: {re.split(r'[:.]( |$)', first_line)[0]}"
 
 
 def short_source(name: str) -> str:
-    """The lines of its telling methods, one method after another."""
+    """Return the shortened source of the main methods of an implementation."""
     names = METHODS.get(name, ("attend",))
-    parts = [without_records(inspect.getsource(getattr(IMPLEMENTATIONS[name], method))) for method in names]
+    parts = [strip_traces(inspect.getsource(getattr(IMPLEMENTATIONS[name], method))) for method in names]
     return "\n\n".join(parts)
 
 
-def different(own: Sequence[str], other: Sequence[str]) -> list[int]:
-    """The lines that the other source does not have, whatever is said of their axes."""
+def changed_lines(lines: Sequence[str], other: Sequence[str]) -> list[int]:
+    """Return the indices of the lines that the other source lacks, ignoring comments."""
 
     def bare(line: str) -> str:
         return line.split("  #")[0].strip()
 
     theirs = {bare(line) for line in other}
-    return [at for at, line in enumerate(own) if bare(line) and bare(line) not in theirs]
+    return [number for number, line in enumerate(lines) if bare(line) and bare(line) not in theirs]
 
 
-def without_records(source: str) -> str:
-    """The lines of a function without its docstring, comments, blank lines, records, and the types of its arguments.
+def strip_traces(source: str) -> str:
+    """Shorten a function: no docstring, comments, blank lines, trace statements or argument types.
 
-    What a record says of the axes of a tensor stands behind the line that makes this tensor.
+    The axes from a trace statement are appended to the line that computes the tensor.
     """
     source = textwrap.dedent(source)
     tree = ast.parse(source)
-    found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt))
-    statements = sorted(found, key=lambda one: one.lineno)
-    texts = [one for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
-    dropped = {at for one in (*texts, *recording(tree)) for at in lines_of(one)}
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    statements = sorted(nodes, key=lambda node: node.lineno)
+    texts = [node for node in statements if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    dropped = {number for node in (*texts, *recording(tree)) for number in lines_of(node)}
     axes = _axes(statements)
     function = cast(ast.FunctionDef, statements[0])
-    dropped |= set(range(1, function.body[0].lineno))  # up to its body
-    kept = [
-        f"{text}  # {axes[at]}" if at in axes else text
-        for at, text in enumerate(source.split("\n"), 1)
-        if at not in dropped and text.strip() and not text.strip().startswith("#")
+    dropped |= set(range(1, function.body[0].lineno))  # the signature
+    lines = [
+        f"{text}  # {axes[number]}" if number in axes else text
+        for number, text in enumerate(source.split("\n"), 1)
+        if number not in dropped and text.strip() and not text.strip().startswith("#")
     ]
-    arguments = ", ".join(one.arg for one in function.args.args if one.arg != "self")
-    return "\n".join([f"def {function.name}({arguments}):", *kept])
+    arguments = ", ".join(argument.arg for argument in function.args.args if argument.arg != "self")
+    return "\n".join([f"def {function.name}({arguments}):", *lines])
 
 
 def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
-    """Line -> the axes of what is made there, by the records that follow; with its name where several are made."""
-    made: dict[str, tuple[int, bool]] = {}
+    """Map each line to the axes of the tensors computed there, with names if there are several."""
+    definitions: dict[str, tuple[int, bool]] = {}
     axes: dict[int, str] = {}
-    for one in statements:
-        if isinstance(one, ast.Assign):
-            names = [node.id for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name)]
-            made |= {name: (lines_of(one)[-1], len(names) > 1) for name in names}
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            names = [node.id for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name)]
+            definitions |= {name: (lines_of(statement)[-1], len(names) > 1) for name in names}
         else:
-            tensor, letters = recorded_axes(one)
-            at, several = made.get(tensor, (0, False))
-            told = f"{tensor}: {letters}" if several else letters
-            if at and letters and told not in axes.get(at, ""):
-                axes[at] = f"{axes[at]}, {told}" if at in axes else told
+            tensor, letters = recorded_axes(statement)
+            number, is_joint = definitions.get(tensor, (0, False))
+            label = f"{tensor}: {letters}" if is_joint else letters
+            if number and letters and label not in axes.get(number, ""):
+                axes[number] = f"{axes[number]}, {label}" if number in axes else label
     return axes

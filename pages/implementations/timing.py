@@ -1,6 +1,6 @@
-"""Which implementation is the fastest here: interleaved rounds at one size, measured in the script that shows them.
+"""Timing of the implementations in interleaved rounds at one size, run in the page's script.
 
-Every call takes the place of heavy work anew, so that others come in between; whatever the visitor does meanwhile ends
+Every call acquires the heavy slot separately, so that other jobs run in between; any other event of the user cancels
 the rest.
 """
 
@@ -30,7 +30,7 @@ from pages.frame import canvas, widgets
 from . import cases
 from .parity import InputSizes
 
-YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
+YARDSTICK: Final = "nn.MultiheadAttention"  # the baseline, always with maps
 TASKS = {
     "forward with maps": (forward_pass, True),
     "forward without maps": (forward_pass, False),
@@ -38,20 +38,21 @@ TASKS = {
     "training step without maps": (training_step, False),
 }
 MIN_ROUNDS, MAX_ROUNDS = 3, 200
-MAX_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
-MAX_SECONDS: Final = 180.0  # seconds; a round that is under way is still completed
-COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, that of sequence_first
-SHOW_SECONDS = 0.2  # between two steps of the progress bar
+MAX_RACED: Final = 70_000_000  # b · h · n²: slightly more than 32 texts of 512 tokens with 8 heads
+MAX_SECONDS: Final = 180.0  # a running round is still completed
+COPIES = 5  # score-sized tensors of memory per call; the maximum is 4.2, for sequence_first
+SHOW_SECONDS = 0.2  # between two updates of the progress bar
 
 
 @dataclass(frozen=True)
 class TimingPlan:
-    """What is timed.
+    """Options of a timing.
 
     Attributes:
         task: a key of `TASKS`.
-        names: of the implementations; the yardstick always runs with them.
-        seconds: how long to go on, from `MIN_ROUNDS` rounds on.
+        names: of the implementations; the baseline is always timed too.
+        sizes: of the input.
+        seconds: duration, with `MIN_ROUNDS` rounds at least.
         device: as in `mha_core.device.pick`.
     """
 
@@ -62,7 +63,7 @@ class TimingPlan:
     device: str = "auto"
 
     def check(self) -> None:
-        """Raise a HeadlightError where nothing is to be timed, or one call is above the bounds or the memory."""
+        """Raise a HeadlightError if nothing is selected, or one call exceeds the limits or the free memory."""
         if not self.names:
             raise HeadlightError("choose at least one implementation to time")
         b, n, d_model, n_heads = self.sizes.b, self.sizes.n, self.sizes.d_model, self.sizes.n_heads
@@ -74,7 +75,7 @@ class TimingPlan:
 
 @dataclass(frozen=True)
 class Timing:
-    """The result of a plan: the seconds of every call and the most bytes held, by name; and what must be said of it."""
+    """Result of a plan: seconds of every call and peak memory in bytes by name, and notices."""
 
     plan: TimingPlan
     seconds: dict[str, list[float]]
@@ -84,19 +85,20 @@ class Timing:
 
 
 def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: None) -> Timing:
-    """Time the plan on one device; times of two would not compare.
+    """Time the plan on one device; times of two devices would not compare.
 
     Args:
-        on_call: takes the part that is done, after each call and while others go first; it may raise to end it all.
+        plan: the options.
+        on_call: called with the share completed after each call and while waiting; an error that it raises cancels.
 
     Raises:
-        HeadlightError: as `TimingPlan.check`, and where too many wait or the device is full.
+        HeadlightError: as `TimingPlan.check`; the queue is full or the device out of memory.
     """
     plan.check()
     sizes = plan.sizes
     call, maps = TASKS[plan.task]
 
-    def on(device: torch.device) -> Timing:
+    def time_on(device: torch.device) -> Timing:
         theirs, ours = same_weights(sizes.d_model, sizes.n_heads, device, plan.names, biases=sizes.biases)
         x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(0)).to(device)
         candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
@@ -106,7 +108,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
         began, share = time.monotonic(), 0.0
         while True:
             with heavy_slot(partial(on_call, share)):
-                torch.set_num_threads(THREADS)  # this thread's alone
+                torch.set_num_threads(THREADS)  # for this thread
                 name, number, took = next(series)
             if number >= 0:
                 seconds[name].append(took)
@@ -127,7 +129,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
     try:
         device = devices.pick(plan.device)
         timing, notices = devices.or_on_the_cpu(
-            on, device, allowed=plan.device == "auto", smaller="choose smaller sizes"
+            time_on, device, allowed=plan.device == "auto", smaller="choose smaller sizes"
         )
     except (RuntimeError, MemoryError) as error:
         if isinstance(error, MemoryError) or devices.is_out_of_memory(error):
@@ -137,22 +139,22 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
 
 
 def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
-    """Draw the controls.
+    """Show the controls.
 
     Returns:
-        the plan that is chosen, a place for what a text reports of these sizes, and one for `show_result`.
+        the chosen plan, a container for what a publication reports, and one for `show_result`.
     """
-    told = (
+    description = (
         f"Random input, the same weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the same module "
         "doing the chosen task."
     )
-    canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(told)])
+    canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(description)])
     names = widgets.pills("race")
     cases_place = st.container()
     with st.container(horizontal=True, key="race_sizes"):
         b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
         sizes = InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
-    with cases_place:  # above the controls that it sets, and drawn when they are known
+    with cases_place:  # above the controls that it sets, but drawn after them
         canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
         reported = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", key="race_controls"):
@@ -174,14 +176,14 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
 
 
 def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
-    """Time the plan if that was asked for, with its progress in sight; then draw the last result there is."""
+    """Run the plan if Start was pressed, with progress; then show the latest result."""
     with place:
-        under_way = st.empty()
+        progress_area = st.empty()
     if st.session_state.get("start"):
         st.session_state.pop("timing", None)
-        # said unless it comes to its end: Stop, and whatever else is done on the page, begins another run
+        # shown unless the timing completes: Stop, like any other event, starts another script run
         st.session_state["timing_told"] = "Stopped; nothing of it is kept."
-        with under_way.container(horizontal=True, vertical_alignment="center", key="race_progress"):
+        with progress_area.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             progress = st.progress(0.0, "Timing")
             st.button("Stop", key="stop")
         shown_at = time.monotonic()
@@ -196,24 +198,24 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
             st.session_state["timing"] = measure(plan, on_call)
         except HeadlightError as error:
             st.session_state["timing_told"] = f"The timing ended early: {error}."
-        under_way.empty()
+        progress_area.empty()
     timing: Timing | None = st.session_state.get("timing")
-    with place:  # a sheet keeps its place: while a timing goes on, the one before stays there
-        told = st.session_state.get("timing_told", "Nothing has been timed yet.")
-        canvas.sheet("race_result", [sheet.text(told)] if timing is None else result(timing))
+    with place:  # the previous result stays visible during a timing
+        message = st.session_state.get("timing_told", "Nothing has been timed yet.")
+        canvas.sheet("race_result", [sheet.text(message)] if timing is None else result(timing))
 
 
 def result(timing: Timing) -> list[Block]:
-    """The medians as bars, and every number in a table."""
+    """Return the medians as bars, and a table of all numbers."""
     plan, sizes = timing.plan, timing.plan.sizes
     names = [name for name in (*IMPLEMENTATIONS, YARDSTICK) if name in timing.seconds]
-    unit, held = statistics.median(timing.seconds[YARDSTICK]), timing.peaks[YARDSTICK]
+    unit, baseline = statistics.median(timing.seconds[YARDSTICK]), timing.peaks[YARDSTICK]
     ratios = [statistics.median(timing.seconds[name]) / unit for name in names]
     rows = []
     for name, ratio in zip(names, ratios, strict=True):
         times, peak = spread(timing.seconds[name]), timing.peaks[name]
         quartiles = f"{times.low * 1e3:.3f} to {times.high * 1e3:.3f}"
-        memory_used = ["–", "–"] if peak is None or not held else [f"{peak / 1e6:.2f}", f"{peak / held:.2f}"]
+        memory_used = ["–", "–"] if peak is None or not baseline else [f"{peak / 1e6:.2f}", f"{peak / baseline:.2f}"]
         rows.append([name, f"{times.median * 1e3:.3f}", quartiles, f"{times.calls}", f"{ratio:.2f}", *memory_used])
     head = ["implementation", "median ms", "quartiles ms", "calls", "× torch", "peak MB", "peak × torch"]
     caption = (

@@ -1,4 +1,4 @@
-"""The effect of a mask on the weights of one head, in words and tables that are computed."""
+"""Effects of a mask on the weights of one head, as computed sentences and tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,13 +16,13 @@ from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
 
-MAX_KEYS = 16  # columns of a row that is written out
+MAX_KEYS = 16  # columns shown of a long row
 ROUNDING = 1e-5
 WAYS = ("Headlight: 0 where nothing is allowed", "softmax over −∞ alone", "−1e9 instead of −∞")
 
 
 def sums_in_words(weights: Tensor) -> str:
-    """The sums of the rows of a map (i, j), and how many rows are empty."""
+    """Describe the row sums of a map (i, j), and the number of empty rows."""
     sums = weights.sum(dim=-1)
     full, empty = sums[sums > 0], int((sums == 0).sum())
     if not len(full):
@@ -32,16 +32,16 @@ def sums_in_words(weights: Tensor) -> str:
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
-def empty_rows(settings: Settings, at: Cursor) -> list[Block]:
-    """Three ways to write a masked softmax, on this head's scores: they differ on empty rows. [] without one."""
+def empty_rows(settings: Settings, cursor: Cursor) -> list[Block]:
+    """Return a table of three masked softmaxes, which differ on empty rows; empty if there are none."""
     picture = pictures.picture(settings)
     n = len(picture.run.tokens)
-    allow = mask_codec.of_head(picture.settings.allowed_cells(picture.model, len(picture.run.tokens)), at.head)
+    allow = mask_codec.of_head(picture.settings.allowed_cells(picture.model, len(picture.run.tokens)), cursor.head)
     empty = [row for row in range(n) if not bool(allow[row].any())]
     if not empty:
         return []
-    layer = recorded(settings, at.layer)
-    ways = softmax_three_ways(layer.scores[at.head], allow)
+    layer = recorded(settings, cursor.layer)
+    ways = softmax_three_ways(layer.scores[cursor.head], allow)
     row = empty[0]
     token, columns = layer.tokens[row], range(min(n, MAX_KEYS))
     head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
@@ -51,33 +51,33 @@ def empty_rows(settings: Settings, at: Cursor) -> list[Block]:
     ]
     cut = f" The first {len(columns)} of {n} keys." if n > len(columns) else ""
     caption = f"Row {row} “{token}”: its weights computed in three ways from this head’s scores.{cut}"
-    said = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
-    blocks = [sheet.row([sheet.text(said), sheet.table(head, lines, caption)])]
+    sentence = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
+    blocks = [sheet.row([sheet.text(sentence), sheet.table(head, lines, caption)])]
     return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
 
 
-def renormalised(settings: Settings, at: Cursor) -> str:
-    """Tells whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
-    masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
-    after, before = (picture.run.weights[at.layer, at.head] for picture in (masked, free))
+def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
+    """Describe whether the masked weights equal the unmasked ones with blocked cells zeroed and rows rescaled."""
+    masked, free = map(pictures.picture, (settings, replace(settings, mask="none", painted="")))
+    masked_weights, free_weights = (picture.run.weights[cursor.layer, cursor.head] for picture in (masked, free))
     allow = masked.settings.allowed_cells(masked.model, len(masked.run.tokens))
-    left = before * mask_codec.of_head(allow, at.head)
-    sums = left.sum(dim=-1, keepdim=True)
-    difference = measures.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
-    largest, where = numbers.difference(difference), f"Layer {at.layer}, head {at.head}"
+    remaining = free_weights * mask_codec.of_head(allow, cursor.head)
+    sums = remaining.sum(dim=-1, keepdim=True)
+    difference = measures.largest_difference(masked_weights, remaining / sums.masked_fill(sums == 0, 1))
+    maximum, place = numbers.difference(difference), f"Layer {cursor.layer}, head {cursor.head}"
     if difference <= ROUNDING:
         return (
-            f"{where}: could we just set the blocked weights to 0 and rescale each row? Yes, here that gives the same "
-            f"weights (largest difference {largest})."
+            f"{place}: could we just set the blocked weights to 0 and rescale each row? Yes, here that gives the same "
+            f"weights (largest difference {maximum})."
         )
     return (
-        f"{where}: could we just set the blocked weights to 0 and rescale each row? No, the weights would differ by "
-        f"up to {largest}: the layers below were masked too, so the words have changed. In layer 0 it would be enough."
+        f"{place}: could we just set the blocked weights to 0 and rescale each row? No, the weights would differ by "
+        f"up to {maximum}: the layers below were masked too, so the words have changed. In layer 0 it would be enough."
     )
 
 
 def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -> str:
-    """The three outcomes of an empty row in one sentence."""
+    """Describe the three results for an empty row in one sentence."""
     ours, plain, large = ways
     low, high = outcome(float(large.min())), outcome(float(large.max()))
     spread = low if bool(large.min() == large.max()) else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""What a mask means, in one sentence."""
+"""Meaning of a mask in one sentence."""
 
 import re
 
@@ -10,29 +10,29 @@ _PER_HEAD = (
 )
 
 
-def of_card(card: DrawnRule, built_in: str = "none") -> str:
-    """A card of the gallery in words; `built_in`: the rule that belongs to the model itself."""
+def describe_card(card: DrawnRule, built_in: str = "none") -> str:
+    """Describe a card of the gallery; `built_in` is the model's own mask."""
     if card["name"] == "per head":
         return f"{_PER_HEAD} Not here: {card['why_not']}." if card["why_not"] else _PER_HEAD
     if card["name"] == "painted":
         return (
-            painted_on(card["rule"], built_in)
+            describe_painting(card["rule"], built_in)
             if card["painted"]
             else "Nothing is painted yet: press a cell of the mask below."
         )
-    return of_rule(card["rule"], built_in)
+    return describe_rule(card["rule"], built_in)
 
 
-def of_rule(rule: str, built_in: str = "none") -> str:
-    """A usable rule in words: of one kind what it does and what it is for, of several how they are joined."""
+def describe_rule(rule: str, built_in: str = "none") -> str:
+    """Describe a valid rule: what it does and its purpose, or how its parts are joined."""
     rule = plain(rule)
     if built_in != "none" and rule in ("none", built_in):
         added = "No mask is added" if rule == "none" else "This mask changes nothing here"
         return f"{added}: the model’s own is {built_in}, so a word sees itself and the words before it."
-    return f"{_of_rule(rule)}{_beneath(built_in)}"
+    return f"{_rule_text(rule)}{_built_in_note(built_in)}"
 
 
-def _of_rule(rule: str) -> str:
+def _rule_text(rule: str) -> str:
     if re.search(r"[&|!]", rule):
         return f"A cell is open where {' or '.join(_term(term) for term in rule.split(' | '))}."
     kind, *texts = rule.split(":")
@@ -66,13 +66,13 @@ def _of_rule(rule: str) -> str:
             return f"The rule “{rule}”."
 
 
-def painted_on(rule: str, built_in: str = "none") -> str:
-    """A painting in words."""
-    beneath = "an open map" if plain(rule) == "none" else f"the mask “{plain(rule)}”"
-    return f"Painted by hand on {beneath}. The link keeps all cells.{_beneath(built_in)}"
+def describe_painting(rule: str, built_in: str = "none") -> str:
+    """Describe a painted mask."""
+    base = "an open map" if plain(rule) == "none" else f"the mask “{plain(rule)}”"
+    return f"Painted by hand on {base}. The link keeps all cells.{_built_in_note(built_in)}"
 
 
-def _beneath(built_in: str) -> str:
+def _built_in_note(built_in: str) -> str:
     return "" if built_in == "none" else f" What the model’s own {built_in} mask forbids stays forbidden."
 
 

@@ -1,4 +1,4 @@
-"""What the painter is told of a mask and its weights, by the wire: the answer to a link."""
+"""Data API handlers of the Masks page: the mask and the weights of a head before and after."""
 
 import json
 from collections.abc import Sequence
@@ -23,101 +23,114 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus, pack_parts
 
-from . import effects, meaning, padding
+from . import effects, padding
+from .meaning import describe_card, describe_painting, describe_rule
 
-# of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
+# link keys owned by the view; the mask is always written, because a bare address shows another one than none
 KEYS = ("s", *(key for key in SIDE_KEYS if key != "mask"), "at", "look", "pad", "model", "dev")
-# while nothing is chosen, a mask that changes something, so that there is something to see
+# the default is a mask with a visible effect
 MASK = "causal"
-OF_CAUSAL = "window"  # of a model whose own mask is causal
-BARE = {"s": PRESETS[2], "mask": MASK}  # of the address without a query: few words, so that every number has room
-# The keys of a link that say a rule; what is painted has `on` and `p`, and stays in the link while it is not in use.
+CAUSAL_MODEL_MASK = "window"  # default for a model whose own mask is causal
+BARE = {"s": PRESETS[2], "mask": MASK}  # for an address without a query: few words, so that every number fits
+# Link keys of a rule. Painted cells have `on` and `p`, which stay in the link while they are not in use.
 RULE = tuple(dict.fromkeys(["mask", *(key for numbers in MASKS.values() for key in numbers), "rule"]))
-Link = dict[str, str]  # the keys of a mask and their values; those of `RULE` that are not in it leave the link
+Link = dict[str, str]  # values of a mask's link keys; keys of `RULE` that are missing here are removed from the link
 
 
 class MaskNumber(TypedDict):
-    key: str  # in the link
+    """Number of a rule, with its control."""
+
+    key: str  # of the link
     name: str
-    label: str  # what it does
+    label: str  # its effect
     value: int
     ends: tuple[float, float]
 
 
 class Card(DrawnRule):
-    clicks: dict[str, Link | None]  # what a click does -> what the link then says of the mask
-    meaning: str  # in a sentence
+    """Card of the rule gallery."""
+
+    clicks: dict[str, Link | None]  # action -> the mask's link keys after a click
+    meaning: str  # one sentence
     numbers: list[MaskNumber]
 
 
 class Masks(PictureAnswer):
+    """Header of the page's message."""
+
     tokens: list[str]
-    columns: list[str] | None  # what they look at, where that is others than themselves
+    columns: list[str] | None  # key tokens, where they differ from the query tokens
     rule: str
     painted: str
-    meaning: str  # of the mask in use, in a sentence
-    base: str  # cells that the rule forbids, as text
-    own: str  # cells that the model itself forbids
+    meaning: str  # of the mask in use, one sentence
+    base: str  # cells forbidden by the rule, as text
+    own: str  # cells forbidden by the model itself
     forbidden: list[str]
     forbiddenBefore: list[str]
-    ruleKeys: Sequence[str]  # the keys of a link that say a rule
-    most: int  # tokens that can be painted
-    longest: int  # characters of a painting
+    ruleKeys: Sequence[str]  # link keys of a rule
+    most: int  # maximum number of tokens for painting
+    longest: int  # maximum characters of a painting in the link
     without: str
     typed: str  # the sentence of the picture
     label: str
-    look: str  # whether it is of a head or a mean, as in the link
+    look: str  # head or mean, as in the link
     cards: list[Card]
     sums: str
-    begins: dict[str, str]  # what is shown beside what the link says, by key
+    begins: dict[str, str]  # defaults used for keys that the link lacks
 
 
 class MaskOutcomes(TypedDict):
+    """Panels below the picture."""
+
     mask: list[Block]
     padding: list[Block]  # of the second sentence in the batch
-    refusal: str  # why it cannot be used: then the usual one is
+    refusal: str  # why the second sentence cannot be used; the default one is used then
 
 
 def masked(raw: bytes) -> bytes:
-    """The answer to a query: what is said of the mask, and the weights (i, j) of the head in focus before and after.
+    """Return the mask of a query, and the weights (i, j) of the head in focus without and with it.
 
-    A bare address shows `BARE`; where a link says anything of the picture, no mask is none. Raises a HeadlightError.
+    A bare address shows `BARE`; if the link has any key of a picture, a missing mask means none. Raises a
+    HeadlightError.
     """
     return _message(raw, {} if any(key != "big" for key, _ in LinkQuery(raw).pairs) else dict(BARE))
 
 
 def entered(raw: bytes) -> bytes:
-    """The same for who comes from another page, where no mask was chosen. Raises a HeadlightError."""
+    """Return as `masked` for a user who comes from another page, where no mask was chosen.
+
+    Raises a HeadlightError.
+    """
     query = LinkQuery(raw)
     return _message(
-        raw, {} if "mask" in query.fixed else {"mask": OF_CAUSAL if query.model.own_mask == "causal" else MASK}
+        raw, {} if "mask" in query.fixed else {"mask": CAUSAL_MODEL_MASK if query.model.own_mask == "causal" else MASK}
     )
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
+    """Return as `masked` for the pre-rendered picture. Raises a HeadlightError if the sentence is too long for that."""
     pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
     return masked(raw)
 
 
 def outcomes(raw: bytes) -> bytes:
-    """Return the effects of the mask and of padding in a batch with a second sentence: blocks of sheets, as JSON."""
+    """Return the effects of the mask, and of padding in a batch with a second sentence, as JSON blocks."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     if "mask" in query.fixed:
         return json.dumps(MaskOutcomes(mask=[], padding=[], refusal="")).encode()
-    at = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).is_generative)
+    cursor = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).is_generative)
     padded, refusal = _padding(query, settings)
-    said: list[Block] = []
+    blocks: list[Block] = []
     if pictures.picture(settings).run.columns is None:
-        said.append(sheet.text(effects.renormalised(settings, at)))
+        blocks.append(sheet.text(effects.compare_renormalised(settings, cursor)))
     if "steps" not in query.fixed:
-        said += effects.empty_rows(settings, at)
-    return json.dumps(MaskOutcomes(mask=said, padding=padded, refusal=refusal)).encode()
+        blocks += effects.empty_rows(settings, cursor)
+    return json.dumps(MaskOutcomes(mask=blocks, padding=padded, refusal=refusal)).encode()
 
 
 def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
-    """Return the effect of padding on the second sentence, and why the default one is used instead, or ""."""
+    """Return the effect of padding, and the reason why the default second sentence is used, or ""."""
     if "batch" in query.fixed:
         return [sheet.text(query.fixed["batch"])], ""
     try:
@@ -127,101 +140,102 @@ def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
         return padding.blocks(settings, query.default("pad")), words.sentence(error)
 
 
-def _message(raw: bytes, begins: dict[str, str]) -> bytes:
-    """As `masked`; `begins`: what is shown beside what the query says."""
-    query = LinkQuery(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
+def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
+    """Pack the message of a query with default values for keys that it lacks."""
+    query = LinkQuery(b"&".join(part for part in (raw, urlencode(defaults).encode()) if part))
     recordings.refuse(query.model)
-    settings, left_out = query.fitted_settings()
-    unmasked, picture = pictures.compute_pair(before(settings), settings)
-    at = query.place(picture.run.tokens, picture.run.columns)
+    settings, link_notices = query.fitted_settings()
+    unmasked, picture = pictures.compute_pair(comparison_settings(settings), settings)
+    cursor = query.place(picture.run.tokens, picture.run.columns)
     runs = [unmasked.run, picture.run]
-    heads = means.heads_of(query.look, at, *query.sizes)
-    weights = [means.map_of(run.weights, at, heads) for run in runs]
+    heads = means.heads_of(query.look, cursor, *query.sizes)
+    weights = [means.map_of(run.weights, cursor, heads) for run in runs]
     fixed = "mask" in query.fixed
-    of_runs = [said for run in runs for said in run.notices]
-    notices = [*left_out, *of_runs, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]
-    place = f"Layer {at.layer}, head {at.head}" if heads is None else f"Mean over {count(len(heads), 'head')}"
-    model, tokens, other = picture.model, picture.run.tokens, before(settings)
-    own, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
+    run_notices = [notice for run in runs for notice in run.notices]
+    notices = [*link_notices, *run_notices, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]
+    place = f"Layer {cursor.layer}, head {cursor.head}" if heads is None else f"Mean over {count(len(heads), 'head')}"
+    model, tokens, comparison = picture.model, picture.run.tokens, comparison_settings(settings)
+    own_mask, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
     header: Masks = {
         **picture_payload(
-            query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask
+            query, KEYS, cursor, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask
         ),
         "tokens": tokens,
         "columns": picture.run.columns,
         "rule": settings.mask,
         "painted": settings.painted,
-        "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
+        "meaning": (describe_painting if settings.painted else describe_rule)(settings.mask, own_mask),
         "base": mask_codec.forbidden(settings.mask, "", n, n_heads)[0],
-        "own": mask_codec.forbidden(own, "", n, n_heads)[0],
+        "own": mask_codec.forbidden(own_mask, "", n, n_heads)[0],
         "forbidden": settings.forbidden_cells(model, n, keys),
-        "forbiddenBefore": other.forbidden_cells(model, n, keys),
+        "forbiddenBefore": comparison.forbidden_cells(model, n, keys),
         "ruleKeys": RULE,
         "most": MAX_PAINTED,
         "longest": MAX_PAINTED_LENGTH,
-        "without": _without(other.mask, own),
+        "without": _comparison_text(comparison.mask, own_mask),
         "typed": settings.text,
         "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
         "look": str(query.look),
-        "cards": [] if fixed else _cards(picture, at, *_kept(query, n)),
+        "cards": [] if fixed else _cards(picture, cursor, *_painting(query, n)),
         "sums": effects.sums_in_words(weights[1]),
-        "begins": begins,
+        "begins": defaults,
     }
     return pack_parts(pack_focus(header, *weights))
 
 
-def before(settings: Settings) -> Settings:
+def comparison_settings(settings: Settings) -> Settings:
     """Return the settings to compare with: the rule alone where cells are painted, otherwise no mask."""
     return settings.without_painting if settings.painted else replace(settings, mask="none")
 
 
-def _cards(picture: Picture, at: Cursor, beneath: str, painted: str) -> list[Card]:
-    """The gallery, each card with what a click on it makes of the link."""
-    rule, heads, own = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
-    cards = rules.gallery(picture.run.tokens, heads, at.head, rule, beneath, painted, own)
+def _cards(picture: Picture, cursor: Cursor, base: str, painted: str) -> list[Card]:
+    """Return the cards of the gallery with the link of each click."""
+    rule, heads, own_mask = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
+    cards = rules.gallery(picture.run.tokens, heads, cursor.head, rule, base, painted, own_mask)
     return [
         {
             **card,
             "clicks": _clicks(card, rule),
-            "meaning": meaning.of_card(card, own),
+            "meaning": describe_card(card, own_mask),
             "numbers": [] if card["painted"] else _numbers(card["rule"]),
         }
         for card in cards
     ]
 
 
-def _clicks(card: DrawnRule, now: str) -> dict[str, Link | None]:
-    """What a click can do, "use" or one of `rules.JOINS` -> what the link then says.
+def _clicks(card: DrawnRule, current: str) -> dict[str, Link | None]:
+    """Return the link of each click on a card, by action: "use", or one of `rules.JOINS`.
 
     Args:
-        now: the rule in use, which the card's rule is joined to; only rules can be joined.
+        card: of the gallery.
+        current: the rule in use, which the card's rule is joined to; only rules can be joined.
 
     Returns:
-        nothing for a card that cannot be used; None where the joined rule would be longer than a rule may be.
+        empty for a card that cannot be used; None for a joined rule above the length limit.
     """
     if card["why_not"]:
         return {}
-    found: dict[str, Link | None] = {"use": _click(card["rule"], card["painted"])}
+    clicks: dict[str, Link | None] = {"use": _click(card["rule"], card["painted"])}
     if not card["painted"]:
         for join in rules.JOINS:
-            rule = rules.joined(now, join, card["rule"])
-            found[join] = None if rule is None else _click(rule)
-    return found
+            rule = rules.joined(current, join, card["rule"])
+            clicks[join] = None if rule is None else _click(rule)
+    return clicks
 
 
 def _click(rule: str, painted: str = "") -> Link:
     return {key: str(value) for key, value in rules.controls_of(rule, painted).items()}
 
 
-def _without(rule: str, built_in: str) -> str:
-    """What the weights are compared with, in words."""
+def _comparison_text(rule: str, built_in: str) -> str:
+    """Describe the mask that the weights are compared with."""
     if rule != "none":
         return f"{rule} alone"
     return "no mask" if built_in == "none" else "its own mask alone"
 
 
 def _numbers(rule: str) -> list[MaskNumber]:
-    """The numbers that a rule takes, each with its key in the link, its name and what it does, and its ends."""
+    """Return the numbers of a rule with their keys, labels and ranges."""
     kind, *values = rule.split(":")
     return [
         {"key": key, "name": FIELDS[key].label, "label": label, "value": int(value), "ends": FIELDS[key].range}
@@ -229,7 +243,7 @@ def _numbers(rule: str) -> list[MaskNumber]:
     ]
 
 
-def _kept(query: LinkQuery, n: int) -> tuple[str, str]:
-    """The rule that is painted on and what is painted on it, in use or not, as far as it is for so many tokens."""
-    on, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
-    return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""
+def _painting(query: LinkQuery, n: int) -> tuple[str, str]:
+    """Return the painted cells and the rule below them, if they fit this many tokens."""
+    base, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
+    return base if rules.usable(base) else "none", text if text and mask_codec.tokens_of(text) == n else ""

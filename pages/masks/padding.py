@@ -1,4 +1,4 @@
-"""A short sentence beside a longer one in the same batch, with and without the padding mask."""
+"""Effect of padding: a short sentence in a batch with a longer one, with and without the padding mask."""
 
 from dataclasses import dataclass, replace
 
@@ -21,12 +21,12 @@ HEADING = "Padding: a short sentence beside a longer one"
 
 @dataclass(frozen=True)
 class PaddingEffect:
-    """The effect of a batch mate on a sentence, against running it alone.
+    """Change of a sentence's results in a batch, compared with running it alone.
 
     Attributes:
-        maps: the largest change of a weight, over all layers, heads and rows.
-        cosine: of its sentence vector to the one alone.
-        lost: the most that a row gives to padding, of its 1.
+        maps: largest change of a weight, over all layers, heads and rows.
+        cosine: of the sentence vectors in the batch and alone.
+        lost: largest weight that a row gives to padding.
     """
 
     maps: float
@@ -35,21 +35,21 @@ class PaddingEffect:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """The shorter of two sentences in a batch: its text, both lengths in tokens, and its change both ways."""
+class BatchComparison:
+    """Shorter sentence of a batch: text, lengths in tokens, and its change with and without the padding mask."""
 
     short: str
     tokens: int
-    longest: int
+    batch_length: int
     masked: PaddingEffect
     unmasked: PaddingEffect
 
 
 @single_flight(LRUCache(64))
-def beside(settings: Settings, second: str) -> Beside | None:
-    """Both sentences in one padded batch; None when they have the same length, so that there is no padding.
+def compare_batch(settings: Settings, second: str) -> BatchComparison | None:
+    """Run both sentences in one padded batch; None if they have the same length, so without padding.
 
-    The settings hold for both; painted cells are for one length only and are left out. Raises what `Model.run` raises.
+    The settings apply to both; painted cells fit one length only and are ignored. Raises what `Model.run` raises.
     """
     model, settings = pictures.model_of(settings), settings.without_painting
     texts = [settings.text, second]
@@ -63,36 +63,36 @@ def beside(settings: Settings, second: str) -> Beside | None:
             _change(alone, settings.run_batch(model, texts, mask_padding=mask_padding)[short])
             for mask_padding in (True, False)
         )
-    return Beside(texts[short], min(lengths), max(lengths), masked, unmasked)
+    return BatchComparison(texts[short], min(lengths), max(lengths), masked, unmasked)
 
 
 def blocks(settings: Settings, second: str) -> list[Block]:
-    """The batch as a table, and why the answer must not depend on who else is in it."""
-    batch = beside(settings.without_painting, second)
+    """Return the comparison as a table, and why a result must not depend on its batch."""
+    batch = compare_batch(settings.without_painting, second)
     if batch is None:
-        same = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
-        return [sheet.panel(HEADING, [sheet.text(same)])]
-    said = []
+        message = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
+        return [sheet.panel(HEADING, [sheet.text(message)])]
+    notices = []
     if settings.painted:
-        said.append("Painted cells are left out here: they fit one length only.")
+        notices.append("Painted cells are left out here: they fit one length only.")
     if batch.unmasked.maps <= ROUNDING and settings.mask != "none":
-        # then there is nothing to see, and what it would be like without is what one came for
-        without = beside(replace(settings.without_painting, mask="none"), second)
-        said.append(
+        # under this mask padding has no effect, so its effect is shown without the mask
+        unmasked = compare_batch(replace(settings.without_painting, mask="none"), second)
+        notices.append(
             f"The mask “{settings.mask}” alone already keeps these tokens from looking at padding, so under it both "
             "are the same. The table shows them without that mask."
         )
-        batch = without or batch
-    texts = [sheet.text(text) for text in (*said, _why(batch))]
+        batch = unmasked or batch
+    texts = [sheet.text(text) for text in (*notices, _why(batch))]
     return [sheet.panel(HEADING, [*texts[:-1], sheet.row([_table(batch), texts[-1]])])]
 
 
-def _table(batch: Beside) -> Block:
+def _table(batch: BatchComparison) -> Block:
     rows = [
         [name, numbers.number(change.maps), f"{change.cosine:.6f}", f"{change.lost:.4f}"]
         for name, change in (("with the padding mask", batch.masked), ("without it", batch.unmasked))
     ]
-    sizes = f"{batch.tokens} tokens and {batch.longest - batch.tokens} of padding"
+    sizes = f"{batch.tokens} tokens and {batch.batch_length - batch.tokens} of padding"
     caption = (
         f"“{numbers.cut(batch.short)}”: {sizes}, against the same sentence alone: the largest change of a weight, the "
         "cosine of the sentence vector, and the most weight of a row on padding."
@@ -100,8 +100,8 @@ def _table(batch: Beside) -> Block:
     return sheet.table(["in the batch", "largest change", "cosine", "on padding"], rows, caption)
 
 
-def _why(batch: Beside) -> str:
-    """Tells whether the answer depends on the batch mate, and why it must not."""
+def _why(batch: BatchComparison) -> str:
+    """Describe whether the result depends on the batch, and why it must not."""
     masked, unmasked = batch.masked, batch.unmasked
     why = "A sentence’s result must not depend on its batch."
     if unmasked.maps <= ROUNDING:

@@ -71,7 +71,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
     assert model.groups == ("encoder", "decoder", "cross")
     assert model.group == "encoder"
     cross, decoder = model.of("cross"), model.of("decoder")
-    assert cross.wrapped is model.wrapped
+    assert cross.hf_module is model.hf_module
     run = cross.run(TEXT, target="a cat")
     read = [*TEXT.split(), "[SEP]"]
     assert run.columns == read

@@ -159,11 +159,11 @@ def test_the_shortest_and_the_longest_sound(loaded: Any) -> None:
 NO_TOKEN = "conv_kernel, conv_stride make no token of a second"
 BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     ("whisper", {"auto_map": {"AutoFeatureExtractor": "own.Own"}}, "preprocessor_config.json asks for code of its"),
-    ("whisper", {"dither": 0.1}, "asks for noise in the sound"),
+    ("whisper", {"dither": 0.1}, "asks for dither"),
     ("whisper", {"chunk_length": 3600}, "impossible sizes: chunk_length=3600; 1 to 30 is read"),
     ("whisper", {"hop_length": 1}, "cuts sounds into 16,000 pieces; at most 3,000"),
     ("whisper", {"chunk_length": 2}, "cannot be run on a sound: ValueError: Whisper expects the mel input"),
-    ("whisper", {"padding_value": float("nan")}, "makes of a sound what is no number"),
+    ("whisper", {"padding_value": float("nan")}, "turns a sound into values that are not finite"),
     ("wav2vec2", {"sampling_rate": 10**9}, "impossible sizes: sampling_rate=1000000000; 1 to 48,000 is read"),
     ("wav2vec2", {"sampling_rate": 300}, NO_TOKEN),
 ]

@@ -137,7 +137,7 @@ def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypat
         struct.pack("<Q", len(deep)) + deep: "not a recording",
         struct.pack("<Q", 70_001) + b"," * 70_001: "70,002 values in front of its maps",
         struct.pack("<Q", 2**20 + 1) + b" " * (2**20 + 1): "bytes in front of its maps",
-        save({"maps.0": torch.zeros(1)}): "says nothing of maps",
+        save({"maps.0": torch.zeros(1)}): "has no description of maps",
         save({"maps.0": torch.zeros(1)}, {KEY: json.dumps({"format": FORMAT})}): "not a recording",
     }
     check_refusals(cases.items(), of_bytes, WeightsFileError)

@@ -127,10 +127,10 @@ def of_pairs() -> list[str]:
 
 def masked() -> list[str]:
     settings, at = Settings(TWICE, "causal & !window:1"), Cursor(2, 1)
-    assert effects.renormalised(CAUSAL, at)
+    assert effects.compare_renormalised(CAUSAL, at)
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
-    assert padding.beside(TEXT, "a much longer sentence than that one is")
+    assert padding.compare_batch(TEXT, "a much longer sentence than that one is")
     return said("masked", s=TWICE, mask="causal")()
 
 
@@ -151,8 +151,10 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "by hand": by_hand,
     "positions": positions,
     "more than two": more_than_two,
-    "parity on a sentence": lambda: parity.of_sentence(CAUSAL, 1).notices,
-    "parity on random numbers": lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
+    "parity on a sentence": lambda: parity.sentence_equality(CAUSAL, 1).notices,
+    "parity on random numbers": lambda: (
+        parity.random_equality(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices
+    ),
     "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
