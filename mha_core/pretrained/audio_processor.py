@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     """
 
     extractor: str
-    reads: str
+    input_name: str
     limits: Mapping[str, int]
     flags: tuple[str, ...]
 
@@ -67,7 +67,7 @@ class AudioProcessor(Named):
     """
 
     def __init__(self, extractor: Any, kind: Kind, config: Any) -> None:
-        self._extractor, self._reads = extractor, kind.reads
+        self._extractor, self._reads = extractor, kind.input_name
         self.rate: int = extractor.sampling_rate
         self._convolutions: list[tuple[int, int]] = []
         self.fixed_tokens = None

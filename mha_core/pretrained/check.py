@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ..errors import HeadlightError, Unsupported
 from . import attention_hook
 from .attention_hook import Call, mix
-from .hf_module import Answer, HfModule
+from .hf_module import HfModule, PassOutput
 
 BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
 NO_TEXT = "this model reads {}s, no sentences"
@@ -91,35 +91,35 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     """
     acts = add_position_hooks(model.module)
 
-    def run(**changes: Any) -> Answer:
-        return model.answer(ids, model.request(**changes), target=target)
+    def run(**changes: Any) -> PassOutput:
+        return model.compute(ids, model.request(**changes), target=target)
 
     request = model.request(keep=frozenset(("v", "mixed")))
     with _output_matrices(model.module, request.calls) as outputs:
-        plain = model.answer(ids, request, target=target)
+        plain = model.compute(ids, request, target=target)
     by_hook = bool(plain.calls)
-    reported = plain if by_hook else model.answer(ids, model.request(), target=target, attentions=True)
+    reported = plain if by_hook else model.compute(ids, model.request(), target=target, attentions=True)
     calls = plain.calls if by_hook else [Call(group, maps, 0) for group, some in reported.maps.items() for maps in some]
     lengths = length, 0 if target is None else target.shape[1]
-    sorted_calls = _by_group(calls, lengths, by_hook)
+    sorted_calls = _sort_calls(calls, lengths, by_hook)
     name = model.family.config.model_type
     if not sorted_calls:
         raise Unsupported(f"{name} gives no maps of tokens on tokens; choose a model with plain attention")
-    groups = {group: _group(some, group) for group, some in sorted_calls.items()}
+    groups = {group: _check_group(some, group) for group, some in sorted_calls.items()}
     reasons = {"steps": NO_STEPS}
     output_shift = None
     if not by_hook:
         reasons |= dict.fromkeys(("mask", "heads", "temperature", "values", "lengths"), BY_TRANSFORMERS.format(name))
     else:
         for group, finding in groups.items():
-            reasons |= _unsupported_changes(run, plain, group, finding, sorted_calls[group])
+            reasons |= _check_changes(run, plain, group, finding, sorted_calls[group])
             output_shift = _measure_output_shift(plain, run, finding) if output_shift is None else output_shift
         if any(path not in outputs for finding in groups.values() for path in finding.paths):
             reasons["lengths"] = NO_OUTPUT
         if not output_shift:
             reasons["heads"] = "its output is the same with all heads off"
-    reasons |= _unsupported_positions(run, plain, acts)
-    reads = model.family.reads
+    reasons |= _check_positions(run, plain, acts)
+    reads = model.family.input_kind
     if reads != "text":
         reasons["text"] = NO_TEXT.format(reads)
     if target is not None or reads != "text" or not model.accepts("attention_mask"):
@@ -132,7 +132,7 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     return Findings(by_hook, groups, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
 
 
-def _by_group(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:
+def _sort_calls(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:
     """Group the calls whose maps are tokens on tokens by kind; keep the most common shape of each."""
     n_source, n_target = lengths
     kinds = {(n_source, n_source): "encoder", (n_target, n_target): "decoder", (n_target, n_source): "cross"}
@@ -155,7 +155,7 @@ def _causal(calls: list[Call]) -> bool:
     return all(not bool(call.weights.triu(1).any()) for call in calls)
 
 
-def _group(calls: list[Call], group: str) -> GroupFindings:
+def _check_group(calls: list[Call], group: str) -> GroupFindings:
     weights = torch.stack([call.weights.cpu().double() for call in calls])
     rows = weights.sum(dim=-1)
     margin = tolerance(calls[0].weights.dtype)
@@ -173,8 +173,8 @@ def tolerance(dtype: torch.dtype) -> float:
     return 8 * float(torch.finfo(dtype).eps) if dtype.itemsize < 4 else 1e-5
 
 
-def _unsupported_changes(
-    run: Callable[..., Answer], plain: Answer, group: str, finding: GroupFindings, calls: list[Call]
+def _check_changes(
+    run: Callable[..., PassOutput], plain: PassOutput, group: str, finding: GroupFindings, calls: list[Call]
 ) -> dict[str, str]:
     """Return the reasons why mask, temperature or values of a group cannot be changed."""
     reasons: dict[str, str] = {}
@@ -236,14 +236,14 @@ def add_position_hooks(model: nn.Module) -> frozenset[str]:
     return frozenset(acts)
 
 
-def _measure_output_shift(plain: Answer, run: Callable[..., Answer], finding: GroupFindings) -> float:
+def _measure_output_shift(plain: PassOutput, run: Callable[..., PassOutput], finding: GroupFindings) -> float:
     layers = len(finding.paths)
     off = torch.zeros(layers, finding.heads, dtype=torch.bool, device=plain.last.device)
     ablated = run(changed=frozenset(finding.paths), heads=off)
     return float((ablated.last - plain.last).float().norm() / plain.last.float().norm())
 
 
-def _unsupported_positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) -> Mapping[str, str]:
+def _check_positions(run: Callable[..., PassOutput], plain: PassOutput, acts: frozenset[str]) -> Mapping[str, str]:
     if not acts:
         return {"positions": NO_PLACE}
     try:

@@ -39,9 +39,9 @@ class Family:
 
     kind: Any
     config: Any
-    writes: bool
-    answers: bool
-    reads: str = "text"
+    is_generative: bool
+    is_encoder_decoder: bool
+    input_kind: str = "text"
 
 
 def family(description: Mapping[str, Any]) -> Family:
@@ -61,7 +61,7 @@ def family(description: Mapping[str, Any]) -> Family:
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    reads, heads, expected_input = _reads(model_type)
+    reads, heads, expected_input = _family_input(model_type)
     tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*heads, BASE)}
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
@@ -86,12 +86,12 @@ def family(description: Mapping[str, Any]) -> Family:
     return Family(kind, config, role in ("writes", "answers"), role == "answers" or has_decoder, reads)
 
 
-def _reads(model_type: str) -> tuple[str, dict[str, str], str]:
+def _family_input(model_type: str) -> tuple[str, dict[str, str], str]:
     """Return the kind of input of a family, the tables of its heads, and the name of its main input."""
     if model_type in image_processor.KINDS:
         return "picture", PICTURES, "pixel_values"
     if model_type in audio_processor.KINDS:
-        return "sound", SOUNDS, audio_processor.KINDS[model_type].reads
+        return "sound", SOUNDS, audio_processor.KINDS[model_type].input_name
     return "text", TEXTS, "input_ids"
 
 

@@ -25,7 +25,7 @@ from .attention_hook import Call
 from .audio_processor import AudioProcessor
 from .check import Findings, GroupFindings, output_matrix
 from .hf_module import HfModule
-from .hf_runs import Pass, answer, group_calls, runs
+from .hf_runs import Pass, group_calls, run_pass, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
@@ -72,7 +72,7 @@ class HfModel(Model):
         self.facts = facts
         self.notices = notices
         self.hf_module = module
-        self.reads = module.family.reads
+        self.reads = module.family.input_kind
         self.findings = findings
         self.can = findings.can
         self.reasons = findings.reasons
@@ -241,7 +241,7 @@ class HfModel(Model):
         if not self.findings.by_hook:
             raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
         rows, inputs, spec = self._prepare(text, None, frozenset(record), **switches)
-        return group_calls(self, answer(self, inputs, spec))[layer], rows[0], spec.columns or rows[0]
+        return group_calls(self, run_pass(self, inputs, spec))[layer], rows[0], spec.columns or rows[0]
 
     def _prepare(
         self,
@@ -252,7 +252,7 @@ class HfModel(Model):
         **switches: Unpack[Switches],
     ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         """Return row tokens with their ids, the model's input (1, …), and the pass over it."""
-        answers = self.hf_module.family.answers
+        answers = self.hf_module.family.is_encoder_decoder
         if target is not None and not answers:
             raise SizeError(f"a model that reads {self.reads}s takes no target")
         if self.preprocessor is None:

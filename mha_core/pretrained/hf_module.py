@@ -18,7 +18,7 @@ MAX_ANSWER_TOKENS = 64  # of a greedy answer
 
 
 @dataclass(frozen=True)
-class Answer:
+class PassOutput:
     """Output of one pass.
 
     Attributes:
@@ -65,7 +65,7 @@ class HfModule(nn.Module):
     @property
     def vocabulary(self) -> int:
         """Number of token embeddings; 0 for a model without text."""
-        if self.family.reads != "text" and not self.family.answers:
+        if self.family.input_kind != "text" and not self.family.is_encoder_decoder:
             return 0
         return int(self.module.get_input_embeddings().weight.shape[0])
 
@@ -97,7 +97,7 @@ class HfModule(nn.Module):
         """Return a request with these changes, see `attention_hook.Request`."""
         return Request(self.names, **changes)
 
-    def answer(
+    def compute(
         self,
         ids: Tensor,
         request: Request,
@@ -106,7 +106,7 @@ class HfModule(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
-    ) -> Answer:
+    ) -> PassOutput:
         """Run one pass, on the device and in the dtype of the weights.
 
         Args:
@@ -131,7 +131,7 @@ class HfModule(nn.Module):
         arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)}
         with torch.no_grad(), attention_hook.apply_request(request) as calls:
             output = self.module(**arguments)
-        return Answer(calls, _maps(output), _hidden(output), _tensor(output, "logits"))
+        return PassOutput(calls, _maps(output), _hidden(output), _tensor(output, "logits"))
 
     def greedy(self, read: Tensor) -> list[int]:
         """Decode greedily an encoder-decoder's answer to an input (1, …), up to its end token.
@@ -141,8 +141,8 @@ class HfModule(nn.Module):
         """
         ids, states = [self.start], None
         while len(ids) <= MAX_ANSWER_TOKENS:
-            answer = self.answer(read, self.request(), target=torch.tensor([ids]), states=states)
-            if answer.logits is None or not self.family.writes:
+            answer = self.compute(read, self.request(), target=torch.tensor([ids]), states=states)
+            if answer.logits is None or not self.family.is_generative:
                 raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")
             states = answer.hidden["encoder"][-1] if states is None else states
             next_id = int(answer.logits[0, -1].argmax())

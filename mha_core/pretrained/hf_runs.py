@@ -14,7 +14,7 @@ from ..models.run import Extras, Run, sentence_of
 from ..models.switches import RunSwitches
 from . import memory
 from .attention_hook import Call
-from .hf_module import Answer
+from .hf_module import PassOutput
 
 if TYPE_CHECKING:
     from .hf_model import HfModel
@@ -57,18 +57,18 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     map_bytes = model.map_bytes(length, None if spec.columns is None else len(spec.columns)) * len(ids)
     # the maps of every layer, their stacked copy, and the temporaries of one softmax
     needed = 2 * map_bytes + 4 * map_bytes // model.sizes.n_layers
-    source = "text" if model.hf_module.family.reads == "text" else "input, or choose a smaller model"
+    source = "text" if model.hf_module.family.input_kind == "text" else "input, or choose a smaller model"
     memory.require(needed, f"{length} tokens of {model.name}", f"shorten the {source}")
-    result = answer(model, ids, spec)
+    result = run_pass(model, ids, spec)
     return [_run(model, text, row, spec, result) for row, text in enumerate(coded)]
 
 
-def group_calls(model: HfModel, result: Answer) -> list[Call]:
+def group_calls(model: HfModel, result: PassOutput) -> list[Call]:
     """Return the recorded calls of the model's group."""
     return [call for call in result.calls if call.path in model.group_findings.paths]
 
 
-def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
+def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
     """Run one forward pass over ids (b, i) with the options of a pass."""
     switches = spec.switches
     tensors = switches.allow, *switches.ablate
@@ -83,10 +83,10 @@ def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
         positions=switches.position == "trained",
     )
     maps_too = not model.findings.by_hook
-    return model.hf_module.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
+    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
 
 
-def _maps(model: HfModel, result: Answer) -> list[Tensor]:
+def _maps(model: HfModel, result: PassOutput) -> list[Tensor]:
     """Return the maps (b, h, i, j) of every layer of the model's group."""
     finding = model.group_findings
     if model.findings.by_hook:
@@ -95,7 +95,7 @@ def _maps(model: HfModel, result: Answer) -> list[Tensor]:
     return [layer for layer in maps if layer.shape[1] == finding.heads]
 
 
-def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pass, result: Answer) -> Run:
+def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pass, result: PassOutput) -> Run:
     """Return the run of one text, `row` of the batch."""
     tokens, ids = coded
     finding, logits = model.group_findings, result.logits
@@ -105,7 +105,7 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
     hidden = torch.stack([state[row, :n] for state in result.hidden.get(model.group) or result.hidden[""]])
     is_picture = spec.extras.patches is not None
     if logits is not None and not is_picture:
-        writes = model.hf_module.family.writes and model.group != "encoder"
+        writes = model.hf_module.family.is_generative and model.group != "encoder"
         logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
     return Run(
         tokens=tokens,

@@ -50,22 +50,23 @@ def open_folder(
     """
     family = families.family(folders.describe(folder))
     weights = folders.weights_of(folder)
-    reader = READERS[family.reads].read(folder, family.config)
-    tokenizer = hf_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
+    reader = READERS[family.input_kind].read(folder, family.config)
+    writes_text = family.input_kind == "sound" and family.is_encoder_decoder
+    tokenizer = hf_tokens.read(folder, family.config) if writes_text else None
     needed = weights.parameters * dtype.itemsize
     memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
     module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
     model = HfModule(module, family)
-    with folders.library_errors(f"{name} cannot be run on a {family.reads}"):  # a model may fail on unsuitable input
+    with folders.library_errors(f"{name} cannot be run on a {family.input_kind}"):
         findings = examine(model, *_probe(model, reader, tokenizer))
     notice = f"{findings.n_skipped} of its maps have another size than the others and are not shown."
     options: dict[str, Any] = {
-        "max_len": _max_len(model) if family.reads == "text" or tokenizer else reader.get_vocab_size(),
+        "max_len": _max_len(model) if family.input_kind == "text" or tokenizer else reader.get_vocab_size(),
         "folder": folder,
         "facts": _facts(name, family, weights, model, findings) | (facts or {}),
         "notices": (notice,) if findings.n_skipped else (),
-        "preprocessor": None if family.reads == "text" else reader,
+        "preprocessor": None if family.input_kind == "text" else reader,
     }
     return HfModel(name, tokenizer or reader, model, findings, **options)
 
@@ -116,9 +117,9 @@ def _probe(
         read, length = reader.noise()
         maps = model.family.config.num_hidden_layers * model.family.config.num_attention_heads * length**2
         needed = maps * (2 * model.dtype.itemsize + 18)  # two passes; float64 copies, stacked copy, bool mask
-        subject = f"a {model.family.reads} of {length:,} tokens"
+        subject = f"a {model.family.input_kind} of {length:,} tokens"
         memory.require(needed, subject, "close other programs or choose a smaller model")
-    if not model.family.answers:
+    if not model.family.is_encoder_decoder:
         return read, None, length
     target = [model.start, *ids[: len(ids) - 3]]
     return read, torch.tensor([target[: len(target) - (len(target) == length)]]), length

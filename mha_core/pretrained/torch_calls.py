@@ -15,13 +15,13 @@ from ..attention.functional import softmax_over_keys
 from ..errors import SizeError, Unsupported
 
 _MHA = inspect.signature(F.multi_head_attention_forward)
-Answer = tuple[Tensor, bool | None]  # weights (h, i, j), and whether it is self-attention; None: unknown
+AttentionWeights = tuple[Tensor, bool | None]  # weights (h, i, j), and whether it is self-attention; None: unknown
 
 
 @torch.no_grad()
 def attention_weights(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], batch: int, check: Callable[[int], None]
-) -> Answer | None:
+) -> AttentionWeights | None:
     """Return the weights of one text of the batch, before dropout, or None for another function.
 
     Args:
@@ -50,7 +50,7 @@ def _sdpa_weights(
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Answer:
+) -> AttentionWeights:
     """Compute the weights for queries (b, …, h, i, d), or (h, i, d) of one text.
 
     Axes between b and h count as heads.
@@ -73,7 +73,7 @@ def _sdpa_weights(
     return weights.flatten(0, -3) if weights.dim() > 2 else weights[None], None
 
 
-def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> Answer:
+def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> AttentionWeights:
     """Repeat the call with the weights of every head requested and without dropout."""
     query, key = call.arguments["query"], call.arguments["key"]
     check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))

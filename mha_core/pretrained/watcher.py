@@ -92,8 +92,8 @@ class Watcher(TorchFunctionMode):
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
-        self._contexts.callback(register_module_forward_pre_hook(self._begin).remove)
-        self._contexts.callback(register_module_forward_hook(self._end, always_call=True).remove)
+        self._contexts.callback(register_module_forward_pre_hook(self._on_module_start).remove)
+        self._contexts.callback(register_module_forward_hook(self._on_module_end, always_call=True).remove)
         if "torch._dynamo" in sys.modules:  # compiled functions run as plain Python, so that their calls are recorded
             self._contexts.enter_context(torch.compiler.set_stance("force_eager"))
         super().__enter__()  # type: ignore[no-untyped-call]
@@ -126,14 +126,14 @@ class Watcher(TorchFunctionMode):
         """Name of the running module within the outermost one."""
         return self._names.get(self._running[-1][0], "") if self._running else ""
 
-    def _begin(self, module: nn.Module, _: Any) -> None:
+    def _on_module_start(self, module: nn.Module, _: Any) -> None:
         if threading.get_ident() != self._thread:
             return
         if not self._running:
             self._names = {part: name.replace("_orig_mod.", "") for name, part in module.named_modules()}
         self._running.append((module, len(self.maps)))
 
-    def _end(self, module: nn.Module, *_: Any) -> None:
+    def _on_module_end(self, module: nn.Module, *_: Any) -> None:
         if threading.get_ident() != self._thread or not self._running:
             return
         path, kind = self._path, type(module).__name__

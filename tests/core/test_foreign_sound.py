@@ -35,7 +35,7 @@ def plain(model: HfModel, samples: torch.Tensor, **more: Any) -> Any:
     family = model.hf_module.family
     kind = audio_processor.KINDS[family.config.model_type]
     extractor = getattr(library, kind.extractor).from_pretrained(model.folder)
-    given = extractor(samples.float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt")[kind.reads]
+    given = extractor(samples.float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt")[kind.input_name]
     module = family.kind.from_pretrained(model.folder, attn_implementation="eager", dtype=model.dtype).eval()
     with torch.no_grad():
         return module(given.to(model.dtype), output_attentions=True, output_hidden_states=True, **more)
