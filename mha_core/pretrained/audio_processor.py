@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
     Attributes:
         extractor: its class in transformers.
-        reads: name of the pass's input.
+        input_name: name of the pass's input.
         limits: integer settings of the extractor, with the maximum of each.
         flags: further settings.
     """

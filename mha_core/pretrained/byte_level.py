@@ -81,7 +81,7 @@ class Tokens:
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise  # the library raises bare Exception, and panics on a pattern too complex for it
-            raise HeadlightError(f"the model's tokenizer cannot take this text ({type(error).__name__})") from error
+            raise HeadlightError(f"the model's tokenizer fails on this text ({type(error).__name__})") from error
         ids = list(encoding["input_ids"] if self._is_transformers else encoding.ids)
         return Encoding(self.read(ids), ids, [] if self._is_transformers else encoding.offsets)
 

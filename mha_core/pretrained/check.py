@@ -20,12 +20,12 @@ from . import attention_hook
 from .attention_hook import Call, mix
 from .hf_module import HfModule, PassOutput
 
-BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
+BY_TRANSFORMERS = "{} returns its maps, but computes them outside the attention hook, so they cannot be changed"
 NO_TEXT = "this model reads {}s, no sentences"
-NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
+NO_STEPS = "its layers are computed by transformers, without a trace of their steps"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
-NO_OUTPUT = "what its heads give goes on through no matrix of its own, so how much each hands over is not known"
-NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
+NO_OUTPUT = "its heads have no output matrix of their own, so their contributions are not known"
+NO_PLACE = "its positions are not in a separate module, so they cannot be removed"
 # name suffixes of modules with positional encodings
 TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
           "positions_embed", "positional_embedding")  # fmt: skip
@@ -104,7 +104,7 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     sorted_calls = _sort_calls(calls, lengths, by_hook)
     name = model.family.config.model_type
     if not sorted_calls:
-        raise Unsupported(f"{name} gives no maps of tokens on tokens; choose a model with plain attention")
+        raise Unsupported(f"{name} returns no attention maps over tokens; choose a model with standard attention")
     groups = {group: _check_group(some, group) for group, some in sorted_calls.items()}
     reasons = {"steps": NO_STEPS}
     output_shift = None
@@ -123,11 +123,11 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     if reads != "text":
         reasons["text"] = NO_TEXT.format(reads)
     if target is not None or reads != "text" or not model.accepts("attention_mask"):
-        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
+        reasons["batch"] = NO_BATCH if target is not None else "it supports no padding; run one text at a time"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
     states = [some for some in plain.hidden.values() if some]
     if not states:
-        raise Unsupported(f"{name} gives no hidden states")
+        raise Unsupported(f"{name} returns no hidden states")
     n_skipped = len(calls) - sum(len(finding.paths) for finding in groups.values())
     return Findings(by_hook, groups, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
 
@@ -160,7 +160,7 @@ def _check_group(calls: list[Call], group: str) -> GroupFindings:
     rows = weights.sum(dim=-1)
     margin = tolerance(calls[0].weights.dtype)
     if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + margin).any()):
-        raise Unsupported("its maps are no shares: the rows sum to more than 1, or are not finite")
+        raise Unsupported("its maps are not softmax weights: rows sum to more than 1, or are not finite")
     first = calls[0]
     heads = first.weights.shape[1]
     own_mask = "causal" if group == "decoder" and _causal(calls) else "none"
@@ -200,7 +200,7 @@ def _check_changes(
         for call in calls
     )
     if not all(matches):
-        reasons["values"] = "what its attention gives is not its maps times the values alone"
+        reasons["values"] = "its attention output is not just its maps times the values"
     return reasons
 
 

@@ -32,9 +32,9 @@ class Family:
     Attributes:
         kind: the class.
         config: the config, an object of the library.
-        writes: whether its logits predict the next token.
-        answers: whether it is an encoder-decoder, which reads one text or sound and writes another.
-        reads: "text", "picture" or "sound".
+        is_generative: whether its logits predict the next token.
+        is_encoder_decoder: whether it reads one text or sound and writes another.
+        input_kind: "text", "picture" or "sound".
     """
 
     kind: Any
@@ -56,7 +56,7 @@ def family(description: Mapping[str, Any]) -> Family:
     if not isinstance(model_type, str):
         raise Unsupported("config.json names no model_type; only models of the transformers library are read")
     if "quantization_config" in description:
-        raise Unsupported(f"this {model_type} is quantised (quantization_config); choose one with its whole weights")
+        raise Unsupported(f"this {model_type} is quantised (quantization_config); choose one with unquantised weights")
     library = offline.transformers()
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -65,7 +65,7 @@ def family(description: Mapping[str, Any]) -> Family:
     tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*heads, BASE)}
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
-            f"model_type={model_type!r} is none that transformers {library.__version__} can read text with"
+            f"model_type={model_type!r} is not a model type that transformers {library.__version__} supports"
         )
     architectures = description.get("architectures")
     architecture = architectures[0] if isinstance(architectures, list) and architectures else None

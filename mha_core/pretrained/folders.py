@@ -79,13 +79,13 @@ def regular_file(folder: Path, name: str) -> Path:
         target = file.resolve(strict=True)
         regular = stat.S_ISREG(target.stat().st_mode)
     except (OSError, RuntimeError) as error:
-        raise WeightsFileError(f"cannot read {name}: it is missing, or a link to nowhere") from error
+        raise WeightsFileError(f"cannot read {name}: it is missing, or a broken link") from error
     home = folder.resolve()
     blobs = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
     if not any(target.is_relative_to(place) for place in (home, blobs)):
         raise WeightsFileError(f"{name} is a link out of the folder; copy the file itself into it")
     if not regular:
-        raise WeightsFileError(f"{name} is no regular file")
+        raise WeightsFileError(f"{name} is not a regular file")
     return file
 
 
@@ -98,14 +98,14 @@ def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[
     file = regular_file(folder, name)
     try:
         if file.stat().st_size > max_bytes:
-            raise WeightsFileError(f"{name} has more than {max_bytes} bytes; this is no model description")
+            raise WeightsFileError(f"{name} has more than {max_bytes} bytes; this is not a model config")
         content = json.loads(file.read_text("utf-8"))
     except WeightsFileError:
         raise
     except (OSError, ValueError, RecursionError) as error:
         raise WeightsFileError(f"cannot read {name} ({type(error).__name__})") from error
     if not isinstance(content, dict):
-        raise WeightsFileError(f"{name} holds a {type(content).__name__}, not a description of a model")
+        raise WeightsFileError(f"{name} holds a {type(content).__name__}, not a model config")
     return content
 
 
@@ -129,7 +129,7 @@ def refuse_code(content: Mapping[str, Any], name: str) -> None:
     """
     for count, (key, value) in enumerate(_values(content, name)):
         if count > MAX_VALUES:
-            raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is no model description")
+            raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is not a model config")
         if key == "auto_map" or key.startswith(("_attn_implementation", "attn_implementation")):
             code = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
             raise Unsupported(f"{name} asks for {code}, which is not run; remove the entry if the model works without")
@@ -144,7 +144,7 @@ def refuse_code(content: Mapping[str, Any], name: str) -> None:
 
 def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     if depth > MAX_DEPTH:
-        raise WeightsFileError(f"{name} is nested deeper than {MAX_DEPTH} times; this is no model description")
+        raise WeightsFileError(f"{name} is nested deeper than {MAX_DEPTH} times; this is not a model config")
     if isinstance(content, dict):
         for inner, value in content.items():
             yield str(inner), value
@@ -170,7 +170,7 @@ def weights_of(folder: Path) -> Tensors:
         names = sorted(shards)
     elif not (folder / WEIGHTS).exists() and any(folder.glob("*.bin")):
         raise WeightsFileError(
-            "the weights are there as pickle only (*.bin), which could run code; choose a revision with "
+            "the weights exist only as pickle (*.bin), which could run code; choose a revision with "
             f"{WEIGHTS}, or write one from a copy that you trust: save_pretrained of transformers does it"
         )
     files = tuple(regular_file(folder, name) for name in names)
@@ -188,7 +188,7 @@ def _header(file: Path) -> dict[str, tuple[int, ...]]:
         with file.open("rb") as opened:
             length = int.from_bytes(opened.read(8), "little")
         if not 0 < length <= MAX_HEADER_BYTES:
-            raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or no safetensors")
+            raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or not safetensors")
         with safe_open(file, "pt") as opened:
             return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:

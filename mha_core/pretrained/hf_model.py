@@ -176,7 +176,7 @@ class HfModel(Model):
         highest = max(ids, default=0)
         if highest >= self.sizes.vocabulary:
             raise WeightsFileError(
-                f"token {highest} has no embedding, there are {self.sizes.vocabulary}; the tokenizer is another's"
+                f"token {highest} has no embedding, there are {self.sizes.vocabulary}; the tokenizer does not fit"
             )
         return tokens, ids
 
@@ -239,7 +239,7 @@ class HfModel(Model):
         if layer not in range(self.sizes.n_layers):
             raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
         if not self.findings.by_hook:
-            raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
+            raise Unsupported(f"{self.name} returns its maps, but not how they are computed")
         rows, inputs, spec = self._prepare(text, None, frozenset(record), **switches)
         return group_calls(self, run_pass(self, inputs, spec))[layer], rows[0], spec.columns or rows[0]
 
@@ -297,7 +297,7 @@ class HfModel(Model):
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
         if not isinstance(position, str) or position not in ("trained", "none"):
-            raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has its own alone")
+            raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has no other")
         changes = {
             "mask": not no_mask(switches.get("mask", "none")),
             "heads": bool(heads),

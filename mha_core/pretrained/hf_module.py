@@ -143,7 +143,7 @@ class HfModule(nn.Module):
         while len(ids) <= MAX_ANSWER_TOKENS:
             answer = self.compute(read, self.request(), target=torch.tensor([ids]), states=states)
             if answer.logits is None or not self.family.is_generative:
-                raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")
+                raise Unsupported(f"this {self.family.config.model_type} cannot generate text; give a target")
             states = answer.hidden["encoder"][-1] if states is None else states
             next_id = int(answer.logits[0, -1].argmax())
             if next_id in self.numbers("eos_token_id"):

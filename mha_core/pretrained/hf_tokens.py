@@ -35,7 +35,7 @@ def read(folder: Path, config: Any) -> Tokens:
         raise WeightsFileError(f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights")
     for name in (*VOCABULARIES, "special_tokens_map.json", "added_tokens.json"):
         if (folder / name).exists() and regular_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
-            raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is no vocabulary")
+            raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is not a vocabulary")
     return _from_family(folder, config)
 
 

@@ -83,7 +83,7 @@ def download(
 def _require_id(name: str, revision: str | None) -> None:
     if not is_id(name) or (revision is not None and (not REVISION.fullmatch(revision) or ".." in revision)):
         raise WeightsFileError(
-            f"{name!r:.120} is no name of a model: give 'minilm', a folder, or a name as 'google-t5/t5-small'"
+            f"{name!r:.120} is not a model name: give 'minilm', a folder, or a name as 'google-t5/t5-small'"
         )
 
 
@@ -93,7 +93,7 @@ def _child(action: str, name: str, revision: str | None, on_progress: Callable[[
     command = [sys.executable, "-m", "mha_core.pretrained.hub_child", action, name, *([revision] if revision else [])]
     root = str(Path(__file__).parents[2])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
-    last: dict[str, Any] = {"error": f"{name} could not be fetched: the download ended early; try again"}
+    last: dict[str, Any] = {"error": f"{name} could not be downloaded: the connection ended early; try again"}
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as child:
@@ -106,5 +106,5 @@ def _child(action: str, name: str, revision: str | None, on_progress: Callable[[
             child.kill()
             raise
     if "error" in last or "done" in last:
-        raise WeightsFileError(str(last.get("error", f"{name} could not be fetched whole; try again")))
+        raise WeightsFileError(str(last.get("error", f"{name} could not be downloaded completely; try again")))
     return last

@@ -45,7 +45,7 @@ def reason(name: str, revision: str | None, error: BaseException) -> str:
         case "RevisionNotFoundError" | "RevisionResolutionError":
             return f"{name} has no revision {revision!r}; choose main, a tag or a commit"
         case last if error.__cause__ is None:
-            return f"{name} could not be fetched from the hub ({last}); try again when there is a network"
+            return f"{name} could not be downloaded from the hub ({last}); check the network and try again"
     return reason(name, revision, error.__cause__)
 
 
@@ -63,7 +63,7 @@ def download(name: str, files: list[Any], total: int) -> dict[str, Any]:
     from huggingface_hub.utils.tqdm import tqdm
 
     if not any(file.filename == folders.CONFIG for file in files):
-        raise HeadlightError(f"{name} has no config.json; it is no model of the transformers library")
+        raise HeadlightError(f"{name} has no config.json; it is not a transformers model")
     done = 0
 
     class Bar(tqdm):
@@ -79,7 +79,7 @@ def download(name: str, files: list[Any], total: int) -> dict[str, Any]:
         if file.filename == folders.CONFIG:
             families.family(folders.describe(folder))
             if not any(other.filename.endswith(".safetensors") for other in files):
-                raise HeadlightError(f"{name} has its weights as pickle only, which could run code; choose another")
+                raise HeadlightError(f"{name} has weights only as pickle, which could run code; choose another model")
     return {"folder": str(folder)}
 
 

@@ -15,7 +15,7 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_TIMES = 20  # ratio of the longer side to the shorter
-NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says; choose one that is"
+NO_PICTURE = "this file is not a PNG, JPEG or WebP picture; choose one that is"
 
 
 def read(picture: object) -> Any:

@@ -15,7 +15,7 @@ from .folders import describe
 FILE = "preprocessor_config.json"
 
 
-NO_TEXT = "this model reads {}, no text; give it the bytes of one, its Path or a tensor"
+NO_TEXT = "this model reads {}, not text; pass the bytes of one, its Path or a tensor"
 
 
 class Features(NamedTuple):

@@ -90,7 +90,7 @@ def _read_metadata(content: bytes) -> dict[str, Any]:
         raise HeadlightError(f"it is written as “{description['format']!s:.40}”, this version reads “{FORMAT}”")
     check_description(description)
     if set(header) != {f"maps.{number}" for number in range(len(description["groups"]))}:
-        raise HeadlightError("it has not one block of maps for each group that it names")
+        raise HeadlightError("it must have one block of maps for each of its groups")
     for number, group in enumerate(description["groups"]):
         entry = header[f"maps.{number}"]
         if entry["dtype"] != "F32":

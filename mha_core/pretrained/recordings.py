@@ -148,7 +148,7 @@ def check_description(description: dict[str, Any]) -> None:
     if not groups or not steps:
         raise HeadlightError("it has no maps")
     if not all(type(step) is int and 0 <= step <= LAST_STEP for step in steps) or steps != sorted(set(steps)):
-        raise HeadlightError("its steps are not whole numbers from 0 on, each larger than the one before")
+        raise HeadlightError("its steps must be increasing integers from 0 on")
     words = [description["title"], *description["notices"]]
     for group in groups:
         check_maximum("layers in a group", len(group["paths"]), MAX_HEADS)
@@ -157,11 +157,11 @@ def check_description(description: dict[str, Any]) -> None:
             words += tokens
         words += [group["name"], *group["paths"]]
     if not all(isinstance(text, str) for text in words):
-        raise HeadlightError("one of its names or tokens is no text")
+        raise HeadlightError("one of its names or tokens is not a string")
     check_maximum("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
     names = [group["name"] for group in groups]
     if len(set(names)) < len(names) or not all(names):
-        raise HeadlightError("its groups do not have names of their own")
+        raise HeadlightError("its groups must have distinct names")
 
 
 def check_maps(name: str, maps: Tensor) -> None:
@@ -169,10 +169,10 @@ def check_maps(name: str, maps: Tensor) -> None:
     if not bool(maps.isfinite().all()):
         raise HeadlightError(f"the maps of “{name:.40}” hold NaN or infinity")
     if float(maps.min()) < 0 or float(maps.max()) > 1 + ABOVE_ONE:
-        raise HeadlightError(f"the maps of “{name:.40}” go beyond 0 to 1: they are no weights of a softmax")
+        raise HeadlightError(f"the maps of “{name:.40}” go beyond 0 to 1: they are not softmax weights")
     row_sum = float(maps.sum(-1, dtype=torch.float64).max())
     if row_sum > 1 + ABOVE_ONE:
-        raise HeadlightError(f"a row of “{name:.40}” sums to {row_sum:.3f}, at most 1 can be shared out")
+        raise HeadlightError(f"a row of “{name:.40}” sums to {row_sum:.3f}, it must not exceed 1")
 
 
 def check_maximum(name: str, value: int, maximum: int) -> None:

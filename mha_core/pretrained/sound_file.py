@@ -18,8 +18,8 @@ MIN_RATE, MAX_RATE = 1_000, 384_000  # samples per second
 MAX_CHANNELS = 32
 PCM, EXTENSIBLE = 1, 0xFFFE  # format tags: integer samples, or as given in the extended header
 MAX_CHUNKS = 64  # before the samples
-NO_SOUND = "this file is no WAV sound, whatever its name says; choose one that is, or save it as one"
-SAVE = "save the sound anew as WAV, 16-bit PCM"
+NO_SOUND = "this file is not a WAV sound; choose one that is, or convert it"
+SAVE = "save the sound again as 16-bit PCM WAV"
 CUT = f"cut out a piece of at most {MAX_SECONDS} s"
 
 
@@ -48,7 +48,7 @@ def read(sound: object, rate: int) -> Tensor:
     except struct.error as error:
         raise HeadlightError(f"the sound is damaged ({type(error).__name__}); {SAVE}") from error
     if form != PCM and (form != EXTENSIBLE or head[24:26] != PCM.to_bytes(2, "little")):
-        raise HeadlightError(f"the samples of this sound are no plain whole numbers (PCM); {SAVE}")
+        raise HeadlightError(f"the samples of this sound are not integers (PCM); {SAVE}")
     _check(samples_a_second, channels, bits)
     width = channels * bits // 8
     if len(frames) < size // width * width:

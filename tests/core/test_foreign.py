@@ -188,7 +188,7 @@ def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:
     run = model.run(TEXT)
     identical(run.weights, torch.cat(plain(model, input_ids=torch.tensor([run.ids])).attentions))
     assert model.can == {"batch"}
-    said = "bloom hands its maps out, but computes them outside the place where they could be changed"
+    said = "bloom returns its maps, but computes them outside the attention hook, so they cannot be changed"
     assert all(model.reasons[name] == said for name in ("mask", "heads", "temperature", "values"))
     assert model.facts["maps"] == "as the model hands them out"
     for switches in ({"mask": "causal"}, {"heads_off": [(0, 0)]}, {"temperature": 2.0}, {"values_off": [0]}):
@@ -208,7 +208,7 @@ def test_bad_input_of_a_run(loaded: Any) -> None:
         model.run(TEXT, mask=torch.ones(3, 3, dtype=torch.bool))
     with pytest.raises(SizeError, match="heads 0 to 3"):
         model.run(TEXT, heads_off=[(0, 4)])
-    with pytest.raises(Unsupported, match="line by line there is no record"):
+    with pytest.raises(Unsupported, match="without a trace of their steps"):
         model.run(TEXT, trace_layer=0)
 
 

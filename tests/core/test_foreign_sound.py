@@ -124,12 +124,12 @@ def test_another_rate_gives_the_same_tone_and_nothing_above_half_of_it() -> None
 WAV, header = sounds.file(), sounds.header
 MANY_CHUNKS = b"RIFF" + struct.pack("<I", 2**21) + b"WAVE" + (b"junk" + bytes(4)) * 2**18
 BAD: list[tuple[Any, str]] = [
-    (b"not a sound", "is no WAV sound, whatever its name says; choose"),
-    (b"RIFF\x00\x00\x00\x00WAVE", r"the sound is damaged \(error\); save the sound anew as WAV"),
+    (b"not a sound", "is not a WAV sound; choose"),
+    (b"RIFF\x00\x00\x00\x00WAVE", r"the sound is damaged \(error\); save the sound again as 16-bit PCM WAV"),
     (WAV[:-5000], "damaged: 7,100 of its 9,600 samples are there; save"),
     (header(), "the sound has no sample; choose another one"),
     (MANY_CHUNKS, "damaged: no samples in its first 64 chunks; save"),
-    (header(form=3, bits=32, size=4) + bytes(4), r"no plain whole numbers \(PCM\); save"),
+    (header(form=3, bits=32, size=4) + bytes(4), r"not integers \(PCM\); save"),
     (header(bits=64, size=8) + bytes(8), "have 64 bits, 8 to 32 are read; save"),
     (header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
     (header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
@@ -207,7 +207,7 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_of_sounds_reads_no_text(loaded: Any) -> None:
-    with pytest.raises(HeadlightError, match="this model reads sounds, no text; give it the bytes of one"):
+    with pytest.raises(HeadlightError, match="this model reads sounds, not text; pass the bytes of one"):
         loaded("wav2vec2").tokenize("a dog")
     with pytest.raises(SizeError, match="no token"):
         loaded("whisper").tokenize("")

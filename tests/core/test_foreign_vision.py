@@ -106,8 +106,8 @@ def test_what_is_transparent_is_white_a_turned_photo_upright_and_deep_grey_is_gr
 
 
 BAD: list[tuple[Any, str]] = [
-    (b"not a picture", "no PNG, JPEG or WebP picture, whatever its name says; choose"),
-    (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "no PNG, JPEG or WebP picture"),
+    (b"not a picture", "not a PNG, JPEG or WebP picture; choose"),
+    (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "not a PNG, JPEG or WebP picture"),
     (pictures.file()[:400], r"the picture is damaged \(OSError\); choose another"),
     (pictures.png_of(6000, 5000), "has 6,000 × 5,000 pixels, at most 24,000,000 are read"),
     (pictures.png_of(40, 40), "the picture is damaged"),

@@ -110,7 +110,7 @@ def test_a_model_is_brought_and_found(cache: Path) -> None:
     with pytest.raises(WeightsFileError, match=r"the hub has no model 'no/such', or it is private; check the spelling"):
         hub.size_of("no/such")
     del Hub.files["model.safetensors"]
-    with pytest.raises(WeightsFileError, match="as pickle only"):
+    with pytest.raises(WeightsFileError, match="only as pickle"):
         hub.download("a/b")
     # a wrong family costs no more than its description
     shutil.rmtree(cache / "models--a--b")
@@ -138,8 +138,8 @@ def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.M
     assert hub.size_of("a/b") == 7
     for lines, expected in (
         ([{"error": "it is gated"}], "it is gated"),
-        ([{"done": 0.5}], "a/b could not be fetched whole; try again"),
-        ([], "a/b could not be fetched: the download ended early; try again"),
+        ([{"done": 0.5}], "a/b could not be downloaded completely; try again"),
+        ([], "a/b could not be downloaded: the connection ended early; try again"),
     ):
         says(*lines)
         with pytest.raises(WeightsFileError, match=expected):

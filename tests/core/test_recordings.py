@@ -91,12 +91,12 @@ HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
     (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
     (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
     (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
-    (saying(steps=[300, 0]), "not whole numbers from 0 on"),
+    (saying(steps=[300, 0]), "increasing integers from 0 on"),
     (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
     (saying(groups="ab"), "not a recording"),
     (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
     (group(rows=["a", None, "c"]), "no text"),
-    (group(name="cross"), "names of their own"),
+    (group(name="cross"), "distinct names"),
 ]
 
 

@@ -58,13 +58,13 @@ class Kind(NamedTuple):
 
 SEEN = Kind(PICTURES, VIT, files.file(), "a patch", [
     (files.png_of(10_000, 10_000), "pixels"),
-    (b"GIF89a", "no PNG, JPEG or WebP picture, whatever its name says"),
+    (b"GIF89a", "not a PNG, JPEG or WebP picture"),
     (files.file()[:300], "is damaged"),
     (bytes(10 * 2**20 + 1), "bytes, at most"),
 ])  # fmt: skip
 HEARD = Kind(SOUNDS, WAVE, sounds.file(), "a moment", [
     (sounds.file(sounds.tone(31)), "at most 30 s are read"),
-    (b"ID3", "is no WAV sound, whatever its name says"),
+    (b"ID3", "is not a WAV sound"),
     (sounds.file()[:300], "is damaged"),
     (bytes(20 * 2**20 + 1), "bytes, at most"),
 ])  # fmt: skip
