@@ -57,10 +57,8 @@ class ImageProcessor(Named):
 
     def __init__(self, processor: Any, kind: Kind, patch: int, registers: int) -> None:
         self._processor = processor
-        sides = {
-            tuple(self._transform(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))
-        }
-        if not bool(self._transform(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
+        sides = {tuple(self._prepare(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))}
+        if not bool(self._prepare(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
             raise WeightsFileError(f"{FILE} turns a grey picture into values that are not finite")
         height, width = sides.pop()
         if sides or height % patch or width % patch:
@@ -76,17 +74,17 @@ class ImageProcessor(Named):
         Raises as `picture_file.read`.
         """
         image = read_picture(picture)
-        visible = self._transform(image, do_rescale=False, do_normalize=False)
+        visible = self._prepare(image, do_rescale=False, do_normalize=False)
         n_special = len(self.names) - self.rows * self.columns
         patches = Patches(visible.permute(1, 2, 0).to(torch.uint8).contiguous(), n_special, self.rows, self.columns)
-        return Features(self._transform(image)[None], list(self.names), n_special, Extras(patches=patches))
+        return Features(self._prepare(image)[None], list(self.names), n_special, Extras(patches=patches))
 
     def noise(self) -> tuple[Tensor, int]:
         """Return a picture of random pixels to check a model with, and its number of tokens."""
         sides = (3, self.rows * self.patch, self.columns * self.patch)
         return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
 
-    def _transform(self, image: Any, **more: Any) -> Tensor:
+    def _prepare(self, image: Any, **more: Any) -> Tensor:
         if isinstance(image, Tensor):
             image = read_picture(image)
         pixels: Tensor = self._processor(image, return_tensors="pt", **more)["pixel_values"][0]

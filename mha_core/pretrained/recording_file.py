@@ -8,17 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HeadlightError, WeightsFileError
-from .recordings import (
-    FORMAT,
-    KEY,
-    MAX_HEADS,
-    MAX_WEIGHTS,
-    Group,
-    Recording,
-    check_description,
-    check_maps,
-    check_maximum,
-)
+from .recordings import FORMAT, KEY, MAX_HEADS, MAX_WEIGHTS, Group, Recording, check_description, check_maps, check_max
 
 MAX_HEADER_BYTES = 2**20  # bytes of the JSON header: description and offsets of the maps
 MAX_BYTES = 4 * MAX_WEIGHTS + MAX_HEADER_BYTES + 8
@@ -78,9 +68,9 @@ def _read_metadata(content: bytes) -> dict[str, Any]:
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
         raise WeightsFileError(f"this is not {EXPECTED}")
-    check_maximum("bytes in front of its maps", length, MAX_HEADER_BYTES)
+    check_max("bytes in front of its maps", length, MAX_HEADER_BYTES)
     text = content[8 : 8 + length]
-    check_maximum("values in front of its maps", text.count(b",") + 1, MAX_VALUES)
+    check_max("values in front of its maps", text.count(b",") + 1, MAX_VALUES)
     header = json.loads(text)
     metadata = header.pop("__metadata__", {})
     if KEY not in metadata:
@@ -105,5 +95,5 @@ def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
     if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != expected or not all(shape):
         axes = f"({steps}, {expected[1]}, heads, {expected[2]}, {expected[3]})"
         raise HeadlightError(f"the maps of “{group['name']:.40}” have the axes {shape!s:.80}, they say {axes}")
-    check_maximum("heads in a group", shape[1] * shape[2], MAX_HEADS)
-    check_maximum("weights in a group", math.prod(shape), MAX_WEIGHTS)
+    check_max("heads in a group", shape[1] * shape[2], MAX_HEADS)
+    check_max("weights in a group", math.prod(shape), MAX_WEIGHTS)

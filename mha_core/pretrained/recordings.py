@@ -142,23 +142,23 @@ class Recording:
 def check_description(description: dict[str, Any]) -> None:
     """Raise a HeadlightError for more or longer texts, steps and layers than allowed."""
     steps, groups = description["steps"], description["groups"]
-    check_maximum("steps", len(steps), MAX_STEPS)
-    check_maximum("groups of maps", len(groups), MAX_GROUPS)
-    check_maximum("notices", len(description["notices"]), MAX_NOTICES)
+    check_max("steps", len(steps), MAX_STEPS)
+    check_max("groups of maps", len(groups), MAX_GROUPS)
+    check_max("notices", len(description["notices"]), MAX_NOTICES)
     if not groups or not steps:
         raise HeadlightError("it has no maps")
     if not all(type(step) is int and 0 <= step <= LAST_STEP for step in steps) or steps != sorted(set(steps)):
         raise HeadlightError("its steps must be increasing integers from 0 on")
     words = [description["title"], *description["notices"]]
     for group in groups:
-        check_maximum("layers in a group", len(group["paths"]), MAX_HEADS)
+        check_max("layers in a group", len(group["paths"]), MAX_HEADS)
         for tokens in (group["rows"], group["columns"] or group["rows"]):
-            check_maximum("tokens on an axis", len(tokens), MAX_TOKENS)
+            check_max("tokens on an axis", len(tokens), MAX_TOKENS)
             words += tokens
         words += [group["name"], *group["paths"]]
     if not all(isinstance(text, str) for text in words):
         raise HeadlightError("one of its names or tokens is not a string")
-    check_maximum("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
+    check_max("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
     names = [group["name"] for group in groups]
     if len(set(names)) < len(names) or not all(names):
         raise HeadlightError("its groups must have distinct names")
@@ -175,7 +175,7 @@ def check_maps(name: str, maps: Tensor) -> None:
         raise HeadlightError(f"a row of “{name:.40}” sums to {row_sum:.3f}, it must not exceed 1")
 
 
-def check_maximum(name: str, value: int, maximum: int) -> None:
+def check_max(name: str, value: int, maximum: int) -> None:
     """Raise a HeadlightError if a value exceeds its maximum."""
     if value > maximum:
         raise HeadlightError(f"it has {value:,} {name}, at most {maximum:,} are read")

@@ -189,10 +189,8 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
     layers, heads, rows, keys = run.weights.shape
     focus = description["layer"], description["head"]
     ordered = sorted(product(range(layers), range(heads)), key=lambda pair: (pair != focus, pair[0] != focus[0], pair))
-    fixed_bytes = (
-        FRAMING + sum(len(pack(header)) for header in _headers(run, description, ordered)) + run.weights.numel()
-    )
-    return ordered[: max(0, int((free_bytes / MAX_PACKED - fixed_bytes) // (4 * rows * keys)))]
+    fixed = FRAMING + sum(len(pack(header)) for header in _headers(run, description, ordered)) + run.weights.numel()
+    return ordered[: max(0, int((free_bytes / MAX_PACKED - fixed) // (4 * rows * keys)))]
 
 
 def _page(description: StandaloneRun, run: str) -> str:

@@ -72,7 +72,7 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
         mask = controls.mask(page, paints=False)
 
         def compute(settings: Settings) -> tuple[Picture, Equality]:
-            return pictures.picture(settings), parity.sentence_equality(settings, page.at.layer)
+            return pictures.picture(settings), parity.compare_sentence(settings, page.at.layer)
 
         requested = Settings(sentence, mask, device=page.query.device)
         (picture, equality), settings, notices = page.or_last_valid(requested, compute)
@@ -95,7 +95,7 @@ def equality_blocks(
     d_model, n_heads = sizes.d_model, sizes.n_heads
     waiting = st.empty()
     try:
-        result = parity.random_equality(
+        result = parity.compare_random(
             sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for the tables of others")
         )
         fewer = f" of the {sizes.b:,} that are timed" if result.shape[0] < sizes.b else ""

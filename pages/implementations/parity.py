@@ -97,7 +97,7 @@ class Equality:
 
 
 @single_flight(LRUCache(64))
-def sentence_equality(settings: Settings, layer: int) -> Equality:
+def compare_sentence(settings: Settings, layer: int) -> Equality:
     """Compare on the hidden states that enter a layer of the model, with that layer's weights.
 
     Raises what `Model.run` raises.
@@ -114,9 +114,7 @@ def sentence_equality(settings: Settings, layer: int) -> Equality:
     return replace(equality, notices=notices)
 
 
-def random_equality(
-    sizes: InputSizes, mask: str, device: str, on_wait: Callable[[], object] = lambda: None
-) -> Equality:
+def compare_random(sizes: InputSizes, mask: str, device: str, on_wait: Callable[[], object] = lambda: None) -> Equality:
     """Compare on normal random input (seed 1) with normal random weights (seed 0).
 
     Args:
@@ -130,16 +128,16 @@ def random_equality(
         HeadlightError: the queue is full.
     """
     sizes = sizes.fitting
-    equality = peek(_random_equality, sizes, mask, device)
+    equality = peek(_compare_random, sizes, mask, device)
     if equality is None:
         check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MAX_SCORES, products=MAX_PRODUCTS)
         with heavy_slot(on_wait):  # single flight would wait without calling `on_wait`
-            equality = _random_equality(sizes, mask, device)
+            equality = _compare_random(sizes, mask, device)
     return equality
 
 
 @single_flight(LRUCache(64))
-def _random_equality(sizes: InputSizes, mask: str, device: str) -> Equality:
+def _compare_random(sizes: InputSizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
     weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)
     equality, notices = devices.or_on_the_cpu(

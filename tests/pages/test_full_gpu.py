@@ -151,10 +151,8 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "by hand": by_hand,
     "positions": positions,
     "more than two": more_than_two,
-    "parity on a sentence": lambda: parity.sentence_equality(CAUSAL, 1).notices,
-    "parity on random numbers": lambda: (
-        parity.random_equality(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices
-    ),
+    "parity on a sentence": lambda: parity.compare_sentence(CAUSAL, 1).notices,
+    "parity on random numbers": lambda: parity.compare_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
     "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model

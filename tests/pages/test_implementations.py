@@ -48,15 +48,15 @@ def sources(app: AppTest) -> list[str]:
 
 
 def expected(settings: Settings, layer: int, sizes: InputSizes) -> list[dict[str, Any]]:
-    both = parity.sentence_equality(settings, layer), parity.random_equality(sizes, settings.mask, settings.device)
+    both = parity.compare_sentence(settings, layer), parity.compare_random(sizes, settings.mask, settings.device)
     return [parity.differences(each, dtype) for each in both for dtype in parity.DTYPES]
 
 
 def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources() -> None:
     app = app_at("implementations").run()
     both = (
-        parity.sentence_equality(Settings(PRESETS[0]), 3),
-        parity.random_equality(InputSizes(1, 128, 384, 12), "none", "auto"),
+        parity.compare_sentence(Settings(PRESETS[0]), 3),
+        parity.compare_random(InputSizes(1, 128, 384, 12), "none", "auto"),
     )
     (opening,) = [block["text"] for block in blocks(app, "opening")]
     largest = max(one.worst for equality in both for one in equality.agreements["float32"].values())
@@ -115,7 +115,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     app = opened()
     press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
-    equality = parity.random_equality(sizes, "none", "auto")
+    equality = parity.compare_random(sizes, "none", "auto")
     assert differences(app)[2:] == [parity.differences(equality, dtype) for dtype in parity.DTYPES]
     (report,) = [block["text"] for block in blocks(app, "reported")]
     found = equality.agreements["float32"]["einsum"].torch_out

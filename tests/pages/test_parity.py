@@ -31,16 +31,16 @@ def check(equality: Equality) -> None:
 
 
 def test_every_row_is_within_its_bound_on_a_sentence_and_on_random_input() -> None:
-    check(parity.sentence_equality(Settings(PRESETS[0], "window:1"), 3))
+    check(parity.compare_sentence(Settings(PRESETS[0], "window:1"), 3))
     for sizes, mask in ((InputSizes(1, 1, 1, 1), "none"), (InputSizes(3, 7, 30, 5), "causal")):
-        equality = parity.random_equality(sizes, mask, "auto")
+        equality = parity.compare_random(sizes, mask, "auto")
         assert equality.shape == (sizes.b, sizes.n, sizes.d_model)
         check(equality)
 
 
 def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
     with in_float64() as model:
-        equality = parity.sentence_equality(Settings(PRESETS[2], "causal"), 4)
+        equality = parity.compare_sentence(Settings(PRESETS[2], "causal"), 4)
         run = model.run(PRESETS[2], mask="causal")
         assert equality.shape == (1, *run.hidden[4].shape)
         causal = torch.ones(len(run.tokens), len(run.tokens), dtype=torch.bool).tril()
@@ -50,7 +50,7 @@ def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
 
 
 def test_a_row_above_its_bound_says_so() -> None:
-    equality = parity.random_equality(InputSizes(1, 3, 4, 2), "none", "auto")
+    equality = parity.compare_random(InputSizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
     worse = agreement.Agreement(*[agreement.Difference(0.25, 0.1)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
@@ -62,9 +62,9 @@ def test_a_row_above_its_bound_says_so() -> None:
 
 def test_sizes_that_cannot_be_are_refused() -> None:
     with pytest.raises(SizeError, match="d_model=50 cannot be split into 6"):
-        parity.random_equality(InputSizes(1, 3, 50, 6), "none", "auto")
+        parity.compare_random(InputSizes(1, 3, 50, 6), "none", "auto")
     with pytest.raises(SizeError, match="at most"):
-        parity.random_equality(InputSizes(2, 512, 384, 12), "none", "auto")
+        parity.compare_random(InputSizes(2, 512, 384, 12), "none", "auto")
 
 
 def test_the_lessons_class_has_so_many_parameters() -> None:
