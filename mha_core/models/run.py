@@ -120,7 +120,7 @@ class Run:
         Raises:
             SizeError: the run has no such layer or head.
         """
-        return tables.of_map(self.weights, self.tokens, self.columns, layer, head, self.steps)
+        return tables.map_frame(self.weights, self.tokens, self.columns, layer, head, self.steps)
 
     def measures(self, lengths: Tensor | None = None) -> DataFrame:
         """Return a pandas frame with a row per head, by layer and head, and a column per available measure.
@@ -131,7 +131,7 @@ class Run:
         Args:
             lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.handed_lengths`.
         """
-        return tables.of_heads(self.weights, None if self.columns else self.ids, lengths)
+        return tables.measures_frame(self.weights, None if self.columns else self.ids, lengths)
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760
