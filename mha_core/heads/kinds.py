@@ -25,15 +25,15 @@ KINDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "previous": lambda ids, i, j: j == i - 1,
     # the token just after; a causal map has nothing there
     "next": lambda ids, i, j: j == i + 1,
-    # the token itself, but in the first row: a causal map has nothing else there
+    # the token itself, except in the first row, where a causal map has nothing else
     "itself": lambda ids, i, j: (j == i) & (i > 0),
-    # the first token, from all others: where a head looks that has nothing to say
+    # the first token, from all others: the attention sink of heads with nothing to add
     "first": lambda ids, i, j: (j == 0) & (i > 0),
     # an earlier same token
     "same": lambda ids, i, j: (ids[:, None] == ids[None, :]) & (j < i),
     "induction": _induction,
 }
-"""By name, from ids (i,) and the index tensors i (i, 1) and j (1, j) to the cells; see `cells`."""
+"""Kind -> function of ids (i,) and the index tensors i (i, 1) and j (1, j) that returns its cells; see `cells`."""
 
 
 def cells(kind: str, ids: Sequence[int]) -> Tensor:
@@ -96,7 +96,7 @@ def _scores(weights: Tensor, masks: Tensor) -> Tensor:
         )
     rows = masks.any(dim=2).sum(dim=1)
     picked = masks.to(weights.device, torch.float32).flatten(1).T
-    # layer by layer, each read once for all kinds: nothing of the size of all maps is written
+    # one matrix product per layer for all kinds: no intermediate is as large as all maps
     sums = torch.stack([layer.detach().flatten(1).float() @ picked for layer in weights])
     return (sums.cpu() / rows).permute(2, 0, 1)
 
@@ -109,5 +109,5 @@ def repeated_ids(vocabulary: int, period: int, seed: int = 0, times: int = 2) ->
     """
     if not (1 <= period <= vocabulary and times >= 1):
         raise SizeError(f"period={period}, times={times}: choose 1 to {vocabulary} tokens, at least once")
-    generator = torch.Generator().manual_seed(seed)  # torch's own is shared by all threads
+    generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads
     return torch.randperm(vocabulary, generator=generator)[:period].tolist() * times

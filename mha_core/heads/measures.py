@@ -14,13 +14,13 @@ from ..errors import SizeError
 from .kinds import KINDS, count_rows, head_scores
 
 MEASURES = (*KINDS, "entropy", "distance", "value")
-_MISSING_CELLS = {  # why a text has no cell of a kind
-    "same": "no token stands twice in it",
-    "induction": "no token comes again in it",
+_MISSING_CELLS = {  # kind -> why a text has no cell of it
+    "same": "no token is repeated",
+    "induction": "no token is repeated after another one",
 }
-_ONE_TOKEN = "it takes two tokens"
-_ELSEWHERE = "these maps look at other tokens than those that look, so places cannot be compared"
-_NO_VALUES = "only the maps are known here, not the values"
+_ONE_TOKEN = "the text needs at least two tokens"
+_CROSS = "queries and keys are different tokens here, so their positions cannot be compared"
+_NO_VALUES = "only the maps are available here, not the values"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def head_measures(weights: Tensor, ids: Sequence[int] | None, lengths: Tensor | 
     if lengths is not None:
         values["value"], rows["value"] = value_share(weights, lengths), n
     if ids is None:
-        missing |= dict.fromkeys((*KINDS, "distance"), _ELSEWHERE)
+        missing |= dict.fromkeys((*KINDS, "distance"), _CROSS)
     else:
         values["distance"], rows["distance"] = distance(weights), n
         counts = {kind: rows for kind, rows in count_rows(ids).items() if rows}

@@ -12,8 +12,8 @@ from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights, implementation
 from . import rounding
 from .measures import relative_difference
 
-# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
-# "output alone" as in a lesson that has none on query, key and value
+# name -> the projections with a bias; "value and output" as in code whose switch only reaches query and key,
+# "output alone" as in code without biases on query, key and value
 BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}
 
 
@@ -130,6 +130,6 @@ def loaded(
     kind = implementation(name)
     if kind.one_matrix and (weights.q_bias is None) != (weights.v_bias is None):
         weights = weights.with_all_biases
-    with torch.device("meta"):  # no random numbers for weights that are replaced at once
+    with torch.device("meta"):  # skips the initialisation of weights that are replaced at once
         layer = kind(len(weights.q), n_heads, dropout=dropout, **weights.biases)
     return layer.to(dtype).to_empty(device=device).eval().load(weights)

@@ -54,7 +54,7 @@ def bias_effects(
         bias: Tensor | None = getattr(weights, f"{name}_bias")
         if bias is None:
             continue
-        # set to 0 instead of taken away: the same sums in the same order, so that only the bias makes a difference
+        # set to 0 instead of removed: the same sums in the same order, so that only the bias makes a difference
         ablated, ablated_maps = run(replace(weights, **{f"{name}_bias": torch.zeros_like(bias)}))
         change = (out - ablated).flatten(0, 1)
         effects.append(

@@ -14,7 +14,7 @@ from ..attention import Weights
 from ..attention.functional import check_temperature, softmax_over_keys
 from ..errors import MaskError, SizeError
 
-MAX_EXPONENT = 88.7  # exp of more than this is infinite in float32
+MAX_EXPONENT = 88.7  # exp of more than this overflows float32
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class Cell:
         score: (scaled + bias) / temperature.
         allowed: whether the query may look at the key.
         scores: (j,), the row's scores, −∞ where not allowed.
-        exps: (j,), exp(score − largest).
+        exps: (j,), exp(score − row_max).
         weights: (j,), the row's weights.
-        largest: the row's largest score; 0 where nothing is allowed.
+        row_max: the row's largest score; 0 where nothing is allowed.
         total: the sum of the row's exps.
         exp: of this cell.
         weight: of this cell.

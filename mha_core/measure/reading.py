@@ -47,7 +47,7 @@ def renormalised(weights: Tensor, hidden: Sequence[int]) -> tuple[Tensor, Tensor
     if not all(0 <= key < n for key in hidden):
         raise SizeError(f"hidden={list(hidden)}: the keys are 0 to {n - 1}")
     if len(set(hidden)) == n:
-        raise SizeError(f"all {n} keys are hidden, so nothing is left of a row; leave one of them")
+        raise SizeError(f"all {n} keys are hidden, so no row has any weight left; show at least one")
     places = torch.tensor(sorted(set(hidden)), dtype=torch.long, device=weights.device)
     sunk = weights.index_select(-1, places).sum(dim=-1)
     left = weights.index_fill(-1, places, 0.0)
@@ -59,6 +59,8 @@ def _summed(weights: Tensor, words: Sequence[Word]) -> Tensor:
     """Sum the keys of each word, (…, j) -> (…, words)."""
     tokens = sum(word.size for word in words)
     if tokens != weights.shape[-1]:
-        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]} there; give one text’s")
+        raise SizeError(
+            f"the words have {tokens} tokens, the map has {weights.shape[-1]} on that axis; use the words of its text"
+        )
     places = torch.tensor([index for index, word in enumerate(words) for _ in range(word.size)], device=weights.device)
     return weights.new_zeros(*weights.shape[:-1], len(words)).index_add_(-1, places, weights)

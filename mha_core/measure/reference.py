@@ -16,7 +16,7 @@ def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:
     from transformers import BertModel
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # keeps it out of a server's log
     reference: Any = BertModel.from_pretrained(
         folder,
         attn_implementation="eager",

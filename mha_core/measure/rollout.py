@@ -27,7 +27,7 @@ def with_residual(weights: Tensor) -> Tensor:
         SizeError: the maps are not square.
     """
     if weights.dim() < 2 or weights.shape[-1] != weights.shape[-2]:
-        raise SizeError(f"maps {tuple(weights.shape)}: only where rows and columns are the same tokens can one go on")
+        raise SizeError(f"maps {tuple(weights.shape)}: rollout needs square maps, (…, i, i)")
     mixing = weights.detach().cpu().double() + torch.eye(weights.shape[-1], dtype=torch.float64)
     return mixing / mixing.sum(dim=-1, keepdim=True)
 
@@ -57,8 +57,8 @@ class Line(NamedTuple):
 
     Attributes:
         level: of the upper end, 1 to layers: the output of layer `level` − 1.
-        above: the query.
-        below: the key.
+        query: the token that attends.
+        key: the token that is attended to.
         share: of the output token.
     """
 
@@ -77,10 +77,10 @@ class Flow(NamedTuple):
         masses: (layers + 1, i) float64, the share of the output token that passes each token at each level; a level
             sums to 1.
         lines: the strongest, largest first.
-        in_all: the total number of lines.
+        n_lines: the total number of lines.
         path: a token for each level, from 0 up, of the way from the input token with the largest product of shares;
             empty if there is none.
-        along: that product.
+        path_share: that product.
     """
 
     masses: Tensor

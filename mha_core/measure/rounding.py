@@ -16,9 +16,9 @@ from torch import Tensor
 from ..attention import AttentionLayer, Weights, join_heads, split_heads
 from ..trace import Trace
 
-# an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2), were every rounding as large as it can be
+# an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2) if every rounding has its largest size
 LAMBDA = 4.0
-# products and sums of one number each, in units of u²: the scaling of a score and its bias; exp, and the division
+# mean square error of elementwise operations, in units of u²: scaling a score and adding its bias; exp and division
 _SCORE_ROUNDINGS, _WEIGHT_ROUNDINGS = 2, 4
 
 

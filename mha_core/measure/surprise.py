@@ -10,7 +10,7 @@ from ..models.model import Model
 from ..models.run import Run
 from ..models.stack import Stack
 
-ROWS_AT_ONCE = 64  # rows of a whole vocabulary each, which are not kept
+ROWS_AT_ONCE = 64  # logits over the whole vocabulary at a time, to bound memory
 
 
 def losses(logits: Tensor, ids: Sequence[int]) -> Tensor:
@@ -42,12 +42,12 @@ def surprise(model: Model, run: Run) -> Tensor:
         Unsupported: the model predicts no next token.
     """
     if model.encoder is None:
-        raise Unsupported(f"the losses of model {model.name!r} cannot be told: its layers are not of this package")
+        raise Unsupported(f"the losses of model {model.name!r} are not available: its layers are not of this package")
 
     def compute(stack: Stack) -> Tensor:
         x, parts = run.hidden[-1].to(stack.device), []
         for first in range(0, len(run.ids), ROWS_AT_ONCE):
-            # one row more than is kept: the token in front of the first one foretells it
+            # one row more in front, whose logits predict the first token
             rows = slice(max(0, first - 1), first + ROWS_AT_ONCE)
             logits = stack.next_token(x[None, rows])
             if logits is None:

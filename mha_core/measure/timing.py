@@ -91,7 +91,7 @@ def training_step(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
 
 
 def _profiler() -> profile:
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise it writes two lines to the log each time
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise it logs two lines each time
     return profile(profile_memory=True)
 
 

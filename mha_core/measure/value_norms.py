@@ -45,7 +45,7 @@ def handed_over(model: Model, run: Run, layer: int) -> Tensor:
     if isinstance(model, HfModel) and run.extras.values and "lengths" not in model.reasons:
         o = model.output_matrix(layer)
         return _project(run.extras.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
-    raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
+    raise Unsupported(f"{model.name} is computed by another library: its maps are available, its values are not")
 
 
 def handed_lengths(model: Model, run: Run) -> Tensor:
@@ -74,7 +74,7 @@ def norm_shares(weights: Tensor, values: Tensor) -> Tensor:
     """
     if weights.dim() != 3 or values.dim() != 3 or weights.shape[::2] != values.shape[:2]:
         raise SizeError(f"weights {tuple(weights.shape)}, values {tuple(values.shape)}: need (h, i, j) and (h, j, c)")
-    # ‖Σ α f‖² = Σ α α′ ⟨f, f′⟩: of a key the heads' products alone are needed, not a vector for every pair of tokens
+    # ‖Σ α f‖² = Σ α α′ ⟨f, f′⟩ only needs the heads' dot products per key, not a vector per pair of tokens
     by_key = values.detach().cpu().double().transpose(0, 1)
     products = by_key @ by_key.mT  # (j, h, h)
     attention = weights.detach().cpu().double().permute(2, 1, 0)  # (j, i, h)

@@ -21,7 +21,7 @@ class Changes:
     """Differences between a run and its model as it was trained.
 
     Attributes:
-        said: a short description, including the mask that is built into the model.
+        summary: a short description, including the mask that is built into the model.
         allow: bool (1|h, i, j), True = may look, combined with the model's own mask; None = nothing is masked.
         heads_off: sorted pairs (layer, head), counted from 0, of the ablated heads.
     """

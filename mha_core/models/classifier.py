@@ -51,7 +51,7 @@ class Classifier(Stack):
             mask_padding: False lets every token attend to the padding too, to demonstrate that bug.
         """
         length = ids.shape[1]
-        # every row is the same one: shown as often as needed, it is written down once
+        # all rows of the mask are equal, so one row is expanded instead of copied
         allow = masks.allow(masks.full, 1, length, keep).expand(-1, -1, length, -1) if mask_padding else None
         rows = 1 if self.sizes.pooling == "[CLS]" and not self.sizes.all_rows else None
         return self.answer(self.without_maps(ids, allow, rows), keep)

@@ -30,7 +30,7 @@ class Encoder(Stack):
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__(sizes)
         self.segment = nn.Parameter(torch.empty(sizes.d_model))
-        for weight in (self.words.weight, self.segment):  # BERT's law
+        for weight in (self.words.weight, self.segment):  # as BERT initialises them
             nn.init.trunc_normal_(weight, std=0.02)
         self.norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
 

@@ -92,7 +92,7 @@ class Generation:
         self.tokens.append(read(self.ids[-2:], self.model.tokenizer)[-1])
         try:
             weights, hidden, self.logits = self._pass()
-        except BaseException:  # a pass that ended half-way has filled half of the caches
+        except BaseException:  # an interrupted pass may have filled only some of the caches
             del self.ids[-1], self.tokens[-1]
             self._caches = None
             raise
@@ -106,11 +106,11 @@ class Generation:
             del self.ids[length:], self.tokens[length:]
             for cache in self._caches[1] if self._caches else []:
                 cache.cut(length - 1)
-            self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
+            self.logits = self._pass()[2]  # recomputes the last remaining token for its logits
 
     def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the tokens that are not cached yet; return the last one's weights, hidden states and logits."""
-        if self.model.encoder is None:  # another library computes, the whole text each time
+        if self.model.encoder is None:  # another library computes, without a cache: each step runs the whole text
             run = self.model.run(self.ids, **self._switches)
             if run.logits is None:
                 raise self._cannot
@@ -118,7 +118,7 @@ class Generation:
         switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
-            if self._caches is None or self._caches[0] is not stack:  # the CPU took over: it knows no earlier token
+            if self._caches is None or self._caches[0] is not stack:  # after a fall-back to the CPU nothing is cached
                 self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
             caches, arguments = self._caches[1], switches(stack)
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
@@ -161,8 +161,8 @@ def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int =
     scores = logits.detach().to("cpu", torch.float32)
     if temperature == 0:
         return int(scores.argmax())
-    generator = torch.Generator().manual_seed(seed)  # its own: torch's is shared by all threads
+    generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads
     sample = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
-    # the largest is taken off first, so that a temperature near 0 overflows nothing
+    # the maximum is subtracted first, so that a temperature near 0 does not overflow
     chances = torch.softmax((scores - scores.max()).double() / temperature, dim=0).cumsum(dim=0)
     return int(torch.searchsorted(chances, sample * chances[-1], right=True))

@@ -189,7 +189,7 @@ def position_for(stack: Stack, position: str | Position, trained: Position | Non
     if isinstance(position, Position):
         return position
     if position == "trained" or (position == "rotary" and isinstance(trained, Rotary)):
-        return trained  # of rotations, those with the model's own base
+        return trained  # rotary by name keeps the model's own base
     if isinstance(position, str) and positions.is_altered(position):
         if not isinstance(trained, Learned):
             raise PositionError(f"position={position!r} needs a learned table, which this model does not have")
@@ -198,7 +198,7 @@ def position_for(stack: Stack, position: str | Position, trained: Position | Non
     if position == "sinusoidal" and isinstance(trained, Learned):
         # as large as the trained rows: a wave of amplitude a has the root mean square a / √2
         amplitude = math.sqrt(2 * float(trained.table.detach().square().mean()))
-    encoding = positions.build(  # with a seed: the same call gives the same numbers
+    encoding = positions.build(  # the fixed seed makes equal calls give equal numbers
         position,
         d_model=sizes.d_model,
         n_heads=sizes.n_heads,

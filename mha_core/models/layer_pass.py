@@ -29,7 +29,7 @@ class LayerPass:
     Args:
         model: one with this package's own layers.
         text: as in `Model.run`.
-        every: keep every n-th state, and the one that entered the layer whose maps were requested last.
+        keep_every: keep every n-th state, and the one that entered the layer whose maps were requested last.
         switches: as in `Model.run`.
 
     Attributes:
@@ -47,7 +47,7 @@ class LayerPass:
 
     def __init__(self, model: Model, text: str | Sequence[int], *, every: int = 1, **switches: Any) -> None:
         if not goes_by_layer(model):
-            raise Unsupported(f"{model.name} is no single stack of this package's layers; use run")
+            raise Unsupported(f"{model.name} is not a single stack of this package's layers; use run")
         self.model = model
         self.tokens, self.ids = model.tokenize(text)
         self._run_switches = model.switches(len(self.ids), None, **switches)
@@ -101,7 +101,7 @@ class LayerPass:
     def _run_layer(self, stack: Stack, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
         """Run one layer on x (i, c); return its output (i, c) and its maps (h, i, j)."""
         x, maps = stack.block(layer)(x[None].to(stack.device), **self._switches(stack, layer))
-        return x[0], cast(Tensor, maps)[0]  # no switch of a run leaves them out
+        return x[0], cast(Tensor, maps)[0]  # the switches of a run never leave out the maps
 
     def _recompute_maps(self, stack: Stack, layer: int) -> Tensor:
         """Recompute the maps of a layer from the nearest kept state before it."""
@@ -126,7 +126,7 @@ class LayerPass:
 
     def _check(self, layer: int, computed: int) -> None:
         if layer not in range(computed):
-            raise SizeError(f"layer {layer}: {computed} of {self.model.sizes.n_layers} layers are there")
+            raise SizeError(f"layer {layer}: {computed} of {self.model.sizes.n_layers} layers are computed")
 
 
 def goes_by_layer(model: Model) -> bool:

@@ -132,7 +132,7 @@ class Model(Protocol):
         if isinstance(text, (list, tuple)):
             return validated_ids(text, self.tokenizer, self.sizes.vocabulary)
         if isinstance(text, str):
-            with suppress(TypeError):  # the tokenizer's word for half a surrogate pair
+            with suppress(TypeError):  # raised by tokenizers for a lone surrogate
                 coded = self.tokenizer.encode(text)
                 return coded.tokens, coded.ids
         raise HeadlightError(f"text must be a str of whole characters, got {text!r:.40}")
@@ -277,7 +277,7 @@ class Model(Protocol):
         Args:
             length: the number of tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
-            columns: the number of keys in cross-attention.
+            len_k: the number of keys in cross-attention.
             switches: as in `run`.
         """
         mask, values = switches.get("mask", "none"), tuple(switches.get("values_off", ()))
@@ -294,7 +294,7 @@ def ends_of(tokenizer: Tokenizer) -> tuple[int, int]:
     """
     try:
         empty, letter = (tokenizer.encode(text).ids for text in ("", "a"))
-    except HeadlightError:  # an empty text has no token
+    except HeadlightError:  # raised for an empty text where it has no token
         return 0, 0
     first = next(
         (index for index, (token, other) in enumerate(zip(empty, letter, strict=False)) if token != other), len(empty)

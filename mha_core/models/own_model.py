@@ -74,7 +74,7 @@ class OwnModel(Model):
 
     def _set_encoder(self, encoder: Stack) -> None:
         self.encoder, self.sizes = encoder, encoder.sizes
-        # made when a GPU is full for the first time, and shared with the other groups of this model
+        # copied when the device is first out of memory, and shared by the groups of this model
         self._on_cpu = cache(
             lambda: encoder.of_state(
                 encoder.sizes, {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}

@@ -23,7 +23,7 @@ class Patches:
 
     Attributes:
         pixels: uint8 (height, width, 3), resized to what the model reads.
-        own: the number of special tokens in front of those of the patches.
+        n_special: the number of special tokens in front of those of the patches.
         rows: of patches.
         columns: of patches.
     """
@@ -55,12 +55,12 @@ class Extras:
 
     Attributes:
         kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
-        nobody: (layers, h, i), the share of each row that goes to no token (an attention sink outside of the text), so
-            that the row sums to 1 with it; None if every row sums to 1 by itself.
+        unassigned: (layers, h, i), the share of each row that goes to no token (an attention sink outside of the text),
+            so that the row sums to 1 with it; None if every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
         values: of each layer (kv_heads, j, d), the value vectors; empty if they follow from `hidden`.
-        patches: the picture that was read, if any.
-        heard: the sound that was read, if any.
+        image: the picture that was read, if any.
+        audio: the sound that was read, if any.
     """
 
     kv_heads: int = 0
@@ -87,8 +87,8 @@ class Run:
         logits: (1, v), next-token logits of the last position, or (i, v) with `all_logits`; None from a model that
             predicts no next token.
         ends: the numbers of special tokens in front of the text and behind it, such as [CLS] and [SEP].
-        changes: how it differs from its model as it was trained.
-        columns: the keys, where they are not the queries: the j tokens of (…, i, j); None where both are `tokens`.
+        interventions: how it differs from its model as it was trained.
+        key_tokens: the keys, where they are not the queries: the j tokens of (…, i, j); None where both are `tokens`.
         extras: results that only some kinds of model have.
     """
 
@@ -109,7 +109,7 @@ class Run:
     def cpu(self) -> Run:
         """Return the same run with its tensors on the CPU; `device` still names where it was computed."""
         moved: Run = _on_cpu(replace(self, steps=()))
-        return replace(moved, steps=on_cpu(self.steps))  # which share memory
+        return replace(moved, steps=on_cpu(self.steps))  # moved together, since steps may be views of each other
 
     def frame(self, layer: int, head: int) -> DataFrame:
         """Return one map as a pandas frame with a row per cell.
@@ -129,7 +129,7 @@ class Run:
         left out. See `heads.measures` for their definitions.
 
         Args:
-            lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.handed_lengths`.
+            lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.transformed_norms`.
         """
         return tables.measures_frame(self.weights, None if self.columns else self.ids, lengths)
 

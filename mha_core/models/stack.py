@@ -16,7 +16,7 @@ from .block import AttentionBlock, BlockSizes
 
 NOTHING_OFF = Ablation()
 NO_OTHERS: Mapping[int, AttentionLayer] = {}
-TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
+TOKENS_AT_ONCE = 1024  # beyond this a batch over heads is no faster, and its maps grow large
 
 
 class Stack(nn.Module):
@@ -77,7 +77,7 @@ class Stack(nn.Module):
         Raises:
             Unsupported: no implementation has that name.
         """
-        # weights that nobody will change need not lie in memory twice
+        # frozen weights are shared with the copy
         shared = {id(parameter): parameter for parameter in self.parameters() if not parameter.requires_grad}
         twin = copy.deepcopy(self, shared)
         twin.sizes = replace(self.sizes, implementation=name)
@@ -181,7 +181,7 @@ class Stack(nn.Module):
         heads_on = (
             torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
         )
-        # the maps are not kept: those of a long text take more than all the rest
+        # the maps are dropped: those of a long text take more memory than all the rest
         entering = self(ids, allow=allow, position=position, ablate=ablate, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means: list[Tensor] = []

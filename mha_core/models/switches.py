@@ -45,7 +45,7 @@ class RunSwitches:
     def __call__(self, stack: Stack) -> dict[str, Any]:
         """Return the keyword arguments of a forward pass of this stack, on its device."""
         encoding = position_for(stack, self.position)
-        if encoding is self.position and stack is not self.model.encoder:  # the caller's, which stays on its device
+        if encoding is self.position and stack is not self.model.encoder:  # the caller's encoding stays on its device
             encoding = copied(encoding, stack.device)
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
@@ -55,7 +55,7 @@ class RunSwitches:
         }
 
     def changes(self, tokens: Sequence[str], row: int = 0, columns: Sequence[str] | None = None) -> Changes:
-        """Describe the changes for the text in one row of the batch; `columns` as in `Run`."""
+        """Describe the changes for the text in one row of the batch; `key_tokens` as in `Run`."""
         keys = tokens if columns is None else columns
         n, allow = len(keys), self.allow
         if allow is not None:

@@ -22,9 +22,9 @@ from .stack import Stack, of_layer
 from .switches import RunSwitches
 from .vision import PictureModel, VisionTransformer
 
-START, END = "[START]", "[END]"  # what a translation stands between
+START, END = "[START]", "[END]"  # delimiters of a translation
 GROUPS = ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
-_ONE_BY_ONE = "The decoder writes each text by itself, so several texts at once can be run in the encoder alone"
+_ONE_BY_ONE = "The decoder runs one text at a time; only the encoder can run a batch"
 _CAN = {
     ENCODER: EVERYTHING,
     DECODER: EVERYTHING - {"batch"},
@@ -32,7 +32,7 @@ _CAN = {
 }
 _REASONS = {
     "batch": _ONE_BY_ONE,
-    "positions": "Cross-attention has no positions of its own: those of the two texts are in what they read",
+    "positions": "Cross-attention has no positional encoding of its own: its inputs contain those of both texts",
 }
 
 

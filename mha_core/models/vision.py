@@ -17,7 +17,7 @@ from .run import Run
 from .stack import Stack, embedding
 
 CLS, REGISTER = "[CLS]", "[REG]"
-CONTRAST = 4.0  # pixels differ as much as the numbers that a layer begins with
+CONTRAST = 4.0  # scales centred pixels to about unit variance
 NO_TEXT = "This model reads pictures, not sentences: look at it on the Train page"
 
 

@@ -94,7 +94,7 @@ def words_from_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tupl
     for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=True):
         end = max(reached, *(end for _, end in offsets[first:stop]))
         while stop < inner.stop and end < offsets[stop][0] and _continues_word(text, end):
-            end += 1  # marks that the tokenizer has left out
+            end += 1  # marks that the tokenizer dropped
         end = len(text) if stop == inner.stop else end
         words.append(Word(text[reached:end], reached, first, stop))
         reached = end
@@ -120,7 +120,7 @@ def in_common(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
 
 def _is_joined(text: str, previous: tuple[int, int], span: tuple[int, int]) -> bool:
     """Return whether a token continues the word of the token before it."""
-    is_space = previous[1] == span[0] and not text[slice(*previous)].strip(" ")  # alone, in front of what it belongs to
+    is_space = previous[1] == span[0] and not text[slice(*previous)].strip(" ")  # a lone space belongs to the next word
     return is_space or span[0] < previous[1] or _continues_word(text, span[0])
 
 

@@ -95,7 +95,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
         assert running.exitcode == 0
     assert others(lines) == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
     for number, recipe in enumerate(recipes):
-        history, kept = History.of(events(lines, number)), saved.read(tmp_path / str(number))
+        history, kept = History.from_events(events(lines, number)), saved.read(tmp_path / str(number))
         assert (history.recipe, len(history.steps)) == (recipe, TINY.steps)
         assert (kept.end, kept.evaluations) == (history.end, history.evaluations)
     (tmp_path / "here").mkdir()
