@@ -78,7 +78,7 @@ def test_what_cannot_be_measured_is_named() -> None:
     assert no_repeat["induction"] == "no token is repeated after another one"
     across = head_measures(torch.full((1, 1, 3, 2), 0.5), None)
     assert list(across.values) == ["entropy"]
-    assert "other tokens" in across.missing["distance"]
+    assert "different tokens" in across.missing["distance"]
 
 
 # ---- of a run, and as frames
