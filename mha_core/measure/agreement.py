@@ -88,11 +88,7 @@ def agreements(
             results[name] = out.cpu().double(), maps.cpu().double()
     theirs = results["torch"]
     spread = rounding.spread(exact, true_x, allow=true_allow)
-    bounds = [
-        rounding.bound(error, dtype, reference)
-        for reference in (torch.float64, dtype)
-        for error in (spread.out, spread.maps)
-    ]
+    bounds = [rounding.bound(s, dtype, other) for other in (torch.float64, dtype) for s in (spread.out, spread.maps)]
     return {
         name: Agreement(*map(Difference.of, (*ours, *ours), (*truth, *theirs), bounds))
         for name, ours in results.items()

@@ -59,8 +59,6 @@ def _summed(weights: Tensor, words: Sequence[Word]) -> Tensor:
     """Sum the keys of each word, (…, j) -> (…, words)."""
     tokens = sum(word.size for word in words)
     if tokens != weights.shape[-1]:
-        raise SizeError(
-            f"the words have {tokens} tokens, the map has {weights.shape[-1]} on that axis; use the words of its text"
-        )
+        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]}; use the words of its text")
     places = torch.tensor([index for index, word in enumerate(words) for _ in range(word.size)], device=weights.device)
     return weights.new_zeros(*weights.shape[:-1], len(words)).index_add_(-1, places, weights)

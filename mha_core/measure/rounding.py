@@ -75,10 +75,8 @@ def spread(
             trace[name].value for name in ("q", "k", "v", "scores", "weights", "joined", "out")
         )
         q_error, k_error, v_error = _projection_errors(weights, layer.n_heads, (query, key, value), (q, k, v))
-        scores_error = (
-            _product_error(q, k.mT, q_error, k_error.mT) / (q.shape[-1] * temperature**2)
-            + _SCORE_ROUNDINGS * scores.square()
-        )
+        scale = q.shape[-1] * temperature**2
+        scores_error = _product_error(q, k.mT, q_error, k_error.mT) / scale + _SCORE_ROUNDINGS * scores.square()
         maps_error = _softmax_error(scores, maps, scores_error)
         mixed_error = _product_error(maps, v, maps_error, v_error)
         if heads is not None:

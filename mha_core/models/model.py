@@ -296,7 +296,5 @@ def ends_of(tokenizer: Tokenizer) -> tuple[int, int]:
         empty, letter = (tokenizer.encode(text).ids for text in ("", "a"))
     except HeadlightError:  # raised for an empty text where it has no token
         return 0, 0
-    first = next(
-        (index for index, (token, other) in enumerate(zip(empty, letter, strict=False)) if token != other), len(empty)
-    )
+    first = next((n for n, (a, b) in enumerate(zip(empty, letter, strict=False)) if a != b), len(empty))
     return first, len(empty) - first

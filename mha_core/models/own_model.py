@@ -76,9 +76,7 @@ class OwnModel(Model):
         self.encoder, self.sizes = encoder, encoder.sizes
         # copied when the device is first out of memory, and shared by the groups of this model
         self._on_cpu = cache(
-            lambda: encoder.of_state(
-                encoder.sizes, {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-            )
+            lambda: encoder.of_state(encoder.sizes, {name: w.cpu() for name, w in encoder.state_dict().items()})
         )
 
     @property

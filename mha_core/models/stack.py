@@ -178,15 +178,13 @@ class Stack(nn.Module):
         position = self.position if position is None else position
         switches: dict[str, Any] = {"allow": allow, "position": LayerPart(position), "temperature": temperature}
         n_layers, h = len(self.layers), self.sizes.n_heads
-        heads_on = (
-            torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
-        )
+        heads = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
         # the maps are dropped: those of a long text take more memory than all the rest
         entering = self(ids, allow=allow, position=position, ablate=ablate, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            alone = heads_on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
+            alone = heads[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
                 off = ablate._replace(heads=group)
                 x = layer(entering[number].expand(len(group), -1, -1), ablate=off, **switches)[0]

@@ -100,13 +100,11 @@ class Translator(OwnModel):
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
         tokens, target_ids = self._translate_ids(ids) if target is None else self._target_tokens(target)
-        run_switches = self.switches(
-            len(target_ids), None, columns=len(ids) if self.group == CROSS else None, **switches
-        )
+        options = self.switches(len(target_ids), None, columns=len(ids) if self.group == CROSS else None, **switches)
 
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
             trace, seq2seq = Trace(), cast(EncoderDecoder, stack)
-            decoded = self._decode(seq2seq, ids, target_ids, run_switches, trace, trace_layer, implementation)
+            decoded = self._decode(seq2seq, ids, target_ids, options, trace, trace_layer, implementation)
             return decoded, trace, seq2seq.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
 
         (decoded, trace, logits), notices = self.run_on_stack(compute)
@@ -123,7 +121,7 @@ class Translator(OwnModel):
             notices=self.notices + notices,
             logits=logits[0],
             ends=(1, 0),
-            changes=run_switches.changes(tokens, columns=columns if self.group == CROSS else None),
+            changes=options.changes(tokens, columns=columns if self.group == CROSS else None),
             columns=columns if self.group == CROSS else None,
             extras=self.extras,
         )

@@ -87,9 +87,7 @@ def words_from_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tupl
     """
     n = len(offsets)
     inner = range(ends[0], n - ends[1])
-    firsts = [
-        index for index in inner if index == inner.start or not _is_joined(text, offsets[index - 1], offsets[index])
-    ]
+    firsts = [i for i in inner if i == inner.start or not _is_joined(text, offsets[i - 1], offsets[i])]
     words, reached = [Word("", 0, index, index + 1) for index in range(inner.start)], 0
     for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=True):
         end = max(reached, *(end for _, end in offsets[first:stop]))

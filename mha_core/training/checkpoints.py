@@ -106,9 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             jobs = {options.folder / name: run for name, run in news_runs(options.csv.read_bytes()).items()}
         for name in () if options.csv else options.tasks:
             task = tasks.build(name)
-            jobs |= {
-                options.folder / folder: sweep.PlannedRun(recipe, task) for folder, recipe in recipes(name).items()
-            }
+            jobs |= {options.folder / run: sweep.PlannedRun(recipe, task) for run, recipe in recipes(name).items()}
         for name in ["news"] if options.csv else options.tasks:
             for earlier in options.folder.glob(f"{name}-*"):
                 shutil.rmtree(earlier)

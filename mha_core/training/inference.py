@@ -19,7 +19,7 @@ MAX_SCORES = 16_000_000  # b · h · n² of one batch of unpadded texts
 
 T = TypeVar("T")
 K = TypeVar("K", Classifier, LanguageModel, VisionTransformer)
-WarningCallback = Callable[[str], object]  # called with each warning, such as a fall-back to the CPU
+Warn = Callable[[str], object]  # called with each warning, such as a fall-back to the CPU
 
 
 def classes(model: Model) -> tuple[str, ...]:
@@ -29,11 +29,7 @@ def classes(model: Model) -> tuple[str, ...]:
 
 
 def logits(
-    model: Model,
-    texts: Sequence[str],
-    *,
-    mask_padding: bool | None = None,
-    told: WarningCallback = lambda warning: None,
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
 ) -> Tensor:
     """Compute the class logits (n, classes) of at least one text, in one padded batch.
 
@@ -64,19 +60,13 @@ def logits(
 
 
 def probabilities(
-    model: Model,
-    texts: Sequence[str],
-    *,
-    mask_padding: bool | None = None,
-    told: WarningCallback = lambda warning: None,
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
 ) -> Tensor:
     """Compute the class probabilities (n, classes); arguments as of `logits`."""
     return logits(model, texts, mask_padding=mask_padding, told=told).softmax(dim=-1)
 
 
-def probabilities_of_each(
-    model: Model, texts: Sequence[str], *, told: WarningCallback = lambda warning: None
-) -> Tensor:
+def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Warn = lambda text: None) -> Tensor:
     """Compute the class probabilities (n, classes) without padding; n may be 0.
 
     Longer texts than the model takes are cut, as in its training. Texts with the same number of tokens share a batch.
@@ -109,7 +99,7 @@ def continuation(
     *,
     temperature: float = 1.0,
     seed: int = 0,
-    told: WarningCallback = lambda warning: None,
+    told: Warn = lambda text: None,
 ) -> list[tuple[str, float]]:
     """Continue a text by sampled tokens, and return each with the model's probability for it.
 
@@ -131,9 +121,7 @@ def continuation(
     if not isinstance(model.encoder, LanguageModel):
         raise Unsupported(f"{model.name} cannot continue a text; choose a language model")
     if not 0 <= tokens <= MAX_TOKENS or not 0 <= temperature <= 100:
-        raise HeadlightError(
-            f"tokens={tokens}, temperature={temperature}: choose 0 to {MAX_TOKENS} tokens and 0 to 100"
-        )
+        raise HeadlightError(f"tokens={tokens}, temperature={temperature}: choose 0 to {MAX_TOKENS} and 0 to 100")
     prompt = model.encode(text)[1]
     if not prompt:
         raise HeadlightError("the text is empty; type at least one token to continue")
@@ -155,7 +143,7 @@ def continuation(
     return _run_on_stack(model, compute, told)
 
 
-def _picture_logits(model: PictureModel, texts: Sequence[str], on_warning: WarningCallback) -> Tensor:
+def _picture_logits(model: PictureModel, texts: Sequence[str], on_warning: Warn) -> Tensor:
     """Compute the class logits (n, classes) of pictures from their descriptions, see `shapes.read`."""
     pixels = draw_all(texts)
 
@@ -170,7 +158,7 @@ def _check_classes(model: Model) -> None:
         raise Unsupported(f"{model.name} has no classes; choose a classifier")
 
 
-def _run_on_stack(model: Model, compute: Callable[[K], T], on_warning: WarningCallback) -> T:
+def _run_on_stack(model: Model, compute: Callable[[K], T], on_warning: Warn) -> T:
     """Run `compute` on the model's stack, whose type was checked, or on its copy on the CPU."""
     result, notices = model.run_on_stack(lambda stack: compute(cast(K, stack)))
     for sentence in notices:

@@ -44,7 +44,7 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     spent: float = 0.0
-    train_totals: Totals = field(default_factory=Totals)
+    totals: Totals = field(default_factory=Totals)
     last_evaluation: int = -1
     predicted: list[int] = field(default_factory=list)
     reason: str = ""
@@ -77,9 +77,7 @@ class Training:
         self.notices: tuple[str, ...] = ()
         self.tokenizer = tokens.for_task(task, recipe.vocabulary, all_texts=recipe.vocabulary_of == "all texts")
         self.history = History(recipe)
-        self.objective = self._with_fallback(
-            pick(recipe.device), lambda device: objective(recipe, task, self.tokenizer, device)
-        )
+        self.objective = self._fall_back(pick(recipe.device), lambda d: objective(recipe, task, self.tokenizer, d))
         self.stack = self.objective.stack
         self.optimizer = torch.optim.AdamW(
             self.stack.parameters(), recipe.rate, (0.9, recipe.beta2), weight_decay=recipe.weight_decay, fused=True
@@ -124,9 +122,9 @@ class Training:
                 self.move(device)
             return compute()
 
-        return self._with_fallback(self.device, run)
+        return self._fall_back(self.device, run)
 
-    def _with_fallback(self, device: torch.device, compute: Callable[[torch.device], T]) -> T:
+    def _fall_back(self, device: torch.device, compute: Callable[[torch.device], T]) -> T:
         """Return the result of `compute` on the device, or on the CPU if "auto" was out of memory."""
         allowed = self.recipe.device == "auto"
         result, notices = or_on_the_cpu(compute, device, allowed=allowed, smaller="choose smaller sizes")
@@ -185,7 +183,7 @@ class Training:
                 progress.reason, progress.predicted = NOT_A_NUMBER, []
                 break
             duration = time.perf_counter() - started
-            progress.step, progress.train_totals = step, progress.train_totals + totals
+            progress.step, progress.totals = step, progress.totals + totals
             progress.seconds, progress.spent = progress.seconds + duration, progress.spent + duration
             if progress.spent > recipe.seconds and step < recipe.steps:
                 progress.reason = "time"
@@ -205,7 +203,7 @@ class Training:
             progress.reason, progress.predicted = NOT_A_NUMBER, []
             return
         snapshots = list(self._snapshots(progress.step))
-        progress.last_evaluation, progress.predicted, progress.train_totals = progress.step, predicted, Totals()
+        progress.last_evaluation, progress.predicted, progress.totals = progress.step, predicted, Totals()
         if self.recipe.target is not None and evaluation.test_accuracy >= self.recipe.target:
             progress.reason = progress.reason or "target"
         progress.spent += time.perf_counter() - started
@@ -237,9 +235,7 @@ class Training:
         """Return the evaluation, and the predicted class of each test row."""
         with torch_threads(self.recipe.threads):
             outcome = self._run_here(self.objective.evaluate)
-            trained = (
-                progress.train_totals if progress.train_totals.losses else self._run_here(self.objective.evaluate_train)
-            )
+            trained = progress.totals if progress.totals.losses else self._run_here(self.objective.evaluate_train)
         evaluation = Evaluation(
             step=progress.step,
             seconds=_short(progress.seconds),

@@ -255,13 +255,11 @@ class Translations(GeneratedBatches):
         with _inference_mode(self.stack):
             for rows in torch.split(torch.arange(self.rows_test), max(TEXTS_AT_ONCE, self._recipe.batch)):
                 batch = Pairs(*(part[rows].to(self.stack.device) for part in vars(self._test).values()))
-                translation = self.stack.greedy(
-                    batch.ids, batch.keep, self._number[self._task.START], self.target_length
-                )
-                right = int((translation == batch.target[:, 1:]).all(dim=1).sum())
+                output = self.stack.greedy(batch.ids, batch.keep, self._number[self._task.START], self.target_length)
+                right = int((output == batch.target[:, 1:]).all(dim=1).sum())
                 loss = self._loss(batch)[1]
                 totals += Totals(loss.loss, loss.losses, right, len(rows))
-                target = torch.cat([batch.target[:, :1], translation[:, :-1]], dim=1)
+                target = torch.cat([batch.target[:, :1], output[:, :-1]], dim=1)
                 maps = self.stack.decode(target, self.stack.memory(batch.ids, batch.keep), batch.keep).cross[-1]
                 hits, places = aligned(cast(Tensor, maps), batch.origin)
                 n_aligned, n_with_source = n_aligned + hits, n_with_source + places

@@ -10,7 +10,5 @@ import torch  # noqa: E402
 
 from . import worker  # noqa: E402, F401
 
-torch.optim.AdamW(
-    [torch.zeros(1)]
-)  # the first optimizer makes torch import most of itself, which takes a second or more
+torch.optim.AdamW([torch.zeros(1)])  # the first optimizer makes torch import most of itself, for a second or more
 signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the whole process group may receive it; the parent decides when to end

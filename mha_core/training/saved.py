@@ -65,9 +65,7 @@ def save(
             state = {name: tensor.detach().cpu().contiguous() for name, tensor in stack.state_dict().items()}
             finite = all(bool(tensor.isfinite().all()) for tensor in state.values())
             if not finite or history.end.reason == NOT_A_NUMBER:
-                raise HeadlightError(
-                    "the weights or the loss of this run are not finite; choose a smaller learning rate"
-                )
+                raise HeadlightError("the weights or the loss are not finite; choose a smaller learning rate")
             save_file(state, part / WEIGHTS)
             if (part / WEIGHTS).stat().st_size > MAX_BYTES[WEIGHTS]:
                 raise HeadlightError(f"the weights of a run that is saved have at most {MAX_BYTES[WEIGHTS]:,} bytes")

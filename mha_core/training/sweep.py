@@ -110,9 +110,7 @@ def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | s
     """
     from tqdm import tqdm
 
-    results: dict[Path, History | str] = {
-        place: history for place, job in jobs.items() if (history := known(place, job))
-    }
+    results: dict[Path, History | str] = {path: run for path, job in jobs.items() if (run := known(path, job))}
     left = [folder for folder in jobs if folder not in results]
     with (
         tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,

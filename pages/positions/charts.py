@@ -44,26 +44,20 @@ def heat(
 
 
 def circle(
-    points: Sequence[tuple[float, float]],
-    selected: tuple[float, float],
-    name: str,
-    *,
-    x_title: str,
-    y_title: str,
-    theme: str,
+    points: Sequence[tuple[float, float]], xy: tuple[float, float], name: str, *, x_title: str, y_title: str, theme: str
 ) -> Figure:
     """Build a chart of a pair of channels with a point per position and a hand to the selected one.
 
     Args:
         points: horizontal and vertical value of positions 0, 1, 2, ….
-        selected: horizontal and vertical value of the selected position.
+        xy: horizontal and vertical value of the selected position.
         name: its label.
         x_title: of the horizontal axis.
         y_title: of the vertical axis.
         theme: "dark" or "light".
     """
     layout, palette = layout_of(theme, x_title, y_title), PALETTES[theme]
-    reach = 1.25 * max((math.hypot(*point) for point in [*points, selected]), default=1.0) or 1.0
+    reach = 1.25 * max((math.hypot(*point) for point in [*points, xy]), default=1.0) or 1.0
     square = {"range": [-reach, reach], "nticks": 5, "constrain": "domain"}
     layout["xaxis"] |= square
     layout["yaxis"] |= {**square, "scaleanchor": "x"}
@@ -84,8 +78,8 @@ def circle(
     hand = {
         "type": "scatter",
         "mode": "lines+markers+text",
-        "x": [0, short(selected[0])],
-        "y": [0, short(selected[1])],
+        "x": [0, short(xy[0])],
+        "y": [0, short(xy[1])],
         "text": ["", escaped(name)],
         "textposition": "bottom center",
         "textfont": {"size": 14, "color": palette.ink},

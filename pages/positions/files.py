@@ -41,7 +41,6 @@ def tables(raw: bytes) -> list[Table]:
                 Table(f"{name}, head {head}", tokens, tokens, bias) for head, bias in enumerate(measures.bias(encoding))
             ]
         elif encoding.acts:
-            result.append(
-                Table(f"{name}, channels", tokens, list(map(str, range(encoding.width))), measures.table(encoding))
-            )
+            channels = list(map(str, range(encoding.width)))
+            result.append(Table(f"{name}, channels", tokens, channels, measures.table(encoding)))
     return result

@@ -19,7 +19,7 @@ from mha_core.positions import Sinusoidal
 
 from .encodings import trained_table
 
-TOLERANCE = 1e-5  # vectors that differ by no more are called the same: float32 rounds
+TOLERANCE = 1e-5  # vectors that differ by at most this are equal up to float32 rounding
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,8 @@ def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
     embedding, _ = model.run_on_stack(embedded)
     n, width = len(ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
-    embedding_length, learned_length, wave_length = (
-        float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves)
-    )
-    return embedding_length, learned_length, wave_length
+    words, learned, wave = (float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves))
+    return words, learned, wave
 
 
 def amplitudes(settings: Settings, amplitude: float) -> str:

@@ -23,10 +23,10 @@ class EncodingTile(TypedDict):
 
     name: str  # in the control of Explore
     title: str
-    figure: str  # the mean weight on the word before
+    figure: str  # the mean weight on the previous word
     told: str  # the same as a sentence
     note: str
-    learnt: bool  # the model learnt with it
+    learnt: bool  # the model was trained with it
 
 
 class EncodingsState(TypedDict):
@@ -41,7 +41,7 @@ class EncodingsState(TypedDict):
 
 VIEW = View("encodings_view", "encodings", "positions/encodings.js")
 AS_TRAINED = "as trained"
-# in Explore's control -> the encoding that has a portrait here
+# a position in Explore's control -> the encoding whose portrait this page has
 ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSITIONS.items()}
 
 
@@ -53,7 +53,7 @@ def show(tokens: list[str], on_model: OnModel) -> None:
     tiles: list[EncodingTile] = []
     for name, note, _, _ in on_model.rows:
         title, figure = position_title(name), number(figures[name])
-        sentence = f"{title}: {place.lower()} gives the word before {figure} of its weight"
+        sentence = f"{title}: {place.lower()} puts {figure} of its weight on the previous word"
         learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append({"name": name, "title": title, "figure": figure, "told": sentence, "note": note, "learnt": learnt})
     values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)

@@ -17,16 +17,12 @@ from . import encodings, in_model, map_view, portraits
 from .encodings import Encoding, TableSizes
 from .portraits import Focus, Part
 
-# what each of these acts on
-USES_D_MODEL, USES_N_HEADS, USES_AMPLITUDE = (
-    {"sinusoidal", "rotary", "shaw"},
-    {"rotary", "alibi", "t5", "shaw"},
-    {"sinusoidal"},
-)
+# the encodings that depend on the controls "d", "h" and "amp"
+USES_D, USES_H, USES_AMP = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
 BIASES = {"alibi", "t5", "shaw"}
-MARGIN = 0.05  # of the range of an upright axis, kept free above and below the curves
-OPEN_SLOTS = ("card", "picture", "distance")  # of the portraits; the other parts are folded
-# a part -> the label of its fold, and the controls in it, which act on that part alone
+MARGIN = 0.05  # margin above and below the curves, as a share of the vertical range
+OPEN_SLOTS = ("card", "picture", "distance")  # parts of the portraits; the others are folded
+# part -> the label of its expander, and the keys of the controls in it, which only affect that part
 FOLDS = {
     "lines": ("Curves: waves of chosen channels, or the bias of each head", ["ch"]),
     "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
@@ -39,7 +35,7 @@ def show() -> None:
     with picture_page("positions") as page, page.stage:
         with st.container(key="unprojected_sentence"):
             sentence = controls.sentence()
-        # the pictures stand above the controls that say which encoding is chosen
+        # the containers put the pictures above the controls that select the encodings
         top, story, head = st.container(), st.container(), st.container()
         tokens, settings, notices = page.or_last_valid(Settings(sentence), pictures.tokens)
         names, sizes, amplitude = encoding_controls(len(tokens))
@@ -48,11 +44,8 @@ def show() -> None:
         with head:
             canvas.sheet("portraits_head", [sheet.title("What each encoding is", "two at a time")])
         pairs = [encodings.build_or_default(name, sizes, amplitude) for name in names]
-        _ = page.at  # no control holds it; the page says where it cannot be
-        built, size_warnings = (
-            [encoding for encoding, _ in pairs],
-            dict.fromkeys(warning for _, warning in pairs if warning),
-        )
+        _ = page.at  # read for its warning about an invalid cursor
+        built, size_warnings = [encoding for encoding, _ in pairs], dict.fromkeys(text for _, text in pairs if text)
 
         def view() -> Focus:
             return read_focus(tokens, page.model.sizes.max_len)
@@ -64,7 +57,7 @@ def show() -> None:
                     part.blocks.append(sheet.text(in_model.amplitudes(settings, amplitude)))
             show_row(slot, parts)
         show_folds(built, view)
-        with top:  # above the pictures, but known only when they have been made
+        with top:  # above the pictures, though the warnings are only known after them
             canvas.sheet("told", [sheet.notices([*notices, *run_warnings, *size_warnings, *page.link_warnings()])])
 
 
@@ -90,13 +83,13 @@ def encoding_controls(n: int) -> tuple[list[str], TableSizes, float]:
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
-        with widgets.hidden_but_mounted("d_model", bool(USES_D_MODEL & set(names))):
+        with widgets.hidden_but_mounted("d_model", bool(USES_D & set(names))):
             d_model = widgets.whole("d")
-        with widgets.hidden_but_mounted("n_heads", bool(USES_N_HEADS & set(names))):
+        with widgets.hidden_but_mounted("n_heads", bool(USES_H & set(names))):
             n_heads = widgets.whole("h")
         with widgets.hidden_but_mounted("biases", bool(BIASES & set(names))):
             widgets.whole("hd")
-        with widgets.hidden_but_mounted("amplitude", bool(USES_AMPLITUDE & set(names))):
+        with widgets.hidden_but_mounted("amplitude", bool(USES_AMP & set(names))):
             amplitude = widgets.slider("amp")
     return names, TableSizes(n, d_model, n_heads), amplitude
 

@@ -17,9 +17,9 @@ from . import charts, measures
 from .encodings import Encoding
 from .measures import DistanceCurve
 
-HEIGHT = 290  # pixels of the charts that are always in sight
-MAX_ROWS, MAX_COLUMNS = 96, 128  # cells that are drawn
-COLOUR_QUANTILE = 0.99  # of the cells are below full colour
+HEIGHT = 290  # pixels, of the charts that are not folded
+MAX_ROWS, MAX_COLUMNS = 96, 128  # of the heat map
+COLOUR_QUANTILE = 0.99  # the share of cells below full colour
 MAX_LINES = 6
 ROUNDING = 1e-9
 TITLES = {
@@ -59,7 +59,7 @@ _MEASURE = {
     "rotate": "q · k of equal vectors of length 1",
     "bias": "bias on the score",
 }
-# of vectors of length 1 both are a cosine
+# for unit vectors both are a cosine
 _UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
 
 
@@ -312,7 +312,7 @@ def _doubling(length: int) -> list[int]:
     return [place for place in doubled if place < length - 1] + [length - 1]
 
 
-# from top to bottom; two encodings side by side share them
+# parts from top to bottom, shared by two encodings side by side
 SLOTS: dict[str, Callable[[Encoding, Focus], Part]] = {
     "card": _card,
     "picture": _picture,

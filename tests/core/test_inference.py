@@ -105,7 +105,7 @@ def test_what_does_not_go_on(classifier: Model, language_model: Model, minilm: M
         with pytest.raises(HeadlightError, match="0 to 500"):
             inference.continuation(language_model, TEXT, tokens)
     for temperature in (-1.0, 101.0, float("nan")):
-        with pytest.raises(HeadlightError, match="at 0 to 100"):
+        with pytest.raises(HeadlightError, match="and 0 to 100"):
             inference.continuation(language_model, TEXT, 1, temperature=temperature)
     with pytest.raises(HeadlightError, match="the text is empty"):
         inference.continuation(language_model, "  ", 1)

@@ -52,20 +52,17 @@ def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: s
     positions = {kind: _position(names, name, DEFAULTS[kind]) for kind, name in (("text", text), ("label", label))}
     if None not in positions.values():
         if positions["text"] == positions["label"]:
-            raise HeadlightError(
-                f"texts and labels cannot both be in column {text!r:.60}; choose two different columns"
-            )
+            raise HeadlightError(f"texts and labels cannot both be in column {text!r:.60}; choose two columns")
         return TableColumns(positions["text"] or 0, positions["label"] or 0)
     columns = _columns(names, rows, max_labels)
     excluded = next((place for place in positions.values() if place is not None), None)
     label_column = positions["label"] if positions["label"] is not None else _label_column(columns, excluded)
     text_column = positions["text"] if positions["text"] is not None else _text_column(columns, label_column)
     if label_column is None or text_column is None:
-        kind, contents = (
-            ("text", "holds texts") if label_column is not None else ("label", f"holds 2 to {max_labels} labels")
-        )
+        kind, contents = ("text", "texts") if label_column is not None else ("label", f"2 to {max_labels} labels")
         raise HeadlightError(
-            f"the table has no column {DEFAULTS[kind]!r}, and no other one {contents}; its columns are {_quoted(names)}"
+            f"the table has no column {DEFAULTS[kind]!r}, and no other one holds {contents}; "
+            f"its columns are {_quoted(names)}"
         )
     headed = not (set(positions.values()) == {None} and names[label_column] in columns[label_column].values)
     return TableColumns(text_column, label_column, headed, (_guess_note(names, text_column, label_column, headed),))

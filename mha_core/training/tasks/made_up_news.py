@@ -54,16 +54,14 @@ def _article(topic: str, second: str, generator: random.Random) -> str:
     aside = generator.randint(0, max(1, round(_MAX_ASIDE_SHARE * count)))
     plain = round(_PLAIN_SHARE * count)
     main = max(1, count - aside - plain)
-    sentences = _fill_patterns("sentence", topic, main, generator) + _fill_patterns("plain", topic, plain, generator)
+    sentences = _phrases("sentence", topic, main, generator) + _phrases("plain", topic, plain, generator)
     generator.shuffle(sentences)
-    (headline,) = _fill_patterns("headline", topic, 1, generator)
-    behind = _fill_patterns("aside", second, min(aside, 1), generator) + _fill_patterns(
-        "sentence", second, aside - 1, generator
-    )
+    (headline,) = _phrases("headline", topic, 1, generator)
+    behind = _phrases("aside", second, min(aside, 1), generator) + _phrases("sentence", second, aside - 1, generator)
     return " ".join([f"{headline}.", *sentences, *behind])
 
 
-def _fill_patterns(kind: str, topic: str, count: int, generator: random.Random) -> list[str]:
+def _phrases(kind: str, topic: str, count: int, generator: random.Random) -> list[str]:
     """Return that many different filled patterns of a kind, each with a capital first letter."""
     patterns = generator.sample(_table()[kind], max(0, count))
     texts = [_ARTICLE.sub(r"\1n ", _fill(pattern, topic, generator)) for pattern in patterns]

@@ -70,11 +70,8 @@ class Drawing:
                 sides = [u * math.sin(a) - v * math.cos(a) for a in (0.0, 2 * math.pi / 3, 4 * math.pi / 3)]
                 return torch.stack(sides).amax(0) - 0.55 * size
         bar = size / 4
-        horizontal, vertical = (
-            torch.maximum(u.abs() - size, v.abs() - bar),
-            torch.maximum(v.abs() - size, u.abs() - bar),
-        )
-        return torch.minimum(horizontal, vertical)
+        flat, upright = torch.maximum(u.abs() - size, v.abs() - bar), torch.maximum(v.abs() - size, u.abs() - bar)
+        return torch.minimum(flat, upright)
 
     @property
     def pixels(self) -> Tensor:

@@ -94,14 +94,13 @@ class Names(_RecurringWords):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        generator = random.Random(seed)
+        rng = random.Random(seed)
         stories = []
         for _ in range(4):
             person, other = (
-                f"{first} {last}"
-                for first, last in zip(generator.sample(_FIRST, 2), generator.sample(_LAST, 2), strict=True)
+                f"{first} {last}" for first, last in zip(rng.sample(_FIRST, 2), rng.sample(_LAST, 2), strict=True)
             )
-            stories.append(f"{person} met {other} . later {other} {generator.choice(_VERBS)} {person}")
+            stories.append(f"{person} met {other} . later {other} {rng.choice(_VERBS)} {person}")
         self.questions = tuple(story.rsplit(" ", 1)[0] for story in stories)
         self.probes = tuple(stories[:2])
 
