@@ -16,7 +16,7 @@ from ..errors import HeadlightError, SizeError
 
 def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """Select the tokens that followed earlier occurrences of the query's token, except itself."""
-    previous = torch.cat((ids.new_full((1,), -1), ids[:-1]))  # before[j], the token in front of j
+    previous = torch.cat((ids.new_full((1,), -1), ids[:-1]))  # previous[j], the token in front of j
     return (previous[None, :] == ids[:, None]) & (j < i)
 
 

@@ -17,17 +17,22 @@ class BlockSizes:
     """Sizes that decide the shape of a stack of `AttentionBlock`s.
 
     Attributes:
-        max_len: the most tokens of a text, special tokens included.
+        vocabulary: the number of tokens in the vocabulary.
+        d_model: the width of the hidden states.
+        n_heads: heads of a layer.
+        n_layers: the number of blocks.
+        max_len: the maximum number of tokens of a text, special tokens included.
         implementation: a name of `attention.IMPLEMENTATIONS`.
         position: a name of `positions.NAMES`.
         amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
         bias: biases in the attention, on q, k, v and the output.
         out_bias: the bias of its output; None = like `bias`.
         dropout: probability of dropping an attention weight while training.
-        d_feed_forward: width of the network behind the attention, 0 = there is none.
+        d_feed_forward: width of the feed-forward network; 0 = there is none.
         residual: the input of each part is added to its output.
-        norm, norm_after: each part is normalised: its input (pre-norm), or with `norm_after` the sum (post-norm).
-        eps: the layer norms' guard against division by 0.
+        norm: the input of each part is normalised (pre-norm).
+        norm_after: with `norm`, the sum is normalised instead (post-norm).
+        eps: added to the variance in layer norms.
     """
 
     vocabulary: int

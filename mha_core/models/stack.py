@@ -51,7 +51,7 @@ class Stack(nn.Module):
         Raises:
             RuntimeError: the tensors are not those of such a stack.
         """
-        with torch.device("meta"):  # no random numbers for weights that are replaced at once
+        with torch.device("meta"):  # skips the initialisation of weights that are replaced at once
             stack = cls(sizes)
         stack.load_state_dict(state, assign=True)
         return stack.eval().requires_grad_(False)

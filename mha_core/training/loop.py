@@ -35,8 +35,8 @@ class Progress:
         step: the number of steps so far.
         seconds: of the steps alone.
         spent: of the time budget, including evaluations.
-        since: totals over the batches since the last evaluation.
-        evaluated: the step of the last evaluation.
+        totals: over the batches since the last evaluation.
+        last_evaluation: the step of the last evaluation.
         predicted: the class of every test row in the last evaluation.
         reason: one of `recipe.ENDS` as soon as the run has to end.
     """
