@@ -1,3 +1,3 @@
-"""What heads do, read from their maps: the `kinds` of cells that they look at, `measures`, and `tables` of both."""
+"""Measures of attention heads, computed from their maps: `kinds` of cells, `measures`, and `tables` of both."""
 
 __all__: list[str] = []

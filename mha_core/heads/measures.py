@@ -1,6 +1,6 @@
-"""Every head of a run as a few numbers: the mean weight that it gives to known cells, how far it looks and how widely.
+"""Measures of every head of a run: scores for known patterns, entropy, distance and value share.
 
-Each is a mean over rows, so that the same over several texts is the mean weighted by their `rows`.
+Each is a mean over rows, so that the measure of several texts is the mean weighted by their `rows`.
 """
 
 import math
@@ -11,26 +11,26 @@ import torch
 from torch import Tensor
 
 from ..errors import SizeError
-from .kinds import KINDS, head_scores, rows_of
+from .kinds import KINDS, count_rows, head_scores
 
 MEASURES = (*KINDS, "entropy", "distance", "value")
-_WITHOUT = {  # why a text has no cell of a kind
-    "same": "no token stands twice in it",
-    "induction": "no token comes again in it",
+_MISSING_CELLS = {  # kind -> why a text has no cell of it
+    "same": "no token is repeated",
+    "induction": "no token is repeated after another one",
 }
-_ONE_TOKEN = "it takes two tokens"
-_ELSEWHERE = "these maps look at other tokens than those that look, so places cannot be compared"
-_NO_VALUES = "only the maps are known here, not the values"
+_ONE_TOKEN = "the text needs at least two tokens"
+_CROSS = "queries and keys are different tokens here, so their positions cannot be compared"
+_NO_VALUES = "only the maps are available here, not the values"
 
 
 @dataclass(frozen=True)
 class HeadMeasures:
-    """All heads by every measure of `MEASURES` that can be had.
+    """Available measures of all heads.
 
     Attributes:
         values: measure -> (layers, h), float32, on the CPU.
-        rows: measure -> of how many rows it is the mean.
-        missing: each other measure -> why there is none.
+        rows: measure -> the number of rows that it averages.
+        missing: unavailable measure -> the reason.
     """
 
     values: dict[str, Tensor]
@@ -39,12 +39,12 @@ class HeadMeasures:
 
 
 def head_measures(weights: Tensor, ids: Sequence[int] | None, lengths: Tensor | None = None) -> HeadMeasures:
-    """All measures of all heads.
+    """Compute all available measures of all heads.
 
     Args:
         weights: (layers, h, i, j).
-        ids: the i tokens; None where the keys are others than they, where the entropy alone means something.
-        lengths: (layers, h, j), how long what each key hands over is, as of `measure.value_norms`; None = not known.
+        ids: the i tokens; None in cross-attention, where only the entropy is defined.
+        lengths: (layers, h, j), the norms of the transformed values, see `measure.value_norms`; None = not known.
 
     Raises:
         SizeError: the maps are of another number of tokens.
@@ -55,22 +55,22 @@ def head_measures(weights: Tensor, ids: Sequence[int] | None, lengths: Tensor | 
     if lengths is not None:
         values["value"], rows["value"] = value_share(weights, lengths), n
     if ids is None:
-        missing |= dict.fromkeys((*KINDS, "distance"), _ELSEWHERE)
+        missing |= dict.fromkeys((*KINDS, "distance"), _CROSS)
     else:
         values["distance"], rows["distance"] = distance(weights), n
-        found = {kind: rows for kind, rows in rows_of(ids).items() if rows}
+        counts = {kind: rows for kind, rows in count_rows(ids).items() if rows}
         scores = head_scores(weights, ids)
-        values |= {kind: scores[kind] for kind in found}
-        rows |= found
-        missing |= {kind: _WITHOUT.get(kind, _ONE_TOKEN) for kind in KINDS if kind not in found}
+        values |= {kind: scores[kind] for kind in counts}
+        rows |= counts
+        missing |= {kind: _MISSING_CELLS.get(kind, _ONE_TOKEN) for kind in KINDS if kind not in counts}
     return HeadMeasures({name: values[name] for name in MEASURES if name in values}, rows, missing)
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """How widely a head looks: −Σ w log₂ w of a row, in bits, on average over the rows: (layers, h).
+    """Compute the mean entropy of each head's rows in bits, −Σ w log₂ w: (layers, h).
 
-    0 = at one key, log₂ n = at n keys alike; a row that may look at nothing counts as 0. Shannon 1948; of heads, Clark
-    et al. 2019, "What Does BERT Look At?".
+    0 = all on one key, log₂ n = equally on n keys; a row without an allowed key counts as 0. Shannon 1948; of heads,
+    Clark et al. 2019, "What Does BERT Look At?".
 
     Args:
         weights: (layers, h, i, j).
@@ -79,7 +79,7 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def distance(weights: Tensor) -> Tensor:
-    """How far a head looks: Σ w |i − j| of a row, in tokens, on average over the rows: (layers, h).
+    """Compute the mean attention distance of each head in tokens, Σ w |i − j|: (layers, h).
 
     Vig and Belinkov 2019, "Analyzing the Structure of Attention in a Transformer Language Model".
 
@@ -87,7 +87,7 @@ def distance(weights: Tensor) -> Tensor:
         weights: (layers, h, i, i).
 
     Raises:
-        SizeError: the keys are others than the queries.
+        SizeError: the keys are not the queries.
     """
     i, j = weights.shape[2:]
     if i != j:
@@ -98,10 +98,10 @@ def distance(weights: Tensor) -> Tensor:
 
 
 def value_share(weights: Tensor, lengths: Tensor) -> Tensor:
-    """How much of what its layer hands over comes from a head: a share, on average over the rows: (layers, h).
+    """Compute the mean share of each head in the value norms that its layer adds: (layers, h).
 
-    Of a row a head hands over Σ w ‖f(x)‖, its weights times the lengths of what they fetch; the shares of a layer's
-    heads sum to 1. A weight alone does not tell it: Kobayashi et al. 2020, "Attention is Not Only a Weight".
+    In a row a head adds Σ w ‖f(x)‖, its weights times the norms of the transformed values; the shares of a layer's
+    heads sum to 1. Weights alone do not show it: Kobayashi et al. 2020, "Attention is Not Only a Weight".
 
     Args:
         weights: (layers, h, i, j), 0 for a head or a value that is off.
@@ -116,12 +116,12 @@ def value_share(weights: Tensor, lengths: Tensor) -> Tensor:
     pairs = zip(weights.detach(), lengths, strict=True)
     # (layers, h, i)
     handed = torch.stack(
-        [(maps.float() @ own.to(maps.device, torch.float32)[..., None])[..., 0] for maps, own in pairs]
+        [(maps.float() @ norms.to(maps.device, torch.float32)[..., None])[..., 0] for maps, norms in pairs]
     )
     sums = handed.sum(dim=1, keepdim=True)
     return torch.where(sums > 0, handed / sums, 0.0).mean(dim=-1).cpu()
 
 
 def _by_layer(measure: Callable[[Tensor], Tensor], weights: Tensor) -> Tensor:
-    """The measure of each layer, (h, i, j) -> (h,), as float32 on the CPU; nothing as large as all maps is written."""
+    """Apply a measure (h, i, j) -> (h,) layer by layer, so that no float32 copy of all maps is needed."""
     return torch.stack([measure(maps.detach().float()) for maps in weights]).cpu()

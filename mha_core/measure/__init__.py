@@ -1,4 +1,3 @@
-"""Measurements: `timing`, `benchmark`, `measures`, `agreement`; attention `by_hand`, the steps of an
-`embedding`; what goes from layer to layer: `rollout`, `value_norms`; a score by its `channels`."""
+"""Measurements of attention layers, maps, runs and their differences."""
 
 __all__: list[str] = []

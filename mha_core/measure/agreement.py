@@ -1,4 +1,4 @@
-"""The implementations against each other, with the same weights on the same input."""
+"""Comparison of the implementations with the same weights on the same input."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights, implementation
 from . import rounding
 from .measures import relative_difference
 
-# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
-# "output alone" as in a lesson that has none on query, key and value
+# name -> the projections with a bias; "value and output" as in code whose switch only reaches query and key,
+# "output alone" as in code without biases on query, key and value
 BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between two tensors, ‖a − b‖ / ‖b‖, with the bound up to which it is rounding."""
+    """Relative difference of two tensors, ‖a − b‖ / ‖b‖, with the bound that rounding explains."""
 
     relative: float
     bound: float
 
     @classmethod
     def of(cls, a: Tensor, b: Tensor, bound: float) -> Difference:
-        """The difference of two tensors of one shape."""
+        """Measure the difference of two tensors of one shape."""
         return cls(relative_difference(a, b), bound)
 
     @property
     def share(self) -> float:
-        """The relative difference as a part of its bound: up to 1 it is rounding."""
+        """Relative difference divided by its bound: up to 1 it is rounding."""
         return self.relative / self.bound if self.relative else 0.0
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The differences of an implementation's output and maps from the truth's, and from nn.MultiheadAttention's."""
+    """Differences of an implementation's output and maps from exact ones and from nn.MultiheadAttention's."""
 
     out: Difference
     maps: Difference
@@ -46,27 +46,27 @@ class Agreement:
 
     @property
     def every(self) -> tuple[Difference, ...]:
-        """All four."""
+        """All four differences."""
         return self.out, self.maps, self.torch_out, self.torch_maps
 
     @property
     def worst(self) -> float:
-        """The largest of the relative differences."""
+        """Largest relative difference."""
         return max(difference.relative for difference in self.every)
 
     @property
     def share(self) -> float:
-        """The largest part that a difference is of its bound."""
+        """Largest ratio of a difference to its bound."""
         return max(difference.share for difference in self.every)
 
 
 def agreements(
     weights: Weights, n_heads: int, x: Tensor, *, allow: Tensor | None = None, dtype: torch.dtype = torch.float32
 ) -> dict[str, Agreement]:
-    """Every implementation with the same weights on the same input, against the truth and nn.MultiheadAttention.
+    """Compare every implementation with an exact result and with nn.MultiheadAttention.
 
-    The truth is "efficient" in float64 on the CPU. The bounds follow from the sums of this layer on this input, see
-    `rounding`: those to the truth from its format and `dtype`, those to torch from `dtype` twice.
+    The exact result is that of "efficient" in float64 on the CPU. The bounds follow from the sums of this layer on this
+    input, see `rounding`: against the exact result from float64 and `dtype`, against torch from `dtype` twice.
 
     Args:
         weights: with all biases or with none, any dtype and device.
@@ -88,7 +88,7 @@ def agreements(
             results[name] = out.cpu().double(), maps.cpu().double()
     theirs = results["torch"]
     spread = rounding.spread(exact, true_x, allow=true_allow)
-    bounds = [rounding.bound(of, dtype, other) for other in (torch.float64, dtype) for of in (spread.out, spread.maps)]
+    bounds = [rounding.bound(s, dtype, other) for other in (torch.float64, dtype) for s in (spread.out, spread.maps)]
     return {
         name: Agreement(*map(Difference.of, (*ours, *ours), (*truth, *theirs), bounds))
         for name, ours in results.items()
@@ -96,15 +96,15 @@ def agreements(
 
 
 def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32, biases: str = "all") -> Weights:
-    """Normal weights with standard deviation 1/√d_model, the same for a seed on every machine.
+    """Draw normal weights with standard deviation 1/√d_model, equal for a seed on every machine.
 
-    `biases`: a key of `BIASES`; the matrices are the same with and without them.
+    `biases` is a key of `BIASES`; the matrices are the same with and without them.
     """
     generator = torch.Generator().manual_seed(seed)
     shapes = [(d_model, d_model)] * 4 + [(d_model,)] * 4
-    every = Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
+    weights = Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
     return Weights(
-        **{name: None if "_bias" in name and name[0] not in BIASES[biases] else one for name, one in every.items()}  # type: ignore[arg-type]
+        **{name: None if "_bias" in name and name[0] not in BIASES[biases] else part for name, part in weights.items()}  # type: ignore[arg-type]
     )
 
 
@@ -116,9 +116,9 @@ def loaded(
     device: torch.device | str = "cpu",
     dropout: float = 0.0,
 ) -> AttentionLayer:
-    """An implementation with these weights, in eval mode.
+    """Build an implementation with these weights, in eval mode.
 
-    One that has a single bias for q, k and v is given zeros for those that lack.
+    One that has a single bias for q, k and v gets zeros for those that are missing.
 
     Raises:
         SizeError, Unsupported: weights and heads do not fit together, or the implementation is not known.
@@ -126,6 +126,6 @@ def loaded(
     kind = implementation(name)
     if kind.one_matrix and (weights.q_bias is None) != (weights.v_bias is None):
         weights = weights.with_all_biases
-    with torch.device("meta"):  # no random numbers for weights that are replaced at once
+    with torch.device("meta"):  # skips the initialisation of weights that are replaced at once
         layer = kind(len(weights.q), n_heads, dropout=dropout, **weights.biases)
     return layer.to(dtype).to_empty(device=device).eval().load(weights)

@@ -1,4 +1,4 @@
-"""How the first hidden state of a text comes about: token, id, row of the table, what is added to it, and its norm."""
+"""Steps from the tokens of a text to the first hidden state: table rows, added embeddings, and the norm."""
 
 from dataclasses import dataclass, replace
 
@@ -14,11 +14,13 @@ from ..positions import Position
 
 @dataclass(frozen=True)
 class Norm:
-    """A layer norm of rows: (row − mean) / deviation · gain + shift.
+    """Layer norm of rows: (row − mean) / deviation · gain + shift.
 
     Attributes:
-        mean, deviation: (i, 1), over the channels of each row; the norm's ε stands inside the deviation's root.
-        gain, shift: (c,), learnt.
+        mean: (i, 1), over the channels of each row.
+        deviation: (i, 1), with the norm's ε inside the root.
+        gain: (c,), learnt.
+        shift: (c,), learnt.
     """
 
     mean: Tensor
@@ -29,18 +31,19 @@ class Norm:
 
 @dataclass(frozen=True)
 class Embedding:
-    """Every step from the tokens of a text to x, which enters layer 0; on the CPU, in the model's dtype.
+    """Steps from the tokens of a text to x, which enters layer 0; on the CPU, in the model's dtype.
 
     Attributes:
-        tokens, ids: of the text, special tokens included.
+        tokens: of the text, special tokens included.
+        ids: of the tokens.
         table: (rows, channels) of the embedding table.
         words: (i, c), the rows of the table.
-        segment: (c,), which BERT adds to every token of a first sentence; None where a model has none.
+        segment: (c,), BERT's embedding of the first segment; None in other models.
         position: (i, c), what the positional encoding adds; zeros where it acts elsewhere.
         summed: (i, c), words + segment + position.
-        norm: of `summed`; None where none follows.
+        norm: of `summed`; None without one.
         x: (i, c), `run.hidden[0]` of the same text.
-        notices: what must be said of the pass, in whole sentences.
+        notices: warnings of the pass, in whole sentences.
     """
 
     tokens: list[str]
@@ -56,9 +59,11 @@ class Embedding:
 
 
 def embedding_steps(model: Model, text: str, *, position: str | Position = "trained") -> Embedding:
-    """The steps of one text.
+    """Compute the embedding of a text step by step.
 
     Args:
+        model: one with layers of this package.
+        text: as in `Model.run`.
         position: as in `Model.run`.
 
     Raises:
@@ -68,8 +73,8 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
 
     def compute(stack: Stack) -> Embedding:
         encoding = position_for(stack, position)
-        whole = torch.tensor([ids], device=stack.device)
-        words = stack.words(whole)
+        batch = torch.tensor([ids], device=stack.device)
+        words = stack.words(batch)
         segment = stack.segment.cpu() if isinstance(stack, Encoder) else None
         summed = encoding.add(words + stack.segment if isinstance(stack, Encoder) else words)
         rows, channels = stack.words.weight.shape
@@ -82,7 +87,7 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
             encoding.add(torch.zeros_like(words))[0].cpu(),
             summed[0].cpu(),
             _norm(summed[0], stack.norm) if isinstance(stack, Encoder) else None,
-            stack.embed(whole, encoding)[0].cpu(),
+            stack.embed(batch, encoding)[0].cpu(),
         )
 
     steps, notices = model.run_on_stack(compute)
@@ -90,6 +95,5 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
 
 
 def _norm(rows: Tensor, layer: torch.nn.LayerNorm) -> Norm:
-    """rows (i, c)."""
     deviation = (rows.var(dim=-1, correction=0, keepdim=True) + layer.eps).sqrt()
     return Norm(rows.mean(dim=-1, keepdim=True).cpu(), deviation.cpu(), layer.weight.cpu(), layer.bias.cpu())

@@ -1,6 +1,6 @@
 """Differences between tensors, maps and runs, one number each.
 
-Relative difference means ‖a − b‖ / ‖b‖ over the whole tensor; 0 against 0 is 0.
+The relative difference is ‖a − b‖ / ‖b‖ over the whole tensor; 0 against 0 is 0.
 """
 
 import math
@@ -17,7 +17,7 @@ from ..models.run import Run
 
 
 def cosine(a: Tensor, b: Tensor) -> float:
-    """Cosine of the angle between two vectors (d,), on any device; 1 = the same direction.
+    """Return the cosine of the angle between two vectors (d,), on any device; 1 = the same direction.
 
     Raises:
         SizeError: two shapes.
@@ -27,7 +27,7 @@ def cosine(a: Tensor, b: Tensor) -> float:
 
 
 def relative_difference(a: Tensor, b: Tensor) -> float:
-    """‖a − b‖ / ‖b‖ over the whole tensor.
+    """Return ‖a − b‖ / ‖b‖ over the whole tensor.
 
     Raises:
         SizeError: two shapes.
@@ -41,7 +41,7 @@ def relative_difference(a: Tensor, b: Tensor) -> float:
 
 
 def largest_difference(a: Tensor, b: Tensor) -> float:
-    """max |a − b|.
+    """Return the largest absolute difference, max |a − b|.
 
     Raises:
         SizeError: two shapes.
@@ -51,20 +51,23 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
 
 
 def worst_row_sum(weights: Tensor) -> float:
-    """The row sum that lies farthest from 1, over every row of (…, i, j). An empty row gives 0."""
+    """Return the row sum of (…, i, j) that is farthest from 1; an empty row has 0."""
     sums = weights.detach().sum(dim=-1).flatten()
     return float(sums[(sums - 1).abs().argmax()])
 
 
 def previous_token_weight(weights: Tensor) -> float:
-    """The mean weight that a token gives to the one before it, over one map (i, j); the first token has none."""
+    """Return the mean weight that tokens give to the previous one, in one map (i, j).
+
+    The first token has no previous one and does not count.
+    """
     return float(weights.detach().diagonal(offset=-1).mean())
 
 
 def row_distances(a: Tensor, b: Tensor) -> Tensor:
-    """The total variation of each row of two maps (i, j) -> (i,): half of Σ |b − a|, the weight that went elsewhere.
+    """Compute the total variation of each row of two maps, (i, j) -> (i,): half of Σ |b − a|.
 
-    0 = the same row, 1 = nothing in common. An empty row lies 0.5 from any other.
+    0 = the same row, 1 = disjoint rows. An empty row is 0.5 away from any other.
 
     Raises:
         SizeError: two shapes.
@@ -74,7 +77,9 @@ def row_distances(a: Tensor, b: Tensor) -> Tensor:
 
 
 def vector_changes(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Vectors (…, c) of two runs -> their cosines (…), exactly 1 where no entry differs, and their largest |b − a| (…).
+    """Compare vectors (…, c) of two runs: return their cosines (…) and largest |b − a| (…).
+
+    The cosine is exactly 1 where no entry differs.
 
     Raises:
         SizeError: two shapes.
@@ -88,7 +93,7 @@ def vector_changes(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class Change:
-    """The cell of two maps that changed most, and b − a there."""
+    """Cell of two maps that changed most, and b − a there."""
 
     row: int
     key: int
@@ -96,7 +101,7 @@ class Change:
 
 
 def largest_change(a: Tensor, b: Tensor) -> Change:
-    """The cell where two maps (i, j) differ most; the first such one.
+    """Return the cell where two maps (i, j) differ most, the first one of several.
 
     Raises:
         SizeError: two shapes.
@@ -109,31 +114,30 @@ def largest_change(a: Tensor, b: Tensor) -> Change:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A token that occurs more than once: its places, and the largest difference between its rows, max |a − b|."""
+    """Token that occurs more than once: its positions, and the largest difference between its rows, max |a − b|."""
 
     places: tuple[int, ...]
     difference: float
 
 
 def repeated_words(weights: Tensor, ids: Sequence[int]) -> Repeated | None:
-    """The token whose rows differ most, over all maps (…, i, j); None when no token occurs twice.
+    """Return the repeated token whose rows differ most over all maps (…, i, j); None without a repeated token.
 
-    Of several that differ by the same to four digits it is the first: which of them rounding moves most is a
-    processor's matter.
+    Differences are compared to four digits and ties go to the first token, as rounding depends on the processor.
     """
     places: dict[int, list[int]] = {}
     for place, token in enumerate(ids):
         places.setdefault(token, []).append(place)
     repeated = []
-    for same in places.values():
-        if len(same) > 1:
-            rows = weights.detach()[..., same, :]
-            repeated.append(Repeated(tuple(same), float((rows.amax(dim=-2) - rows.amin(dim=-2)).max())))
-    return max(repeated, key=lambda one: round(one.difference, 4), default=None)
+    for positions in places.values():
+        if len(positions) > 1:
+            rows = weights.detach()[..., positions, :]
+            repeated.append(Repeated(tuple(positions), float((rows.amax(dim=-2) - rows.amin(dim=-2)).max())))
+    return max(repeated, key=lambda token: round(token.difference, 4), default=None)
 
 
 def new_places(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
-    """The place of each token of `ids` in the same tokens in another order; equal ones keep their order.
+    """Return the position of each token of `ids` in `reordered`; equal tokens keep their order.
 
     Raises:
         HeadlightError: they are not the same tokens.
@@ -147,7 +151,7 @@ def new_places(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
 
 
 def difference_in_new_order(run: Run, reordered: Run) -> float:
-    """max |a − b| of the output vectors of the same tokens in two orders, the new order undone.
+    """Return max |a − b| of the output vectors of the same tokens in two orders.
 
     Raises:
         HeadlightError: they are not the same tokens.
@@ -163,13 +167,20 @@ def ablate_each_head(
     on_progress: Callable[[float], object] = lambda done: None,
     **switches: Any,
 ) -> Tensor:
-    """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
+    """Return the cosine of the sentence vector with and without each single head: (layers, h), on the CPU.
 
-    Switches and errors as in `Model.run`; `on_progress` is called with the share that is done, 0 to 1.
+    Args:
+        model: the model.
+        text: as in `Model.run`.
+        on_progress: called with the share of the work that is done, 0 to 1.
+        switches: as in `Model.run`.
+
+    Raises:
+        HeadlightError: as in `Model.run`.
     """
-    whole = model.run(text, **switches).sentence
-    without = model.ablate_each_head(text, **switches, on_progress=on_progress)
-    return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
+    sentence = model.run(text, **switches).sentence
+    ablated = model.ablate_each_head(text, **switches, on_progress=on_progress)
+    return torch.nn.functional.cosine_similarity(ablated, sentence.to(ablated.device), dim=-1).cpu()
 
 
 def _same_shape(a: Tensor, b: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Maps as they are easier to read: pieces of words put together, and keys taken out of sight."""
+"""Maps that are easier to read: tokens merged into words, and keys hidden."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,17 @@ from ..models.words import Word
 
 
 def merged(weights: Tensor, rows: Sequence[Word] | None, columns: Sequence[Word] | None) -> Tensor:
-    """Maps (…, i, j) of tokens -> (…, words, words): the sum over the keys of a word, the mean over its queries.
+    """Merge the tokens of maps (…, i, j) into words: the sum over a word's keys, the mean over its queries.
 
-    A row that summed to 1 still does: a word gives what its pieces give on average.
+    A row that summed to 1 still does.
 
     Args:
-        rows, columns: the words that the tokens make up, one after another; None = each token stays.
+        weights: (…, i, j).
+        rows: the words that the queries make up, one after another; None = each token stays.
+        columns: the words that the keys make up; None = each token stays.
 
     Raises:
-        SizeError: they have more tokens than the map, or fewer.
+        SizeError: the words have another number of tokens than the map.
     """
     keys = weights if columns is None else _summed(weights, columns)
     if rows is None:
@@ -28,20 +30,24 @@ def merged(weights: Tensor, rows: Sequence[Word] | None, columns: Sequence[Word]
 
 
 def renormalised(weights: Tensor, hidden: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Maps (…, i, j) without some of their keys: these get 0, the rest of each row is divided by its sum.
+    """Set the weights of hidden keys to 0 and divide the rest of each row by its sum.
+
+    Args:
+        weights: (…, i, j).
+        hidden: the keys to hide.
 
     Returns:
-        weights: each row sums to 1, or is 0 where it gave the hidden keys everything.
-        sunk: (…, i), the share of each row that went to the hidden keys.
+        weights: each row sums to 1, or is 0 if all of its weight was on hidden keys.
+        sunk: (…, i), the share of each row on hidden keys.
 
     Raises:
-        SizeError: no key is left, or one of them is not there.
+        SizeError: no key is left, or one of them is out of range.
     """
     n = weights.shape[-1]
     if not all(0 <= key < n for key in hidden):
         raise SizeError(f"hidden={list(hidden)}: the keys are 0 to {n - 1}")
     if len(set(hidden)) == n:
-        raise SizeError(f"all {n} keys are hidden, so nothing is left of a row; leave one of them")
+        raise SizeError(f"all {n} keys are hidden, so no row has any weight left; show at least one")
     places = torch.tensor(sorted(set(hidden)), dtype=torch.long, device=weights.device)
     sunk = weights.index_select(-1, places).sum(dim=-1)
     left = weights.index_fill(-1, places, 0.0)
@@ -50,9 +56,9 @@ def renormalised(weights: Tensor, hidden: Sequence[int]) -> tuple[Tensor, Tensor
 
 
 def _summed(weights: Tensor, words: Sequence[Word]) -> Tensor:
-    """(…, j) of tokens -> (…, words)."""
+    """Sum the keys of each word, (…, j) -> (…, words)."""
     tokens = sum(word.size for word in words)
     if tokens != weights.shape[-1]:
-        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]} there; give one text’s")
-    places = torch.tensor([at for at, word in enumerate(words) for _ in range(word.size)], device=weights.device)
+        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]}; use the words of its text")
+    places = torch.tensor([index for index, word in enumerate(words) for _ in range(word.size)], device=weights.device)
     return weights.new_zeros(*weights.shape[:-1], len(words)).index_add_(-1, places, weights)

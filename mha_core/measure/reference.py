@@ -1,4 +1,4 @@
-"""Our encoder against transformers' BERT, read from the same files."""
+"""Comparison of this package's encoder with transformers' BERT, read from the same files."""
 
 import threading
 from pathlib import Path
@@ -12,11 +12,11 @@ from .measures import largest_difference
 
 
 def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:
-    """The folder's files as transformers' BertModel: CPU, eval mode, and eager, the one kind that shows its maps."""
+    """Load a folder as transformers' BertModel on the CPU, eager, the one kernel that returns maps."""
     from transformers import BertModel
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # keeps it out of a server's log
     reference: Any = BertModel.from_pretrained(
         folder,
         attn_implementation="eager",
@@ -32,7 +32,7 @@ _models: dict[tuple[Path, torch.dtype], Any] = {}
 
 
 def difference_to_transformers(model: Model, text: str) -> float:
-    """The largest difference of any weight or hidden state between our encoder and transformers', on the same files.
+    """Return the largest difference of any weight or hidden state to transformers' model.
 
     Imports transformers (seconds) and keeps its model. It runs on the CPU, eager, in the model's dtype.
 

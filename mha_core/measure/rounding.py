@@ -1,10 +1,10 @@
-"""How far rounding alone can take a layer's output and maps: a bound that follows from the lengths of its sums.
+"""Bounds on the rounding error of a layer's output and maps, from the lengths of its sums.
 
 A sum of n products has n roundings, each a number of its own between −u and u of the partial sum that it meets. Their
-signs are as good as independent, so that they add up like a random walk, to λ √n u and not to n u (Higham and Mary
-2019, "A New Approach to Probabilistic Rounding Error Analysis", theorem 3.1). The mean square of an error is followed
-here through the products of the layer, and so the bound belongs to an input, its weights and its mask, to no machine:
-kernels differ in the order of a sum and in what they fuse, which changes the roundings and not their law.
+signs are nearly independent, so they add up like a random walk, to λ √n u and not to n u (Higham and Mary 2019, "A New
+Approach to Probabilistic Rounding Error Analysis", theorem 3.1). The mean square of an error is propagated here
+through the products of the layer, so the bound belongs to an input, its weights and its mask, and to no machine:
+kernels differ in the order of a sum and in what they fuse, which changes the roundings but not their distribution.
 """
 
 import math
@@ -16,29 +16,29 @@ from torch import Tensor
 from ..attention import AttentionLayer, Weights, join_heads, split_heads
 from ..trace import Trace
 
-# an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2), were every rounding as large as it can be
+# an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2) if every rounding has its largest size
 LAMBDA = 4.0
-# products and sums of one number each, in units of u²: the scaling of a score and its bias; exp, and the division
-_OF_SCORE, _OF_WEIGHT = 2, 4
+# mean square error of elementwise operations, in units of u²: scaling a score and adding its bias; exp and division
+_SCORE_ROUNDINGS, _WEIGHT_ROUNDINGS = 2, 4
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of what rounding does to output and maps: ‖error‖ / ‖tensor‖ in units of u."""
+    """Standard deviation of the rounding error of output and maps: ‖error‖ / ‖tensor‖ in units of u."""
 
     out: float
     maps: float
 
 
 def bound(spread: float, *dtypes: torch.dtype) -> float:
-    """The largest relative difference that is rounding, λ √(Σ u²) · spread, of tensors computed in these formats."""
+    """Return the largest relative difference that rounding explains, λ √(Σ u²) · spread, for these formats."""
     return LAMBDA * math.hypot(*(torch.finfo(dtype).eps / 2 for dtype in dtypes)) * spread
 
 
 def of_sums(*lengths: int, dtype: torch.dtype = torch.float32) -> float:
-    """The relative difference that is rounding after sums of so many terms, one behind the other, whatever they are.
+    """Return the relative difference that rounding explains after consecutive sums of these lengths.
 
-    Relative to the sum of the terms' sizes: where they cancel, `spread` knows more.
+    It is relative to the sum of the absolute terms: where they cancel, `spread` is more exact.
     """
     return bound(sum(map(math.sqrt, lengths)), dtype)
 
@@ -53,13 +53,18 @@ def spread(
     heads: Tensor | None = None,
     temperature: float = 1.0,
 ) -> Spread:
-    """What rounding does to one pass of a layer, whichever way it is written: all of them sum the same products.
+    """Estimate the rounding error of one pass of a layer, in any implementation: all sum the same products.
+
+    To first order: each error is propagated through the products behind it, independently of the others.
 
     Args:
         layer: "efficient" on the CPU, best in float64, without an encoding.
-        query, key, value, allow, heads, temperature: as in `AttentionLayer.forward`, in the layer's format.
-
-    To first order: each error is taken on through the products behind it, as one of many that are independent.
+        query: as in `AttentionLayer.forward`, in the layer's format.
+        key: as in `AttentionLayer.forward`.
+        value: as in `AttentionLayer.forward`.
+        allow: as in `AttentionLayer.forward`.
+        heads: as in `AttentionLayer.forward`.
+        temperature: as in `AttentionLayer.forward`.
     """
     key = query if key is None else key
     value = key if value is None else value
@@ -69,56 +74,57 @@ def spread(
         q, k, v, scores, maps, joined, out = (
             trace[name].value for name in ("q", "k", "v", "scores", "weights", "joined", "out")
         )
-        of_q, of_k, of_v = _of_projections(weights, layer.n_heads, (query, key, value), (q, k, v))
-        of_scores = _product(q, k.mT, of_q, of_k.mT) / (q.shape[-1] * temperature**2) + _OF_SCORE * scores.square()
-        of_maps = _of_softmax(scores, maps, of_scores)
-        of_mixed = _product(maps, v, of_maps, of_v)
+        q_error, k_error, v_error = _projection_errors(weights, layer.n_heads, (query, key, value), (q, k, v))
+        scale = q.shape[-1] * temperature**2
+        scores_error = _product_error(q, k.mT, q_error, k_error.mT) / scale + _SCORE_ROUNDINGS * scores.square()
+        maps_error = _softmax_error(scores, maps, scores_error)
+        mixed_error = _product_error(maps, v, maps_error, v_error)
         if heads is not None:
-            of_mixed = of_mixed * heads[..., None, None]
-        of_joined = join_heads(of_mixed.transpose(1, 2))
-        of_out = _product(joined, weights.o.T, of_joined) + out.square()
-    return Spread(_relative(of_out, out), _relative(of_maps, maps))
+            mixed_error = mixed_error * heads[..., None, None]
+        joined_error = join_heads(mixed_error.transpose(1, 2))
+        out_error = _product_error(joined, weights.o.T, joined_error) + out.square()
+    return Spread(_relative_error(out_error, out), _relative_error(maps_error, maps))
 
 
-def _product(a: Tensor, b: Tensor, of_a: Tensor | float = 0.0, of_b: Tensor | float = 0.0) -> Tensor:
-    """The mean square of the error of a (…, i, n) times b (…, n, j), whose own numbers have errors of `of_a`, `of_b`.
+def _product_error(a: Tensor, b: Tensor, a_error: Tensor | float = 0.0, b_error: Tensor | float = 0.0) -> Tensor:
+    """Return the mean square error of a (…, i, n) times b (…, n, j), given those of a and b.
 
-    A rounding meets a partial sum. In an order that nobody chose, the square of a sum of m of n terms t is on average
+    A rounding meets a partial sum. In a random order, the square of a sum of m of n terms t is on average
     m (n − m) / n² Σ t² + m² / n² (Σ t)², which over all m comes to n (Σ t² / 6 + (Σ t)² / 3); n is one more for a bias.
     """
     roundings = a.shape[-1] + 1
     squared_a, squared_b = a.square(), b.square()
-    own = roundings * ((squared_a @ squared_b) / 6 + (a @ b).square() / 3)
-    if isinstance(of_a, Tensor):
-        own = own + of_a @ squared_b
-    return own + squared_a @ of_b if isinstance(of_b, Tensor) else own
+    error = roundings * ((squared_a @ squared_b) / 6 + (a @ b).square() / 3)
+    if isinstance(a_error, Tensor):
+        error = error + a_error @ squared_b
+    return error + squared_a @ b_error if isinstance(b_error, Tensor) else error
 
 
-def _of_projections(
+def _projection_errors(
     weights: Weights, n_heads: int, inputs: tuple[Tensor, ...], heads: tuple[Tensor, ...]
 ) -> list[Tensor]:
-    """The same of q, k and v (b, h, n, d): inputs (b, n, c) times their matrices, and a bias added."""
+    """Return the mean square errors of q, k and v (b, h, n, d), computed from inputs (b, n, c)."""
     matrices = (weights.q, weights.k, weights.v)
     return [
-        split_heads(_product(x, matrix.T), n_heads).transpose(1, 2) + head.square()
+        split_heads(_product_error(x, matrix.T), n_heads).transpose(1, 2) + head.square()
         for x, matrix, head in zip(inputs, matrices, heads, strict=True)
     ]
 
 
-def _of_softmax(scores: Tensor, maps: Tensor, of_scores: Tensor) -> Tensor:
-    """The same of the weights (b, h, i, j): w changes by w (δ − Σ w δ), δ being the errors of the scores of its row.
+def _softmax_error(scores: Tensor, maps: Tensor, scores_error: Tensor) -> Tensor:
+    """Return the mean square error of the weights (b, h, i, j), given that of the scores.
 
-    The row's largest score is taken off first, which rounds each difference; then come exp, the row's sum and the
-    division by it.
+    An error δ of the scores changes w by w (δ − Σ w δ). Subtracting the row's maximum rounds each difference; then come
+    exp, the row's sum and the division by it.
     """
-    largest = scores.masked_fill(maps == 0, -math.inf).amax(dim=-1, keepdim=True)
-    taken_off = torch.where(maps > 0, scores - largest, 0.0)
-    each = torch.where(maps > 0, of_scores + taken_off.square() + _OF_WEIGHT, 0.0)
+    maximum = scores.masked_fill(maps == 0, -math.inf).amax(dim=-1, keepdim=True)
+    difference = torch.where(maps > 0, scores - maximum, 0.0)
+    exp_error = torch.where(maps > 0, scores_error + difference.square() + _WEIGHT_ROUNDINGS, 0.0)
     squared = maps.square()
-    of_sum = maps.shape[-1] * (squared.sum(dim=-1, keepdim=True) / 6 + 1 / 3)
-    return squared * (each + (squared * each).sum(dim=-1, keepdim=True) + of_sum)
+    sum_error = maps.shape[-1] * (squared.sum(dim=-1, keepdim=True) / 6 + 1 / 3)
+    return squared * (exp_error + (squared * exp_error).sum(dim=-1, keepdim=True) + sum_error)
 
 
-def _relative(of_tensor: Tensor, tensor: Tensor) -> float:
+def _relative_error(error: Tensor, tensor: Tensor) -> float:
     length = float(torch.linalg.vector_norm(tensor))
-    return float(of_tensor.sum().sqrt()) / length if length else 0.0
+    return float(error.sum().sqrt()) / length if length else 0.0

@@ -1,6 +1,6 @@
-"""Time and memory of implementations that stand side by side (`clock`).
+"""Time and memory of implementations, measured side by side with `clock`.
 
-The yardstick is nn.MultiheadAttention with per-head maps and the same weights.
+The baseline is nn.MultiheadAttention with per-head maps and the same weights.
 """
 
 import os
@@ -17,35 +17,35 @@ from .agreement import BIASES, loaded
 
 
 def peak_memory(call: Callable[[], object], device: torch.device | str = "cpu") -> int | None:
-    """The most bytes that one call held at a time, over what was there before; None where nobody counts (mps).
+    """Return the peak memory of one call in bytes, above what was allocated before; None on mps.
 
-    On the CPU torch's profiler tells every allocation and release of the calling thread; what a library takes past
-    torch's allocator is not in it. Call it once before, so that what is set up only once is not counted.
+    On the CPU torch's profiler reports every allocation and release of the calling thread; memory that a library takes
+    past torch's allocator is not counted. Call it once before, so that one-time set-up is not counted.
     """
     device = torch.device(device)
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-        before = torch.cuda.memory_allocated(device)
+        baseline = torch.cuda.memory_allocated(device)
         torch.cuda.reset_peak_memory_stats(device)
         call()
         torch.cuda.synchronize(device)
-        return torch.cuda.max_memory_allocated(device) - before
+        return torch.cuda.max_memory_allocated(device) - baseline
     if device.type != "cpu":
         return None
     with _profiler() as recorded:
         call()
     events = [event for event in recorded.kineto_results.events() if event.name() == "[memory]"]
-    held = most = 0
+    allocated = peak = 0
     for event in sorted(events, key=lambda event: event.start_ns()):
-        held += event.nbytes()
-        most = max(most, held)
-    return most
+        allocated += event.nbytes()
+        peak = max(peak, allocated)
+    return peak
 
 
 def prepare_profiler() -> None:
-    """Sets torch's profiler up, to be called by the thread that imported torch.
+    """Set up torch's profiler; call it from the thread that imported torch.
 
-    Without it `peak_memory` works too, but the first time in another thread writes a needless error into the log.
+    Without it `peak_memory` works too, but its first call in another thread logs a needless error.
     """
     with _profiler():
         pass
@@ -59,9 +59,9 @@ def same_weights(
     *,
     biases: str = "all",
 ) -> tuple[nn.MultiheadAttention, dict[str, AttentionLayer]]:
-    """nn.MultiheadAttention, and the named implementations with a copy of its weights; all in eval mode.
+    """Build nn.MultiheadAttention and the named implementations with a copy of its weights, in eval mode.
 
-    `biases`: a key of `agreement.BIASES`. nn.MultiheadAttention has all of them or none: those to be left out are 0.
+    nn.MultiheadAttention has all biases or none: those that `biases`, a key of `agreement.BIASES`, leaves out are 0.
 
     Raises:
         SizeError: d_model is no multiple of n_heads.
@@ -73,25 +73,25 @@ def same_weights(
     parts: list[Tensor | None] = [None] * 4
     if letters:
         parts = [*theirs.in_proj_bias.detach().chunk(3), theirs.out_proj.bias.detach()]
-    own = [part if letter in letters else None for letter, part in zip("qkvo", parts, strict=True)]
-    weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *own)
+    biases_or_none = [part if letter in letters else None for letter, part in zip("qkvo", parts, strict=True)]
+    weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *biases_or_none)
     return theirs, {name: loaded(name, weights, n_heads, device=device) for name in names}
 
 
 def forward_pass(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
-    """One pass of x (b, i, d_model) without gradients, through an implementation or nn.MultiheadAttention."""
+    """Run x (b, i, d_model) forwards without gradients."""
     with torch.no_grad():
         _out(layer, x, maps)
 
 
 def training_step(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
-    """One pass of x (b, i, d_model) forwards and backwards; the gradients are dropped again."""
+    """Run x (b, i, d_model) forwards and backwards, and drop the gradients."""
     torch.autograd.backward(_out(layer, x, maps).square().mean())
     layer.zero_grad()
 
 
 def _profiler() -> profile:
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise it writes two lines to the log each time
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise it logs two lines each time
     return profile(profile_memory=True)
 
 

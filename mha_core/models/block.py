@@ -1,4 +1,4 @@
-"""One block of a stack: attention, then a feed-forward network."""
+"""Block of a stack: attention, then a feed-forward network."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,20 +14,25 @@ from ..positions import Position
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """Everything that decides the shape of a stack of `AttentionBlock`s.
+    """Sizes that decide the shape of a stack of `AttentionBlock`s.
 
     Attributes:
-        max_len: the most tokens of a text, special tokens included.
+        vocabulary: the number of tokens in the vocabulary.
+        d_model: the width of the hidden states.
+        n_heads: heads of a layer.
+        n_layers: the number of blocks.
+        max_len: the maximum number of tokens of a text, special tokens included.
         implementation: a name of `attention.IMPLEMENTATIONS`.
         position: a name of `positions.NAMES`.
         amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
         bias: biases in the attention, on q, k, v and the output.
         out_bias: the bias of its output; None = like `bias`.
         dropout: probability of dropping an attention weight while training.
-        d_feed_forward: width of the network behind the attention, 0 = there is none.
+        d_feed_forward: width of the feed-forward network; 0 = there is none.
         residual: the input of each part is added to its output.
-        norm, norm_after: each part is normalised: its input (pre-norm), or with `norm_after` the sum (post-norm).
-        eps: the layer norms' guard against division by 0.
+        norm: the input of each part is normalised (pre-norm).
+        norm_after: with `norm`, the sum is normalised instead (post-norm).
+        eps: added to the variance in layer norms.
     """
 
     vocabulary: int
@@ -48,7 +53,7 @@ class BlockSizes:
     eps: float = 1e-5
 
     def encoding(self, seed: int | None = None) -> Position:
-        """The positional encoding; the seed is that of a learned table's random start.
+        """Build the positional encoding; `seed` draws the random start of a learned table.
 
         Raises:
             PositionError: there is no such encoding, or it cannot serve these sizes.
@@ -63,7 +68,7 @@ class BlockSizes:
         )
 
     def blocks(self) -> nn.ModuleList:
-        """The layers.
+        """Build the layers.
 
         Raises:
             Unsupported: the implementation is not known, or cannot serve the position.
@@ -78,32 +83,33 @@ class BlockSizes:
         return nn.ModuleList(AttentionBlock(self) for _ in range(self.n_layers))
 
     def attention_layer(self) -> AttentionLayer:
-        """The attention of one block."""
+        """Build the attention of one block."""
         kind = implementation(self.implementation)
         return kind(self.d_model, self.n_heads, bias=self.bias, out_bias=self.out_bias, dropout=self.dropout)
 
     def norm_layer(self) -> nn.Module:
-        """One normalisation: of the mean and the spread of a token's channels (Ba et al. 2016)."""
+        """Build one layer norm over the channels of a token (Ba et al. 2016)."""
         return nn.LayerNorm(self.d_model, eps=self.eps)
 
     def network(self) -> list[nn.Module]:
-        """The feed-forward network of one block, part by part."""
+        """Build the parts of one block's feed-forward network, in order."""
         wider = nn.Linear(self.d_model, self.d_feed_forward)
         return [wider, nn.GELU(), nn.Linear(self.d_feed_forward, self.d_model)]
 
 
 class AttentionBlock(nn.Module):
-    """Attention, then a feed-forward network (Vaswani et al. 2017, 3.1); the sizes say what is around the two.
+    """Attention followed by a feed-forward network (Vaswani et al. 2017, 3.1).
 
-    BERT normalises the sum of a part's input and output (post-norm), GPT-2 the input alone (pre-norm), which trains
-    without a warm-up of the rate (Xiong et al. 2020).
+    The sizes decide about residual connections and norms. BERT normalises the sum of a part's input and output
+    (post-norm), GPT-2 the input alone (pre-norm), which trains without a warm-up of the learning rate (Xiong et al.
+    2020).
     """
 
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
 
-        def norm(wanted: bool) -> nn.Module:
-            return sizes.norm_layer() if wanted else nn.Identity()
+        def norm(enabled: bool) -> nn.Module:
+            return sizes.norm_layer() if enabled else nn.Identity()
 
         self.residual = sizes.residual
         self.norm_after = sizes.norm_after
@@ -123,13 +129,18 @@ class AttentionBlock(nn.Module):
         memory: Tensor | None = None,
         **switches: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
+        """Compute the block's output and its attention maps.
 
         Args:
-            attention: takes the place of the block's own layer.
-            rows: i in the result: the first so many tokens alone ask, all of them are looked at; None = all.
-            memory: (b, j, c), normed already: is looked at instead of x (cross-attention).
+            x: (b, i, c).
+            attention: used instead of the block's own layer.
+            rows: compute only the first `rows` queries, over all keys; None = all queries.
+            memory: (b, j, c), already normed: keys and values of cross-attention; None = self-attention.
             switches: keyword arguments of `AttentionLayer.forward`.
+
+        Returns:
+            x: (b, i, c).
+            weights: (b, h, i, j), or None.
         """
         attend = self.attention if attention is None else attention
         query = self._query(x)
@@ -143,10 +154,10 @@ class AttentionBlock(nn.Module):
         return x, weights
 
     def maps(self, x: Tensor, **switches: Any) -> Tensor:
-        """x (b, i, c) -> weights (b, h, i, j) alone, as `forward` gives them: nothing is fed forward."""
+        """Return the weights (b, h, i, j) of `forward` without running the feed-forward network."""
         query = self._query(x)
         return cast(Tensor, self.attention(query, query, **switches)[1])
 
     def _query(self, x: Tensor) -> Tensor:
-        """What attends, of what enters the block."""
+        """Return the block's input as the attention reads it: normed first in a pre-norm block."""
         return x if self.norm_after else cast(Tensor, self.attention_norm(x))

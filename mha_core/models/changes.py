@@ -1,4 +1,4 @@
-"""What a run does otherwise than its model as it was trained, in a few words."""
+"""Short descriptions of how a run differs from its model as trained."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAMES = {"scaled:0.5": "halved", "scaled:2": "doubled"}
 
 @dataclass(frozen=True)
 class Changes:
-    """What a run did otherwise than its model as it was trained.
+    """Differences between a run and its model as it was trained.
 
     Attributes:
-        said: all of it in a few words, with the mask that is built into the model.
-        allow: bool (1|h, i, j), True = may look, the model's own mask in it; None = everything may be looked at.
-        heads_off: sorted pairs (layer, head), counted from 0, whose output was set to 0.
+        summary: a short description, including the mask that is built into the model.
+        allow: bool (1|h, i, j), True = may look, combined with the model's own mask; None = nothing is masked.
+        heads_off: sorted pairs (layer, head), counted from 0, of the ablated heads.
     """
 
     said: str = "nothing changed"
@@ -40,16 +40,19 @@ def in_words(
     heads_off: int = 0,
     values_off: Sequence[str] = (),
 ) -> str:
-    """Everything that is changed, "mask causal, 1 head off"; "nothing changed" where nothing is.
+    """Describe all changes, such as "mask causal, 1 head off", or return "nothing changed".
 
     Args:
-        mask: what is said of the mask, a part each.
-        heads_off: how many are.
-        values_off: the tokens whose value no other token mixes in.
+        model: the model that is run.
+        mask: descriptions of the mask, one per part.
+        position: as in `Model.run`.
+        temperature: as in `Model.run`.
+        heads_off: the number of ablated heads.
+        values_off: the tokens whose value is masked out for all other tokens.
     """
     parts = [*mask]
     if position != "trained":
-        parts.append(_of_position(position, model))
+        parts.append(_position_text(position, model))
     if temperature != 1:
         parts.append(f"temperature {temperature:g}")
     if heads_off:
@@ -61,28 +64,28 @@ def in_words(
 
 
 def named(tokens: Sequence[str]) -> str:
-    """Tokens in quotation marks: "“it” and “animal”"."""
+    """Quote tokens and join them: "“it” and “animal”"."""
     return " and ".join(f"“{token}”" for token in tokens)
 
 
 def without_values(tokens: Sequence[str]) -> str:
-    """Says that these tokens are looked at and hand nothing on; "" without any."""
+    """Describe the tokens whose values are ablated; "" if there are none."""
     return f"without the value of {named(tokens)}" if tokens else ""
 
 
 def as_trained(position: str | Position, model: Model) -> bool:
-    """True when a position is just what the model was trained with."""
-    own = model.encoder.position if model.encoder else None
+    """Return whether this position equals the one that the model was trained with."""
+    trained = model.encoder.position if model.encoder else None
     if isinstance(position, Position):
-        return position is own
+        return position is trained
     if position == "sinusoidal":
-        return model.sizes.position == position and isinstance(own, Sinusoidal) and own.amplitude == 1
+        return model.sizes.position == position and isinstance(trained, Sinusoidal) and trained.amplitude == 1
     return position == "trained" or (position in ("rotary", "alibi", "none") and position == model.sizes.position)
 
 
-def _of_position(position: str | Position, model: Model) -> str:
+def _position_text(position: str | Position, model: Model) -> str:
     name = _NAMES.get(position, position) if isinstance(position, str) else type(position).__name__
-    said = "no positions" if name == "none" else f"{name} positions"
+    text = "no positions" if name == "none" else f"{name} positions"
     if as_trained(position, model):
-        return f"{said}, as it was trained"
-    return said if name == "none" else f"{said} (this model was not trained for them)"
+        return f"{text}, as it was trained"
+    return text if name == "none" else f"{text} (this model was not trained for them)"

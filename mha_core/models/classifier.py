@@ -1,4 +1,4 @@
-"""A text classifier: embedding, positions, attention, one row for the whole text, two linear layers."""
+"""A text classifier: a stack, pooling to one vector per text, and two linear layers."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class ClassifierSizes(BlockSizes):
     """Sizes of a classifier.
 
     Attributes:
-        classes: how many.
-        pooling: what is read as the whole text, the row of "[CLS]", or the "mean" over the tokens.
-        all_rows: the last layer computes every row, though "[CLS]" is the only one read: slower, for the same answer.
+        classes: the number of classes.
+        pooling: "[CLS]" classifies the row of that token, "mean" the mean over the tokens.
+        all_rows: also compute the last layer's rows that "[CLS]" pooling does not need: slower, for the same logits.
     """
 
     classes: int = 2
@@ -30,7 +30,7 @@ class ClassifierSizes(BlockSizes):
 
 
 class Classifier(Stack):
-    """Token ids to one number a class. See `Stack` for the passes that show maps."""
+    """Stack with a classification head. See `Stack` for the passes that return maps."""
 
     sizes: ClassifierSizes
     padding = PADDING
@@ -43,18 +43,21 @@ class Classifier(Stack):
         self.out = nn.Linear(FULLY_CONNECTED, sizes.classes)
 
     def logits(self, ids: Tensor, keep: Tensor, *, mask_padding: bool = True) -> Tensor:
-        """ids int64 (b, i), keep bool (b, i) with True = a real token -> (b, classes).
+        """Compute the class logits, (b, classes).
 
-        mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
+        Args:
+            ids: int64 (b, i).
+            keep: bool (b, i), True = a real token.
+            mask_padding: False lets every token attend to the padding too, to demonstrate that bug.
         """
         length = ids.shape[1]
-        # every row is the same one: shown as often as needed, it is written down once
+        # all rows of the mask are equal, so one row is expanded instead of copied
         allow = masks.allow(masks.full, 1, length, keep).expand(-1, -1, length, -1) if mask_padding else None
         rows = 1 if self.sizes.pooling == "[CLS]" and not self.sizes.all_rows else None
         return self.answer(self.without_maps(ids, allow, rows), keep)
 
     def answer(self, x: Tensor, keep: Tensor) -> Tensor:
-        """The last hidden state (b, i, c), of which "[CLS]" needs the first row alone -> one number a class."""
+        """Map the last hidden state (b, i, c) to logits (b, classes); "[CLS]" pooling reads only row 0."""
         if self.sizes.pooling == "mean":
             counted = keep[..., None].to(x.dtype)
             pooled = (x * counted).sum(dim=1) / counted.sum(dim=1)

@@ -1,4 +1,4 @@
-"""A BERT-style encoder on our own attention: embeddings, then post-norm blocks (Devlin et al. 2018)."""
+"""A BERT-style encoder: summed and normed embeddings, then post-norm blocks (Devlin et al. 2018)."""
 
 from dataclasses import dataclass
 
@@ -23,17 +23,18 @@ class EncoderSizes(BlockSizes):
 
 
 class Encoder(Stack):
-    """Token, segment and learned position embeddings with a norm, then the blocks. See `Stack` for the passes."""
+    """Stack over normed token, segment and learned position embeddings. See `Stack` for the passes."""
 
     sizes: EncoderSizes
 
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__(sizes)
         self.segment = nn.Parameter(torch.empty(sizes.d_model))
-        for weight in (self.words.weight, self.segment):  # BERT's law
+        for weight in (self.words.weight, self.segment):  # as BERT initialises them
             nn.init.trunc_normal_(weight, std=0.02)
         self.norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
 
     def embed(self, ids: Tensor, position: Position) -> Tensor:
+        """Return the first hidden state (b, i, c): the normed sum of all embeddings."""
         embedded: Tensor = self.norm(position.add(self.words(ids) + self.segment))
         return embedded

@@ -1,4 +1,4 @@
-"""An encoder that reads one text and a decoder that writes another, looking across at it (Vaswani et al. 2017)."""
+"""An encoder-decoder with cross-attention (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,22 +17,22 @@ LayerSwitches = Callable[[int], dict[str, Any]]  # layer -> keyword arguments of
 
 @dataclass(frozen=True)
 class EncoderDecoderSizes(BlockSizes):
-    """Sizes of both halves, which have as many layers; `max_len` is the reader's.
+    """Sizes of an encoder and a decoder with the same number of layers; `max_len` is the encoder's.
 
     Attributes:
-        target_len: the most tokens that the decoder reads, its start included.
+        target_len: the maximum number of tokens that the decoder reads, including the start token.
     """
 
     target_len: int = 16
 
 
 class Decoded(NamedTuple):
-    """What a decoder made of a text that it wrote so far.
+    """Hidden states and attention maps of one decoder pass.
 
     Attributes:
         hidden: layers + 1 tensors (b, i, c), the first the embeddings.
-        decoder: of each layer (b, h, i, i), who looks back at whom; None without maps.
-        cross: of each layer (b, h, i, j), who looks across at whom; None without maps.
+        decoder: self-attention maps (b, h, i, i) of each layer; None without maps.
+        cross: cross-attention maps (b, h, i, j) of each layer; None without maps.
     """
 
     hidden: list[Tensor]
@@ -40,16 +40,16 @@ class Decoded(NamedTuple):
     cross: list[Tensor | None]
 
 
-def nothing_switched(layer: int) -> dict[str, Any]:
-    """The switches of a decoder's layer as it was trained."""
+def no_switches(layer: int) -> dict[str, Any]:
+    """Return no switches: the layer runs as it was trained."""
     return {}
 
 
 class EncoderDecoder(Stack):
-    """Token ids of one text, and of another so far, to a number for each token that may come next in that one.
+    """Encoder-decoder that predicts the next target token from a source text and the target so far.
 
-    As a `Stack` it is the encoder: see there for the passes that show its maps. Both texts share one table of
-    embeddings, as in the paper's 3.4.
+    As a `Stack` it is the encoder: see there for the passes that return its maps. Both texts share one embedding table,
+    as in section 3.4 of the paper.
     """
 
     sizes: EncoderDecoderSizes
@@ -69,20 +69,27 @@ class EncoderDecoder(Stack):
         return replace(self.sizes, max_len=self.sizes.target_len)
 
     def draw_positions(self, seed: int) -> None:
+        """Redraw the positional encodings of the encoder and the decoder."""
         super().draw_positions(seed)
         self.target_position = self._target_sizes.encoding(seed)
 
     def answer(self, x: Tensor) -> Tensor:
-        """The decoder's last hidden state (b, i, c) -> (b, i, v)."""
+        """Map the decoder's last hidden state (b, i, c) to logits (b, i, v)."""
         logits: Tensor = self.out(self.out_norm(x))
         return logits
 
     def logits(self, ids: Tensor, keep: Tensor, target: Tensor) -> Tensor:
-        """ids int64 (b, j), keep bool (b, j), target int64 (b, i) -> (b, i, v): at each place what comes next."""
+        """Return the next-token logits (b, i, v) at every target position.
+
+        Args:
+            ids: int64 (b, j), the source.
+            keep: bool (b, j), True = a real token.
+            target: int64 (b, i).
+        """
         return self.answer(self.decode(target, self.memory(ids, keep), keep, need_weights=False).hidden[-1])
 
     def memory(self, ids: Tensor, keep: Tensor | None = None) -> Tensor:
-        """ids (b, j), keep bool (b, j) -> what the decoder looks at, (b, j, c)."""
+        """Encode ids (b, j) with keep bool (b, j) to the normed memory (b, j, c)."""
         length = ids.shape[1]
         allow = None if keep is None else masks.allow(masks.full, length, length, keep, device=ids.device)
         normed: Tensor = self.norm(self.without_maps(ids, allow))
@@ -95,40 +102,44 @@ class EncoderDecoder(Stack):
         keep: Tensor | None = None,
         *,
         position: Position | None = None,
-        back: LayerSwitches = nothing_switched,
-        cross: LayerSwitches = nothing_switched,
+        self_switches: LayerSwitches = no_switches,
+        cross_switches: LayerSwitches = no_switches,
         need_weights: bool = True,
     ) -> Decoded:
-        """target int64 (b, i) and memory (b, j, c) through all layers of the decoder.
+        """Run target tokens through all layers of the decoder.
 
         Args:
-            keep: bool (b, j), False = padding that nobody looks at.
-            position: of the decoder, instead of the trained encoding.
-            back, cross: of each layer what differs, as keyword arguments of `AttentionLayer.forward`; an `allow` of
-                theirs holds what is allowed in all, the causal mask in it.
+            target: int64 (b, i).
+            memory: (b, j, c), of `memory`.
+            keep: bool (b, j), False = padding, which is masked out.
+            position: used instead of the decoder's trained encoding.
+            self_switches: layer -> keyword arguments of its self-attention, as in `AttentionLayer.forward`; an `allow`
+                in them replaces the causal mask, so it has to contain it.
+            cross_switches: the same for the cross-attention.
+            need_weights: False leaves out the maps.
         """
         len_q, len_k, device = target.shape[1], memory.shape[1], target.device
         position = self.target_position if position is None else position
         inside = LayerPart(position)
-        backwards = masks.allow(masks.causal, len_q, len_q, device=device)
-        across = None if keep is None else masks.allow(masks.full, len_q, len_k, keep, device=device)
+        causal = masks.allow(masks.causal, len_q, len_q, device=device)
+        keys = None if keep is None else masks.allow(masks.full, len_q, len_k, keep, device=device)
         x = self.embed(target, position)
         decoded = Decoded([x], [], [])
-        for layer, (look_back, look_across) in enumerate(zip(self.back_layers, self.cross_layers, strict=True)):
-            own = {"allow": backwards, "position": inside, "need_weights": need_weights, **back(layer)}
-            x, seen_back = look_back(x, **own)
-            other = {"allow": across, "need_weights": need_weights, **cross(layer)}
-            x, seen_across = look_across(x, memory=memory, **other)
+        for layer, (self_block, cross_block) in enumerate(zip(self.back_layers, self.cross_layers, strict=True)):
+            self_arguments = {"allow": causal, "position": inside, "need_weights": need_weights, **self_switches(layer)}
+            x, self_maps = self_block(x, **self_arguments)
+            cross_arguments = {"allow": keys, "need_weights": need_weights, **cross_switches(layer)}
+            x, cross_maps = cross_block(x, memory=memory, **cross_arguments)
             decoded.hidden.append(x)
-            decoded.decoder.append(seen_back)
-            decoded.cross.append(seen_across)
+            decoded.decoder.append(self_maps)
+            decoded.cross.append(cross_maps)
         return decoded
 
     def greedy(self, ids: Tensor, keep: Tensor | None, start: int, length: int) -> Tensor:
-        """The likeliest token after another, int64 (b, length), of texts ids (b, j) with keep bool (b, j) or None."""
+        """Decode greedily: int64 (b, length) for source ids (b, j) with keep bool (b, j) or None."""
         memory = self.memory(ids, keep)
-        written = torch.full((len(ids), 1), start, device=ids.device)
+        target = torch.full((len(ids), 1), start, device=ids.device)
         for _ in range(length):
-            last = self.decode(written, memory, keep, need_weights=False).hidden[-1][:, -1:]
-            written = torch.cat([written, self.answer(last).argmax(dim=-1)], dim=1)
-        return written[:, 1:]
+            last = self.decode(target, memory, keep, need_weights=False).hidden[-1][:, -1:]
+            target = torch.cat([target, self.answer(last).argmax(dim=-1)], dim=1)
+        return target[:, 1:]

@@ -1,4 +1,4 @@
-"""A text that a model goes on with, one token at a time: each step adds a row to every map."""
+"""Autoregressive generation, one token and one row of every map at a time."""
 
 import math
 from collections.abc import Sequence
@@ -18,13 +18,14 @@ from .stack import Stack
 
 @dataclass(frozen=True)
 class NewToken:
-    """One generated token, and what its pass through the model gave. Tensors are detached, on the model's device.
+    """Generated token with the results of its forward pass; tensors are detached, on the model's device.
 
     Attributes:
-        token, id: as the tokenizer writes it, and its number in the vocabulary.
+        token: as the tokenizer writes it.
+        id: its number in the vocabulary.
         weights: (layers, h, j), its row of every map; j counts all tokens, itself the last.
         hidden: (layers + 1, d_model), as a row of `Run.hidden`.
-        logits: (v,), a number for each word that may come after it.
+        logits: (v,), of the token after it.
     """
 
     token: str
@@ -35,20 +36,20 @@ class NewToken:
 
 
 class Generation:
-    """A growing text. A stack of ours keeps the keys and values of its tokens, so that a step computes one token only.
+    """Growing text; this package's own stacks keep a KV cache, so that a step computes only one token.
 
-    The rows are those of one pass over the whole text, as no token looks at a later one. Not to be shared by threads.
+    The rows equal those of one pass over the whole text, as the mask is causal. Not thread-safe.
 
     Args:
         model: one that predicts the next token: its own mask is causal.
-        text: what it goes on with, at least one token; or its ids.
-        switches: of every step, as in `Model.run`; a mask is a written form or a rule, which says for any length who
-            may look where. This temperature divides the scores of attention; the one that words are drawn with is an
-            argument of `step`.
+        text: the prompt, at least one token; or its ids.
+        switches: used in every step, as in `Model.run`; a mask is a written form or a rule, so that it fits any length.
+            This temperature divides attention scores; the sampling temperature is an argument of `step`.
 
     Attributes:
-        tokens, ids: of the whole text so far.
-        logits: (v,), of the word that comes next.
+        tokens: of the whole text so far.
+        ids: of the whole text so far.
+        logits: (v,), of the next token.
 
     Raises:
         Unsupported: the model predicts no next token. MaskError: a mask of a fixed size.
@@ -69,7 +70,7 @@ class Generation:
         self.logits = self._pass()[2]
 
     def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
-        """Chooses the next token, takes it into the text, and computes its row; see `choose` for the arguments.
+        """Choose the next token, append it and compute its row; see `choose` for the arguments.
 
         Raises:
             TooLong: the model has no position for one token more. HeadlightError: as in `choose`.
@@ -77,39 +78,39 @@ class Generation:
         return self.append(choose(self.logits, sampling_temperature, seed, len(self.ids)))
 
     def append(self, token: int) -> NewToken:
-        """As `step`, with a token of the caller's choice, a number of the vocabulary.
+        """Append a token of the caller's choice, a number of the vocabulary, and compute its row.
 
         Raises:
             TooLong: as in `step`. HeadlightError: there is no such token.
         """
-        most, vocabulary = self.model.sizes.max_len, self.model.sizes.vocabulary
-        if len(self.ids) >= most:
-            raise TooLong(limit=most, got=len(self.ids) + 1)
+        max_len, vocabulary = self.model.sizes.max_len, self.model.sizes.vocabulary
+        if len(self.ids) >= max_len:
+            raise TooLong(limit=max_len, got=len(self.ids) + 1)
         if token not in range(vocabulary):
             raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
         self.ids.append(token)
         self.tokens.append(read(self.ids[-2:], self.model.tokenizer)[-1])
         try:
             weights, hidden, self.logits = self._pass()
-        except BaseException:  # a pass that ended half-way has filled half of the caches
+        except BaseException:  # an interrupted pass may have filled only some of the caches
             del self.ids[-1], self.tokens[-1]
             self._caches = None
             raise
         return NewToken(self.tokens[-1], token, weights, hidden, self.logits)
 
     def cut(self, length: int) -> None:
-        """Takes back all tokens but the first `length`, at least one; nothing happens to a text that is no longer."""
+        """Keep only the first `length` tokens, at least one; a shorter text stays unchanged."""
         if not length >= 1:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
             for cache in self._caches[1] if self._caches else []:
                 cache.cut(length - 1)
-            self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
+            self.logits = self._pass()[2]  # recomputes the last remaining token for its logits
 
     def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Computes the tokens that are not in the cache yet: the last one's weights, hidden states and logits."""
-        if self.model.encoder is None:  # another library computes, the whole text each time
+        """Compute the tokens that are not cached yet; return the last one's weights, hidden states and logits."""
+        if self.model.encoder is None:  # another library computes, without a cache: each step runs the whole text
             run = self.model.run(self.ids, **self._switches)
             if run.logits is None:
                 raise self._cannot
@@ -117,18 +118,18 @@ class Generation:
         switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
-            if self._caches is None or self._caches[0] is not stack:  # the CPU took over: it knows no earlier token
+            if self._caches is None or self._caches[0] is not stack:  # after a fall-back to the CPU nothing is cached
                 self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
             caches, arguments = self._caches[1], switches(stack)
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
-            known = caches[0].length
-            new = torch.tensor([self.ids[known:]], device=stack.device)
+            cached = caches[0].length
+            new = torch.tensor([self.ids[cached:]], device=stack.device)
             allow, (heads, values) = arguments["allow"], arguments["ablate"]
-            arguments["allow"] = None if allow is None else allow[:, :, known:]
-            arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, known:])
+            arguments["allow"] = None if allow is None else allow[:, :, cached:]
+            arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, cached:])
             hidden, weights = stack(new, **arguments, attentions=layers)
-            rows = torch.stack([one[0, :, -1] for one in weights])
-            states = torch.stack([one[0, -1] for one in hidden])
+            rows = torch.stack([layer[0, :, -1] for layer in weights])
+            states = torch.stack([layer[0, -1] for layer in hidden])
             return rows, states, stack.next_token(states[None, -1:])
 
         (rows, states, logits), _ = self.model.run_on_stack(compute)
@@ -142,15 +143,16 @@ class Generation:
 
 
 def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0) -> int:
-    """The next token: the likeliest, or one drawn from softmax(logits / temperature).
+    """Return the likeliest next token, or one sampled from softmax(logits / temperature).
 
     Args:
         logits: (v,).
-        temperature: of the drawing, nothing to do with that of attention's softmax; 0 = always the likeliest.
-        seed, place: the draw is number `place` of the seed, so that it does not depend on what was drawn before.
+        temperature: of sampling, unrelated to that of attention; 0 = always the likeliest token.
+        seed: of the random number generator.
+        place: the index of the draw for this seed, so that it does not depend on earlier draws.
 
     Raises:
-        HeadlightError: no temperature from 0, or a seed that is no whole number from 0.
+        HeadlightError: the temperature is negative or not finite, or the seed is no whole number from 0.
     """
     if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
         raise HeadlightError(f"sampling temperature={temperature!r}; choose 0 (the likeliest) or a number above it")
@@ -159,8 +161,8 @@ def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int =
     scores = logits.detach().to("cpu", torch.float32)
     if temperature == 0:
         return int(scores.argmax())
-    generator = torch.Generator().manual_seed(seed)  # its own: torch's is shared by all threads
-    drawn = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
-    # the largest is taken off first, so that a temperature near 0 overflows nothing
+    generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads
+    sample = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
+    # the maximum is subtracted first, so that a temperature near 0 does not overflow
     chances = torch.softmax((scores - scores.max()).double() / temperature, dim=0).cumsum(dim=0)
-    return int(torch.searchsorted(chances, drawn * chances[-1], right=True))
+    return int(torch.searchsorted(chances, sample * chances[-1], right=True))

@@ -1,4 +1,4 @@
-"""From what a caller writes (texts, a mask's name, heads to switch off) to the tensors that a stack takes."""
+"""Conversion and validation of a caller's inputs (texts, masks, heads to ablate) to the tensors of a stack."""
 
 from __future__ import annotations
 
@@ -21,37 +21,42 @@ Mask = str | masks.Rule | Tensor
 
 
 class Encoding(Protocol):
-    """A text cut up: as it is read, numbers in the vocabulary, and from which to which character each token reaches."""
+    """Encoded text: tokens, ids, and the character span of each token."""
 
     @property
-    def tokens(self) -> list[str]: ...
+    def tokens(self) -> list[str]:
+        """Tokens as strings."""
+
     @property
-    def ids(self) -> list[int]: ...
+    def ids(self) -> list[int]:
+        """Numbers of the tokens in the vocabulary."""
+
     @property
-    def offsets(self) -> Sequence[tuple[int, int]]: ...
+    def offsets(self) -> Sequence[tuple[int, int]]:
+        """Start and end character of each token."""
 
 
 class Tokenizer(Protocol):
-    """What a model needs of a tokenizer, of the package `tokenizers` or another one."""
+    """Interface that a model needs of a tokenizer, from the package `tokenizers` or elsewhere."""
 
     def encode(self, text: str, /) -> Encoding:
-        """The tokens of a text, special ones included."""
+        """Encode a text, including special tokens."""
 
     def decode(self, ids: Sequence[int], /) -> str:
-        """The text of these tokens."""
+        """Return the text of these ids."""
 
     def id_to_token(self, number: int, /) -> str | None:
-        """The token of a number of the vocabulary; None where it has no such number."""
+        """Return the token of an id; None for an unknown id."""
 
     def token_to_id(self, token: str, /) -> int | None:
-        """The number of a token; None where it is in no vocabulary."""
+        """Return the id of a token; None for an unknown token."""
 
     def get_vocab_size(self) -> int:
-        """How many tokens there are."""
+        """Return the number of tokens in the vocabulary."""
 
 
 class Switches(TypedDict, total=False):
-    """What one run changes in a model; what each means stands at `Model.run`."""
+    """Options by which a run can differ from its model as trained; see `Model.run`."""
 
     mask: Mask
     position: str | Position
@@ -61,7 +66,7 @@ class Switches(TypedDict, total=False):
 
 
 def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Token ids of several texts as one batch, filled up to the longest.
+    """Pad the token ids of several texts to one batch.
 
     Returns:
         ids: int64 (b, i).
@@ -73,13 +78,13 @@ def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]
     return ids, torch.arange(ids.shape[1]) < lengths[:, None]
 
 
-def tokens_of_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[list[str], list[int]]:
-    """Tokens and ids of a text that is given by its ids.
+def validated_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[list[str], list[int]]:
+    """Validate the ids of a text and return its tokens and ids.
 
     Raises:
-        HeadlightError: something in it is no number of the vocabulary.
+        HeadlightError: an element is no number of the vocabulary.
     """
-    wrong = [one for one in ids if not isinstance(one, int) or not 0 <= one < vocabulary]
+    wrong = [number for number in ids if not isinstance(number, int) or not 0 <= number < vocabulary]
     if wrong:
         raise HeadlightError(
             f"id {wrong[0]!r:.40} is not in the vocabulary; choose whole numbers, 0 to {vocabulary - 1}"
@@ -88,45 +93,51 @@ def tokens_of_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> 
 
 
 def read(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
-    """The tokens of these ids; of some tokenizers a token is read by the one before it."""
-    together: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "read", None)
-    return together(ids) if together else [tokenizer.id_to_token(one) or "" for one in ids]
+    """Convert ids to tokens, all at once if the tokenizer's tokens depend on their neighbours."""
+    read_together: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "read", None)
+    return read_together(ids) if read_together else [tokenizer.id_to_token(number) or "" for number in ids]
 
 
 def no_mask(mask: Mask) -> bool:
-    """Whether nothing is asked for beside the model's own."""
+    """Return whether this mask adds nothing to the model's own."""
     return mask is masks.full or (isinstance(mask, str) and mask == "none")
 
 
 def combined_mask(
     mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None, len_k: int | None = None
 ) -> Tensor | None:
-    """The mask of all layers, the model's own in it; None when everything is allowed, which is faster.
+    """Combine a mask with the model's own; None if nothing is masked, which is faster.
 
-    `len_k`: of other tokens that are looked at; None = the same ones.
+    Args:
+        mask: written form, rule or bool tensor (i, j) | (h, i, j).
+        own_mask: written form of the model's own mask.
+        n_heads: h.
+        length: i, the number of queries.
+        keep: bool (b, j), True = a real token; None = no padding.
+        len_k: the number of keys in cross-attention; None = self-attention.
 
     Raises:
         MaskError: it is no written form, rule or bool tensor, or does not fit these sizes.
     """
-    own, len_k = masks.parse(own_mask), length if len_k is None else len_k
+    built_in, len_k = masks.parse(own_mask), length if len_k is None else len_k
     if isinstance(mask, Tensor):
         allow = masks.four_axes(mask, 1, n_heads, length, len_k)
-        allow = allow & masks.allow(own, length, len_k, device=allow.device)
+        allow = allow & masks.allow(built_in, length, len_k, device=allow.device)
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
         raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
     if keep is None and own_mask == "none" and no_mask(mask):
         return None
     rule = masks.parse(mask) if isinstance(mask, str) else mask
-    allow = masks.allow(masks.both(own, rule), length, len_k, keep)
+    allow = masks.allow(masks.both(built_in, rule), length, len_k, keep)
     return None if bool(allow.all()) else allow
 
 
 def head_mask(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor | None:
-    """bool (layers, h), False for the pairs (layer, head) in `heads_off`; None when all are on.
+    """Return bool (layers, h), False for the pairs (layer, head) in `heads_off`; None if there are none.
 
     Raises:
-        SizeError: something in it is no pair of a layer and a head of this model.
+        SizeError: an element is no pair of a layer and a head of this model.
     """
     n_layers, h = sizes.n_layers, sizes.n_heads
     heads = torch.ones(n_layers, h, dtype=torch.bool)
@@ -140,12 +151,17 @@ def head_mask(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor
 
 
 def value_mask(values_off: Iterable[int], length: int, len_k: int | None = None) -> Tensor | None:
-    """bool (1, 1, i, j), False where another token would mix in the value of a key in `values_off`; None for none.
+    """Return bool (1, 1, i, j), False for the keys in `values_off`; None if there are none.
 
-    `len_k`: as in `joint_mask`; of other tokens each is another one.
+    In self-attention a token still mixes in its own value.
+
+    Args:
+        values_off: positions of tokens; those behind the end of the text are ignored.
+        length: i.
+        len_k: j of cross-attention; None = self-attention.
 
     Raises:
-        SizeError: something in it is no place of a token. One that the text lacks changes nothing.
+        SizeError: an element is no position of a token.
     """
     places = tuple(values_off)
     wrong = [place for place in places if not isinstance(place, int) or place < 0]
@@ -159,9 +175,12 @@ def value_mask(values_off: Iterable[int], length: int, len_k: int | None = None)
 
 
 def position_for(stack: Stack, position: str | Position, trained: Position | None = None) -> Position:
-    """The encoding that `Model.run` was asked for; one that is built here is on the stack's device and in its dtype.
+    """Return the encoding for a `position` argument of `Model.run`, built on the stack's device and in its dtype.
 
-    `trained`: the encoding that takes the place of the stack's own, where it has two.
+    Args:
+        stack: the stack that will use it.
+        position: as in `Model.run`.
+        trained: used instead of the stack's own encoding, which may have a second one.
 
     Raises:
         PositionError: the name is not known, or cannot serve this stack.
@@ -170,7 +189,7 @@ def position_for(stack: Stack, position: str | Position, trained: Position | Non
     if isinstance(position, Position):
         return position
     if position == "trained" or (position == "rotary" and isinstance(trained, Rotary)):
-        return trained  # of rotations, those with the model's own base
+        return trained  # rotary by name keeps the model's own base
     if isinstance(position, str) and positions.is_altered(position):
         if not isinstance(trained, Learned):
             raise PositionError(f"position={position!r} needs a learned table, which this model does not have")
@@ -179,7 +198,7 @@ def position_for(stack: Stack, position: str | Position, trained: Position | Non
     if position == "sinusoidal" and isinstance(trained, Learned):
         # as large as the trained rows: a wave of amplitude a has the root mean square a / √2
         amplitude = math.sqrt(2 * float(trained.table.detach().square().mean()))
-    encoding = positions.build(  # with a seed: the same call gives the same numbers
+    encoding = positions.build(  # the fixed seed makes equal calls give equal numbers
         position,
         d_model=sizes.d_model,
         n_heads=sizes.n_heads,

@@ -1,4 +1,4 @@
-"""A small causal language model: at every place it predicts the next token from those before (Radford et al. 2018)."""
+"""A small causal language model that predicts the next token at every position (Radford et al. 2018)."""
 
 from torch import Tensor, nn
 
@@ -8,9 +8,9 @@ from .stack import Stack
 
 
 class LanguageModel(Stack):
-    """Token ids to one number for each word of the vocabulary, at every place. See `Stack` for passes with maps.
+    """Causal stack with a language-model head. See `Stack` for passes with maps.
 
-    `max_len` of its sizes is the length that it was trained on.
+    `sizes.max_len` is the length that it was trained on.
     """
 
     own_mask = "causal"
@@ -21,11 +21,12 @@ class LanguageModel(Stack):
         self.out = nn.Linear(sizes.d_model, sizes.vocabulary)
 
     def logits(self, ids: Tensor) -> Tensor:
-        """ids int64 (b, i) -> (b, i, v): at each place the next token."""
+        """Return the next-token logits (b, i, v) of ids int64 (b, i)."""
         length = ids.shape[1]
         allow = masks.allow(masks.causal, length, length, device=ids.device)
         return self.next_token(self.without_maps(ids, allow))
 
     def next_token(self, x: Tensor) -> Tensor:
+        """Return the logits (b, i, v) of the next token at every position."""
         logits: Tensor = self.out(self.norm(x))
         return logits

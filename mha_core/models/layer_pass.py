@@ -1,4 +1,4 @@
-"""One text's way through a model, layer by layer, for texts whose maps of all layers would not fit into memory."""
+"""A forward pass that is computed layer by layer, for texts whose maps would not fit into memory together."""
 
 from __future__ import annotations
 
@@ -21,32 +21,36 @@ T = TypeVar("T")
 
 
 class LayerPass:
-    """What `Model.run` computes, with the same operations, so that its numbers are the same bit by bit.
+    """Forward pass of `Model.run`, layer by layer, with bitwise equal results.
 
-    Only states between the layers are kept, i · d_model numbers each: from the one before it the maps of a layer come
-    again for the price of the layers between.
+    Only states between the layers are kept, i · d_model numbers each; the maps of an earlier layer are recomputed from
+    the nearest kept state before it.
 
     Args:
-        model: of this package's own stacks.
-        text, switches: as in `Model.run`.
-        every: of so many states one is kept, and the one that entered the layer whose maps came last.
+        model: one with this package's own layers.
+        text: as in `Model.run`.
+        keep_every: keep every n-th state, and the one that entered the layer whose maps were requested last.
+        switches: as in `Model.run`.
 
     Attributes:
-        tokens, ids: as in `Run`.
-        done: how many layers are computed.
-        hidden: layer -> the state (i, d_model) that enters it, of those that are kept; 0: the embeddings, and the
-            newest one is always there.
-        notices: what happened that was not asked for.
+        tokens: as in `Run`.
+        ids: as in `Run`.
+        done: the number of computed layers.
+        hidden: layer -> the state (i, d_model) that enters it, of those that are kept; 0 = the embeddings. The newest
+            one is always kept.
+        notices: warnings about things that the caller did not ask for.
 
-    Raises what `Model.run` raises, and Unsupported for a model whose layers are not ours.
+    Raises:
+        HeadlightError: as in `Model.run`.
+        Unsupported: the layers of the model are not of this package.
     """
 
     def __init__(self, model: Model, text: str | Sequence[int], *, every: int = 1, **switches: Any) -> None:
         if not goes_by_layer(model):
-            raise Unsupported(f"{model.name} is no single stack of this package's layers; use run")
+            raise Unsupported(f"{model.name} is not a single stack of this package's layers; use run")
         self.model = model
         self.tokens, self.ids = model.tokenize(text)
-        self._asked = model.switches(len(self.ids), None, **switches)
+        self._run_switches = model.switches(len(self.ids), None, **switches)
         self.every = every
         self.done = 0
         self.hidden: dict[int, Tensor] = {}
@@ -54,19 +58,19 @@ class LayerPass:
         self.notices: tuple[str, ...] = model.notices
 
     def advance(self) -> Tensor:
-        """Computes the next layer; returns its maps (h, i, j), of which nothing is kept.
+        """Compute the next layer and return its maps (h, i, j), which are not kept.
 
         Raises:
-            SizeError: there is none.
+            SizeError: all layers are computed.
         """
         layer = self.done
         self._check(layer, self.model.sizes.n_layers)
         if not self.hidden:
             ids = padded([self.ids], self.model.pad_id)[0]
-            self.hidden[0] = self._computed(
-                lambda stack: stack.embed(ids.to(stack.device), self._asked(stack)["position"])
+            self.hidden[0] = self._run_on_stack(
+                lambda stack: stack.embed(ids.to(stack.device), self._run_switches(stack)["position"])
             )[0]
-        x, maps = self._computed(lambda stack: self._through(stack, layer, self.hidden[layer]))
+        x, maps = self._run_on_stack(lambda stack: self._run_layer(stack, layer, self.hidden[layer]))
         self.hidden[layer + 1] = x
         if layer % self.every:
             del self.hidden[layer]
@@ -74,57 +78,57 @@ class LayerPass:
         return maps
 
     def maps(self, layer: int) -> Tensor:
-        """The maps (h, i, j) of a layer that is computed, again.
+        """Recompute the maps (h, i, j) of a computed layer.
 
         Raises:
             SizeError: it is not computed yet.
         """
         self._check(layer, self.done)
-        return self._computed(lambda stack: self._again(stack, layer))
+        return self._run_on_stack(lambda stack: self._recompute_maps(stack, layer))
 
     def logits(self) -> Tensor | None:
-        """(1, v), as `Run.logits`, once all layers are computed.
+        """Return the logits of the last token, (1, v), as `Run.logits`.
 
         Raises:
-            SizeError: they are not.
+            SizeError: not all layers are computed yet.
         """
         n_layers = self.model.sizes.n_layers
         self._check(n_layers - 1, self.done)
         last = last_rows(self.hidden[n_layers][None], [len(self.ids)])
-        found = self._computed(lambda stack: stack.next_token(last.to(stack.device)))
-        return None if found is None else found[0]
+        logits = self._run_on_stack(lambda stack: stack.next_token(last.to(stack.device)))
+        return None if logits is None else logits[0]
 
-    def _through(self, stack: Stack, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The state (i, c) behind a layer, from the one that enters it, and the layer's maps (h, i, j)."""
+    def _run_layer(self, stack: Stack, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Run one layer on x (i, c); return its output (i, c) and its maps (h, i, j)."""
         x, maps = stack.block(layer)(x[None].to(stack.device), **self._switches(stack, layer))
-        return x[0], cast(Tensor, maps)[0]  # no switch of a run leaves them out
+        return x[0], cast(Tensor, maps)[0]  # the switches of a run never leave out the maps
 
-    def _again(self, stack: Stack, layer: int) -> Tensor:
-        """The maps of a layer, from the last state before it that is kept."""
+    def _recompute_maps(self, stack: Stack, layer: int) -> Tensor:
+        """Recompute the maps of a layer from the nearest kept state before it."""
         first, x = self._latest or (-1, self.hidden[0])
         if first != layer:
             first = layer - layer % self.every
             x = self.hidden[first]
-        for before in range(first, layer):
-            x, _ = self._through(stack, before, x)
+        for earlier in range(first, layer):
+            x, _ = self._run_layer(stack, earlier, x)
         self._latest = layer, x
         return stack.block(layer).maps(x[None].to(stack.device), **self._switches(stack, layer))[0]
 
     def _switches(self, stack: Stack, layer: int) -> dict[str, Any]:
-        asked = self._asked(stack)
-        return {**asked, "position": LayerPart(asked["position"]), "ablate": of_layer(asked["ablate"], layer)}
+        switches = self._run_switches(stack)
+        return {**switches, "position": LayerPart(switches["position"]), "ablate": of_layer(switches["ablate"], layer)}
 
-    def _computed(self, call: Callable[[Stack], T]) -> T:
+    def _run_on_stack(self, call: Callable[[Stack], T]) -> T:
         with torch.no_grad():
-            found, notices = self.model.run_on_stack(call)
+            result, notices = self.model.run_on_stack(call)
         self.notices = tuple(dict.fromkeys((*self.notices, *notices)))
-        return found
+        return result
 
-    def _check(self, layer: int, known: int) -> None:
-        if layer not in range(known):
-            raise SizeError(f"layer {layer}: {known} of {self.model.sizes.n_layers} layers are there")
+    def _check(self, layer: int, computed: int) -> None:
+        if layer not in range(computed):
+            raise SizeError(f"layer {layer}: {computed} of {self.model.sizes.n_layers} layers are computed")
 
 
 def goes_by_layer(model: Model) -> bool:
-    """Tells whether a model is one stack of this package's layers."""
+    """Return whether a model is one stack of this package's layers."""
     return model.encoder is not None and len(model.groups) == 1

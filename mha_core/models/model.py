@@ -1,4 +1,4 @@
-"""What every model can do, wherever its layers are: `Model.run(text)` -> `Run`."""
+"""Interface of every model, wherever its layers are computed: `Model.run(text)` -> `Run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes
-from .inputs import Input, Mask, Switches, Tokenizer, combined_mask, head_mask, padded, tokens_of_ids, value_mask
+from .inputs import Input, Mask, Switches, Tokenizer, combined_mask, head_mask, padded, validated_ids, value_mask
 from .run import Run
 from .stack import Stack
 from .switches import RunSwitches
@@ -30,24 +30,26 @@ EVERYTHING = frozenset(("mask", "heads", "temperature", "values", "positions", "
 
 
 class Model(Protocol):
-    """A read-only model that many threads may run at once.
+    """Read-only model that many threads may run at once.
 
     Attributes:
-        name: what it was loaded as.
-        tokenizer: with padding and truncation switched off; of a model that reads no text it has the tokens' names.
-        encoder: its layers, where they are of this package; None where another one computes.
+        name: the name that it was loaded by.
+        tokenizer: without padding and truncation; a model that reads no text has only token names.
+        encoder: its layers, if they are of this package; None if another library computes them.
         origin: "pretrained", "trained here", "random" or "recorded".
         folder: where the weights were read, if from files.
-        facts: where the weights came from, for "about this picture".
-        notices: what every run of it must say.
+        facts: provenance of the weights, for "about this picture".
+        notices: warnings that every run repeats.
         history: how it was trained, if it was trained here.
-        can: what of a run can be changed or asked for: "mask", "heads", "temperature", "values", "positions", "steps"
-            (a traced layer) and "batch"; asking for another raises Unsupported.
-        reasons: of each that it cannot, why, in a sentence; also of "lengths", how long what its tokens hand over is.
-        groups: the kinds of attention in it, of "encoder", "decoder" and "cross"; `of` gives the model of one.
-        group: the one whose maps, layers and heads this model's runs and `sizes` speak of.
-        own_mask: written form of the mask that belongs to the model itself.
-        ends: how many tokens of its own it puts in front of a text and behind it.
+        can: the supported options of a run: "mask", "heads", "temperature", "values", "positions", "steps" (a traced
+            layer) and "batch"; using another raises Unsupported.
+        reasons: unsupported option -> why, in a sentence; also for "lengths", the norms of transformed values.
+        groups: the kinds of attention in it, out of "encoder", "decoder" and "cross".
+        group: the one that this model's runs and `sizes` describe.
+        own_mask: written form of the mask that is built into the model.
+        ends: the numbers of special tokens in front of a text and behind it.
+        pad_id: the id of the padding token.
+        sizes: of the layers of `group`.
         reads: "text", "picture" or "sound".
     """
 
@@ -70,10 +72,10 @@ class Model(Protocol):
     reads: str = "text"
 
     def of(self, group: str) -> Model:
-        """The same model, its runs and sizes those of one kind of attention.
+        """Return the same model with the runs and sizes of one group, a kind of attention.
 
         Raises:
-            Unsupported: it has no attention of that kind.
+            Unsupported: the model has no attention of that kind.
         """
         if group not in self.groups:
             raise Unsupported(f"{self.name} has no {group!r} attention; it has {', '.join(self.groups)}")
@@ -81,29 +83,33 @@ class Model(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
+        """Device of the weights."""
 
     @property
     def dtype(self) -> torch.dtype:
-        """The weights' number format."""
+        """Number format of the weights."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the weights."""
+        """Size of the weights in bytes."""
 
     @property
     def stack(self) -> Stack:
-        """The encoder. Raises Unsupported where the layers are not of this package."""
+        """Layers of this package.
+
+        Raises:
+            Unsupported: another library computes the layers.
+        """
         if self.encoder is None:
             raise self.cannot("steps")
         return self.encoder
 
     def cannot(self, ability: str) -> Unsupported:
-        """The error of asking for what is not in `can`."""
+        """Build the error for using an option that is not in `can`."""
         return Unsupported(f"{self.name}: {self.reasons[ability]}")
 
     def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
-        """Tokens and ids of a text, special tokens included.
+        """Return tokens and ids of a text, including special tokens.
 
         Raises:
             TooLong: more tokens than the model has positions.
@@ -118,15 +124,15 @@ class Model(Protocol):
         return tokens, ids
 
     def encode(self, text: Input) -> tuple[list[str], list[int]]:
-        """As `tokenize`, for a text of any length.
+        """Return tokens and ids of a text of any length.
 
         Raises:
-            HeadlightError: not a str, or half a surrogate pair in it, which is no character; or ids that it has not.
+            HeadlightError: not a str, a str with a lone surrogate, or unknown ids.
         """
         if isinstance(text, (list, tuple)):
-            return tokens_of_ids(text, self.tokenizer, self.sizes.vocabulary)
+            return validated_ids(text, self.tokenizer, self.sizes.vocabulary)
         if isinstance(text, str):
-            with suppress(TypeError):  # the tokenizer's word for half a surrogate pair
+            with suppress(TypeError):  # raised by tokenizers for a lone surrogate
                 coded = self.tokenizer.encode(text)
                 return coded.tokens, coded.ids
         raise HeadlightError(f"text must be a str of whole characters, got {text!r:.40}")
@@ -144,28 +150,28 @@ class Model(Protocol):
         implementation: str | None = None,
         all_logits: bool = False,
     ) -> Run:
-        """Computes every map and hidden state of one text.
+        """Compute every map and hidden state of one text.
 
         Args:
-            text: anything; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added; of a
-                model that reads pictures or sounds one of them, see `HfModel.run`.
-            mask: beside the model's own, for all layers: written form ("causal & window:3"), rule, or bool (i, j) |
-                (h, i, j), True = may look.
+            text: any str; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added. A model
+                that reads pictures or sounds takes one of those, see `HfModel.run`.
+            mask: applied in all layers beside the model's own: written form ("causal & window:3"), rule, or bool (i, j)
+                | (h, i, j), True = may look.
             position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
                 is scaled to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
                 "learned", "t5" and "shaw" by name have random tables, the same ones in every run. "shuffled" and
                 "scaled:0.5" change the trained table, see `positions.altered`.
             heads_off: (layer, head) pairs, counted from 0, whose output is set to 0.
             temperature: divides the scores of every layer.
-            values_off: places of tokens, counted from 0, whose value no other token mixes in; who looks at them
-                stays as it is, so a row hands on less than it looks at.
+            values_off: positions of tokens, counted from 0, whose values other tokens do not mix in; the weights stay
+                as they are, so the mixed weights of a row sum to less than 1.
             trace_layer: the layer whose steps are recorded.
-            implementation: a name of `IMPLEMENTATIONS`, with this layer's weights, takes the traced layer's place.
-            all_logits: `run.logits` of every position, not of the last alone.
+            implementation: a name of `IMPLEMENTATIONS` that computes the traced layer, with the same weights.
+            all_logits: return the logits of every position, not only of the last one.
 
         Raises:
             TooLong, MaskError, PositionError, SizeError: with the numbers.
-            Unsupported: that implementation is not known, or cannot do what is asked; or something is not in `can`.
+            Unsupported: the implementation is not known or cannot do this, or an option is not in `can`.
         """
 
     def run_batch(
@@ -179,10 +185,19 @@ class Model(Protocol):
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
     ) -> list[Run]:
-        """One padded pass over several texts; a run each, with the padding cut off.
+        """Run several texts in one padded pass and return a run for each, with the padding cut off.
 
-        mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
-        Other arguments and errors as in `run`; a mask tensor must have the padded length.
+        Args:
+            texts: as in `run`.
+            mask: as in `run`; a tensor must have the padded length.
+            mask_padding: False lets every token attend to the padding too, to demonstrate that bug.
+            position: as in `run`.
+            heads_off: as in `run`.
+            temperature: as in `run`.
+            values_off: as in `run`.
+
+        Raises:
+            HeadlightError: as in `run`.
         """
         if "batch" not in self.can:
             raise self.cannot("batch")
@@ -190,7 +205,7 @@ class Model(Protocol):
             return []
         coded = [self.tokenize(text) for text in texts]
         ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
-        kept = keep if mask_padding else None
+        key_mask = keep if mask_padding else None
         switches: Switches = {
             "mask": mask,
             "position": position,
@@ -198,12 +213,19 @@ class Model(Protocol):
             "temperature": temperature,
             "values_off": values_off,
         }
-        return self.run_padded(coded, ids, kept, self.switches(ids.shape[1], kept, **switches))
+        return self.run_padded(coded, ids, key_mask, self.switches(ids.shape[1], key_mask, **switches))
 
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
     ) -> list[Run]:
-        """One pass over the padded ids (b, i) of several texts; a run each. `keep`: as in `switches`."""
+        """Run padded ids (b, i) of several texts in one pass and return a run for each.
+
+        Args:
+            coded: tokens and ids of each text.
+            ids: int64 (b, i).
+            keep: bool (b, i), True = a real token; None = no mask over the padding.
+            switches: those of `switches`.
+        """
 
     def ablate_each_head(
         self,
@@ -212,20 +234,25 @@ class Model(Protocol):
         on_progress: Callable[[float], object] = lambda done: None,
         **switches: Unpack[Switches],
     ) -> Tensor:
-        """The sentence vector with one head more off, for each head alone: (layers, h, d_model), each of length 1.
+        """Return the sentence vector without each single head: (layers, h, d_model), each of length 1.
 
-        `on_progress` is called with the share that is done, 0 to 1; an error that it raises ends the work. Switches and
-        errors as in `run`.
+        Args:
+            text: as in `run`.
+            on_progress: called with the share of the work that is done, 0 to 1; it may raise to cancel the work.
+            switches: as in `run`; `heads_off` are off in addition.
+
+        Raises:
+            HeadlightError: as in `run`.
         """
-        layers, heads, found = self.sizes.n_layers, self.sizes.n_heads, list[Tensor]()
+        layers, heads, vectors = self.sizes.n_layers, self.sizes.n_heads, list[Tensor]()
         off = tuple(switches.get("heads_off", ()))
         for pair in product(range(layers), range(heads)):
-            found.append(self.run(text, **switches | {"heads_off": (*off, pair)}).sentence)
-            on_progress(len(found) / (layers * heads))
-        return torch.stack(found).view(layers, heads, -1)
+            vectors.append(self.run(text, **switches | {"heads_off": (*off, pair)}).sentence)
+            on_progress(len(vectors) / (layers * heads))
+        return torch.stack(vectors).view(layers, heads, -1)
 
     def run_on_stack(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
-        """The result of `call` on its layers, without gradients, and what must be said of it.
+        """Call `call` on the layers without gradients; return its result and warnings for the user.
 
         Raises:
             Unsupported: its layers are not of this package.
@@ -233,7 +260,7 @@ class Model(Protocol):
         return call(self.stack), ()
 
     def as_implementation(self, name: str) -> Model:
-        """The same weights with every attention layer in that implementation; this model, if they are in it already.
+        """Return the same weights with every attention layer in that implementation.
 
         Raises:
             Unsupported: no implementation has that name, or the layers are not of this package.
@@ -245,12 +272,12 @@ class Model(Protocol):
     def switches(
         self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
     ) -> RunSwitches:
-        """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.
+        """Validate the switches of a run and bundle them for the stack that will compute it.
 
         Args:
-            length: tokens of the text, or of the longest.
+            length: the number of tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
-            columns: how many tokens are looked at, where they are others.
+            len_k: the number of keys in cross-attention.
             switches: as in `run`.
         """
         mask, values = switches.get("mask", "none"), tuple(switches.get("values_off", ()))
@@ -261,10 +288,13 @@ class Model(Protocol):
 
 
 def ends_of(tokenizer: Tokenizer) -> tuple[int, int]:
-    """How many tokens it puts in front of every text and behind it: those of an empty text, parted by a letter."""
+    """Count the special tokens that a tokenizer puts in front of every text and behind it.
+
+    They are those of an empty text; where a letter appears between them, the front ones end.
+    """
     try:
         empty, letter = (tokenizer.encode(text).ids for text in ("", "a"))
-    except HeadlightError:  # an empty text has no token
+    except HeadlightError:  # raised for an empty text where it has no token
         return 0, 0
-    first = next((at for at, (one, other) in enumerate(zip(empty, letter, strict=False)) if one != other), len(empty))
+    first = next((n for n, (a, b) in enumerate(zip(empty, letter, strict=False)) if a != b), len(empty))
     return first, len(empty) - first

@@ -1,4 +1,4 @@
-"""A tokenizer and a stack of this package as a `Model`."""
+"""`Model` over a tokenizer and a stack of this package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import HeadlightError, SizeError
 from ..trace import Trace, no_trace
 from .inputs import Input, Switches, Tokenizer, padded
 from .model import Model, ends_of
-from .run import Extras, Run, last_rows, sentence_of, stacked
+from .run import Extras, Run, last_rows, sentence_of, stack_layers
 from .stack import Stack
 from .switches import RunSwitches
 
@@ -28,15 +28,18 @@ T = TypeVar("T")
 
 
 class OwnModel(Model):
-    """A model of this package's own layers, every step of which can be recorded and changed.
+    """Model with this package's own layers, every step of which can be recorded and changed.
 
     Args:
-        name: what it was loaded as.
+        name: the name that it was loaded by.
         tokenizer: with padding and truncation switched off.
         encoder: in eval mode, without gradients; also a classifier or a language model.
         origin: "pretrained", "trained here" or "random".
         fall_back: True allows to compute on the CPU when the device runs out of memory.
-        folder, facts, notices, history: as in `Model`.
+        folder: as in `Model`.
+        facts: as in `Model`.
+        notices: as in `Model`.
+        history: as in `Model`.
     """
 
     encoder: Stack
@@ -71,26 +74,29 @@ class OwnModel(Model):
 
     def _set_encoder(self, encoder: Stack) -> None:
         self.encoder, self.sizes = encoder, encoder.sizes
-        # made when a GPU is full for the first time, and shared with the other groups of this model
+        # copied when the device is first out of memory, and shared by the groups of this model
         self._on_cpu = cache(
-            lambda: encoder.of_state(encoder.sizes, {name: one.cpu() for name, one in encoder.state_dict().items()})
+            lambda: encoder.of_state(encoder.sizes, {name: w.cpu() for name, w in encoder.state_dict().items()})
         )
 
     @property
     def device(self) -> torch.device:
+        """Device of the weights."""
         return self.encoder.device
 
     @property
     def dtype(self) -> torch.dtype:
+        """Number format of the weights."""
         return self.encoder.words.weight.dtype
 
     @property
     def nbytes(self) -> int:
+        """Size of the weights in bytes."""
         return sum(weight.nbytes for weight in self.encoder.parameters())
 
     @property
     def extras(self) -> Extras:
-        """Those of its runs."""
+        """Extras of its runs."""
         return Extras(kv_heads=self.encoder.block(0).attention.n_kv_heads)
 
     def run(
@@ -102,46 +108,49 @@ class OwnModel(Model):
         all_logits: bool = False,
         **switches: Unpack[Switches],
     ) -> Run:
+        """Compute every map and hidden state of one text; see `Model.run`."""
         self._check_traced(trace_layer, implementation)
         tokens, ids = self.tokenize(text)
         run_switches = self.switches(len(ids), None, **switches)
-        whole = padded([ids], self.pad_id)[0]
+        batch = padded([ids], self.pad_id)[0]
         ends = self.ends if isinstance(text, str) else (0, 0)
-        return self._pass([(tokens, ids)], whole, run_switches, ends, trace_layer, implementation, all_logits)[0]
+        return self._pass([(tokens, ids)], batch, run_switches, ends, trace_layer, implementation, all_logits)[0]
 
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
     ) -> list[Run]:
+        """Run padded ids (b, i) of several texts in one pass; see `Model.run_padded`."""
         return self._pass(coded, ids, switches, self.ends)
 
     def ablate_each_head(
         self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]
     ) -> Tensor:
-        """As `Model.ablate_each_head`, faster than a run a head."""
+        """Return the sentence vector without each single head, faster than one run per head."""
         _, ids = self.tokenize(text)
         run_switches = self.switches(len(ids), None, **switches)
 
         def compute(stack: Stack) -> Tensor:
-            one = torch.tensor([ids], device=stack.device)
-            return stack.ablate_each_head(one, on_progress=on_progress, **run_switches(stack))
+            batch = torch.tensor([ids], device=stack.device)
+            return stack.ablate_each_head(batch, on_progress=on_progress, **run_switches(stack))
 
         means, _ = self.run_on_stack(compute)
         return torch.nn.functional.normalize(means, dim=-1)
 
     def run_on_stack(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
-        """As `Model.run_on_stack`, on the CPU where the device is full and nobody chose it by name.
+        """Call `call` on the layers, on the CPU if an automatically chosen device is out of memory.
 
         Raises:
             DeviceError: the device is out of memory, and the CPU may not take over.
         """
         with torch.no_grad():
             return or_on_the_cpu(
-                lambda where: call(self.encoder if where == self.device else self._on_cpu()),
+                lambda device: call(self.encoder if device == self.device else self._on_cpu()),
                 self.device,
                 allowed=self._fall_back,
             )
 
     def as_implementation(self, name: str) -> OwnModel:
+        """Return the same weights with every attention layer in that implementation."""
         if self.sizes.implementation == name:
             return self
         twin = copy.copy(self)
@@ -164,7 +173,7 @@ class OwnModel(Model):
         implementation: str | None = None,
         all_logits: bool = False,
     ) -> list[Run]:
-        """One forward pass over ids (b, i), and a run for each row; the padding is cut off."""
+        """Run ids (b, i) in one forward pass and return a run for each row, with the padding cut off."""
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace, Tensor | None]:
             trace, others = Trace(), {}
@@ -178,7 +187,7 @@ class OwnModel(Model):
                 **switches(stack),
             )
             last = hidden[-1] if all_logits else last_rows(hidden[-1], [len(own_ids) for _, own_ids in coded])
-            return torch.stack(hidden, dim=1), stacked(weights), trace, stack.next_token(last)
+            return torch.stack(hidden, dim=1), stack_layers(weights), trace, stack.next_token(last)
 
         (hidden, weights, trace, logits), notices = self.run_on_stack(compute)
         return [

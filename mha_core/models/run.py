@@ -1,4 +1,4 @@
-"""The result of one text's way through a model."""
+"""The result of running a model on one text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Patches:
-    """A picture as a model sees it.
+    """Input picture of a model, cut into patches.
 
     Attributes:
-        pixels: uint8 (height, width, 3), after it was made as large as the model reads it.
-        own: how many tokens of no patch come before those of the patches.
-        rows, columns: of patches.
+        pixels: uint8 (height, width, 3), resized to what the model reads.
+        n_special: the number of special tokens in front of those of the patches.
+        rows: of patches.
+        columns: of patches.
     """
 
     pixels: Tensor
@@ -35,11 +36,11 @@ class Patches:
 
 @dataclass(frozen=True)
 class Heard:
-    """A sound as a model hears it.
+    """Input sound of a model.
 
     Attributes:
-        samples: float32 (n,), -1 to 1, its channels mixed, on the CPU.
-        rate: samples a second.
+        samples: float32 (n,), -1 to 1, mixed down to mono, on the CPU.
+        rate: samples per second.
         step: samples from the beginning of a token to that of the next.
     """
 
@@ -50,16 +51,16 @@ class Heard:
 
 @dataclass(frozen=True)
 class Extras:
-    """What a run tells beside the contract; each kind of model fills what it knows.
+    """Results that only some kinds of model have.
 
     Attributes:
         kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
-        nobody: (layers, h, i), the share of each row that goes to no token of these, so that the row sums to 1 with it;
-            None where every row sums to 1 by itself.
+        unassigned: (layers, h, i), the share of each row that goes to no token (an attention sink outside of the text),
+            so that the row sums to 1 with it; None if every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
-        values: of each layer (kv_heads, j, d), what its weights mix; empty where `hidden` tells it.
-        patches: the picture that was read; None of anything else.
-        heard: the sound that was read; None of anything else.
+        values: of each layer (kv_heads, j, d), the value vectors; empty if they follow from `hidden`.
+        image: the picture that was read, if any.
+        audio: the sound that was read, if any.
     """
 
     kv_heads: int = 0
@@ -72,7 +73,7 @@ class Extras:
 
 @dataclass(frozen=True)
 class Run:
-    """One sentence's way through a model. Tensors are detached, on the model's device and in its dtype.
+    """Result of running a model on one text. Tensors are detached, on the model's device and in its dtype.
 
     Attributes:
         tokens: as the tokenizer cut them, "##" kept, special tokens in.
@@ -82,14 +83,13 @@ class Run:
         sentence: (d_model,), the last hidden state's mean over all tokens, scaled to length 1.
         steps: the steps of the traced layer, otherwise empty.
         device: where it was computed.
-        notices: what happened that was not asked for, in whole sentences.
-        logits: (1, v), the last position's number for each word that may come next, or (i, v) when those of all
-            positions were asked for; None from a model that does not predict one.
-        ends: how many tokens of its own the model put in front of the text and behind it, such as [CLS] and [SEP].
-        changes: what it did otherwise than its model as it was trained.
-        columns: the tokens that are looked at, where they are others than those that look: (…, i, j) has one column
-            for each; None where both are `tokens`.
-        extras: what only some kinds of model tell.
+        notices: warnings about things that the caller did not ask for, in whole sentences.
+        logits: (1, v), next-token logits of the last position, or (i, v) with `all_logits`; None from a model that
+            predicts no next token.
+        ends: the numbers of special tokens in front of the text and behind it, such as [CLS] and [SEP].
+        interventions: how it differs from its model as it was trained.
+        key_tokens: the keys, where they are not the queries: the j tokens of (…, i, j); None where both are `tokens`.
+        extras: results that only some kinds of model have.
     """
 
     tokens: list[str]
@@ -107,38 +107,43 @@ class Run:
     extras: Extras = field(default_factory=Extras)
 
     def cpu(self) -> Run:
-        """The same run with its tensors on the CPU; `device` still says where it was computed."""
+        """Return the same run with its tensors on the CPU; `device` still names where it was computed."""
         moved: Run = _on_cpu(replace(self, steps=()))
-        return replace(moved, steps=on_cpu(self.steps))  # which share memory
+        return replace(moved, steps=on_cpu(self.steps))  # moved together, since steps may be views of each other
 
     def frame(self, layer: int, head: int) -> DataFrame:
-        """One map as a pandas frame, a row a cell: query, query_token, key, key_token, weight, and where this layer
-        was traced its score, q·k / √d_head with the position's bias.
+        """Return one map as a pandas frame with a row per cell.
+
+        The columns are query, query_token, key, key_token, weight, and, if this layer was traced, its score: q·k /
+        √d_head plus the position's bias.
 
         Raises:
             SizeError: the run has no such layer or head.
         """
-        return tables.of_map(self.weights, self.tokens, self.columns, layer, head, self.steps)
+        return tables.map_frame(self.weights, self.tokens, self.columns, layer, head, self.steps)
 
     def measures(self, lengths: Tensor | None = None) -> DataFrame:
-        """Every head as a row of a pandas frame, by layer and head; a column for each measure that can be had.
+        """Return a pandas frame with a row per head, by layer and head, and a column per available measure.
 
-        `.attrs["rows"]` says of how many rows of the map each is the mean, `.attrs["missing"]` why the others are not
-        there. What they are, `heads.measures` says.
+        `.attrs["rows"]` holds the number of map rows that each measure averages, `.attrs["missing"]` why others are
+        left out. See `heads.measures` for their definitions.
 
         Args:
-            lengths: (layers, h, j), how long what each key hands over is, as `measure.value_norms.handed_lengths` says.
+            lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.transformed_norms`.
         """
-        return tables.of_heads(self.weights, None if self.columns else self.ids, lengths)
+        return tables.measures_frame(self.weights, None if self.columns else self.ids, lengths)
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760
     ) -> Shown:
-        """Every map to look at: as the last line of a notebook's cell it is drawn there; `.save(path)` makes a file.
+        """Return a viewer of all maps, which a notebook displays and `.save(path)` writes to a file.
 
         Args:
-            layer, head, row: what stands large at first, counted from 0.
-            title, link: as in `show.standalone`.
+            layer: enlarged at first, counted from 0.
+            head: enlarged at first, counted from 0.
+            row: selected at first, counted from 0.
+            title: as in `show.standalone`.
+            link: as in `show.standalone`.
             height: of the frame in the notebook, in pixels.
 
         Raises:
@@ -149,29 +154,32 @@ class Run:
 
 
 def _on_cpu(value: Any) -> Any:
-    """A value with every tensor in it, of its fields or of a tuple, on the CPU."""
+    """Move every tensor in a value, in its dataclass fields or in a tuple to the CPU."""
     if isinstance(value, Tensor):
         return value.cpu()
     if type(value) is tuple:
         return tuple(map(_on_cpu, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{one.name: _on_cpu(getattr(value, one.name)) for one in fields(value)})
+        return replace(value, **{part.name: _on_cpu(getattr(value, part.name)) for part in fields(value)})
     return value
 
 
 def sentence_of(hidden: Tensor) -> Tensor:
-    """The last hidden state (i, c) -> its mean over all tokens (c,), scaled to length 1."""
+    """Return the mean over the tokens of a hidden state (i, c), scaled to length 1."""
     return torch.nn.functional.normalize(hidden.mean(dim=0), dim=0)
 
 
 def last_rows(x: Tensor, lengths: list[int]) -> Tensor:
-    """(b, i, c) -> (b, 1, c): each text's last token, which padding may follow."""
+    """Return each text's last real token, (b, i, c) -> (b, 1, c); padding may follow it."""
     return torch.stack([x[row, length - 1 : length] for row, length in enumerate(lengths)])
 
 
-def stacked(parts: list[Tensor]) -> Tensor:
-    """(b, …) of every layer -> (b, layers, …). It empties the list, so that each is free as soon as it is copied."""
-    whole = parts[0].new_empty(len(parts[0]), len(parts), *parts[0].shape[1:])
+def stack_layers(parts: list[Tensor]) -> Tensor:
+    """Stack tensors (b, …) of the layers to (b, layers, …), and empty the list.
+
+    Each tensor is freed as soon as it is copied, so that not all of them are in memory twice.
+    """
+    stack = parts[0].new_empty(len(parts[0]), len(parts), *parts[0].shape[1:])
     for layer in range(len(parts)):
-        whole[:, layer] = parts.pop(0)
-    return whole
+        stack[:, layer] = parts.pop(0)
+    return stack

@@ -1,4 +1,4 @@
-"""The base of every model: embeddings, one positional encoding, and a stack of blocks that attend."""
+"""The base of every model: embeddings, one positional encoding, and a stack of attention blocks."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -16,19 +16,19 @@ from .block import AttentionBlock, BlockSizes
 
 NOTHING_OFF = Ablation()
 NO_OTHERS: Mapping[int, AttentionLayer] = {}
-TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
+TOKENS_AT_ONCE = 1024  # beyond this a batch over heads is no faster, and its maps grow large
 
 
 class Stack(nn.Module):
-    """Subclasses say what is made of the last hidden state, and where the first one is no sum, how ids become it.
+    """Embeddings and a stack of attention blocks; subclasses add the output head.
 
     Attributes:
         sizes: a frozen dataclass; the class called with it alone makes an equal stack.
         words: the token embeddings.
         position: the encoding that it was trained with.
         layers: the blocks.
-        own_mask: written form of the mask that belongs to the model itself.
-        padding: the id whose embedding stays as it is, if there is one.
+        own_mask: written form of the mask that is built into the model.
+        padding: the id whose embedding is not trained, if there is one.
 
     Raises:
         Unsupported: the implementation cannot serve the position.
@@ -46,39 +46,39 @@ class Stack(nn.Module):
 
     @classmethod
     def of_state(cls, sizes: Any, state: Mapping[str, Tensor]) -> Self:
-        """A stack of these sizes around these tensors as they are, in eval mode and without gradients.
+        """Build a stack around these tensors, without copying them, in eval mode and without gradients.
 
         Raises:
             RuntimeError: the tensors are not those of such a stack.
         """
-        with torch.device("meta"):  # no random numbers for weights that are replaced at once
+        with torch.device("meta"):  # skips the initialisation of weights that are replaced at once
             stack = cls(sizes)
         stack.load_state_dict(state, assign=True)
         return stack.eval().requires_grad_(False)
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
+        """Device of the weights."""
         return self.words.weight.device
 
     def block(self, layer: int) -> AttentionBlock:
-        """The block of that layer, counted from 0."""
+        """Return the block of a layer, counted from 0."""
         return cast(AttentionBlock, self.layers[layer])
 
     def draw_positions(self, seed: int) -> None:
-        """A new encoding of positions; the seed is that of a learned table's random start."""
+        """Redraw the positional encoding; `seed` is that of a learned table's random start."""
         self.position = self.sizes.encoding(seed)
 
     def as_implementation(self, name: str) -> Self:
-        """A copy whose attention layers, with the same weights, are that implementation, in eval mode.
+        """Return a copy in eval mode whose attention layers are of that implementation.
 
-        It shares what has no gradients with this stack, but for the attention layers.
+        It shares the parameters without gradients with this stack, except for those of the attention layers.
 
         Raises:
             Unsupported: no implementation has that name.
         """
-        # weights that nobody will change need not lie in memory twice
-        shared = {id(one): one for one in self.parameters() if not one.requires_grad}
+        # frozen weights are shared with the copy
+        shared = {id(parameter): parameter for parameter in self.parameters() if not parameter.requires_grad}
         twin = copy.deepcopy(self, shared)
         twin.sizes = replace(self.sizes, implementation=name)
         for block in list(twin.modules()):
@@ -87,11 +87,11 @@ class Stack(nn.Module):
         return twin.eval()
 
     def embed(self, ids: Tensor, position: Position) -> Tensor:
-        """ids int64 (b, i) -> the first hidden state (b, i, c), `position.add` in it."""
+        """Return the first hidden state (b, i, c) of ids int64 (b, i), including `position.add`."""
         return position.add(self.words(ids))
 
     def next_token(self, x: Tensor) -> Tensor | None:
-        """The last hidden state (b, i, c) -> a number for each word that may come next (b, i, v).
+        """Map the last hidden state (b, i, c) to next-token logits (b, i, v); None without such a head.
 
         None from a stack that was not made to predict one.
         """
@@ -109,7 +109,7 @@ class Stack(nn.Module):
         trace: Tracer = no_trace,
         attentions: Mapping[int, AttentionLayer] = NO_OTHERS,
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Runs token ids through all layers.
+        """Run token ids through all layers.
 
         Args:
             ids: int64 (b, i).
@@ -117,8 +117,9 @@ class Stack(nn.Module):
             position: used instead of the trained encoding.
             ablate: heads bool (layers, h), and values for every layer, as in `AttentionLayer.forward`.
             temperature: of every softmax.
-            trace_layer, trace: the layer whose steps are recorded.
-            attentions: take the place of these layers' own; with a cache each, `ids` are those of new tokens.
+            trace_layer: the layer whose steps are recorded.
+            trace: the recorder.
+            attentions: layer -> used instead of its own attention; with KV caches, `ids` are those of new tokens.
 
         Returns:
             hidden: layers + 1 tensors (b, i, c), the first the embeddings.
@@ -138,9 +139,9 @@ class Stack(nn.Module):
         return hidden, weights
 
     def without_maps(self, ids: Tensor, allow: Tensor | None, rows: int | None = None) -> Tensor:
-        """ids (b, i) -> the last hidden state (b, i, c), as training needs it: no map is kept.
+        """Return the last hidden state (b, i, c) of ids (b, i) without computing maps, for training.
 
-        With `rows` its first so many rows alone, (b, rows, c): no other layer reads the rest of the last one.
+        With `rows` only its first rows, (b, rows, c): nothing reads the rest of the last layer.
         """
         x = self.embed(ids, self.position)
         position = LayerPart(self.position)
@@ -162,25 +163,28 @@ class Stack(nn.Module):
         temperature: float = 1.0,
         on_progress: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
-        """The mean of the last hidden state with one head more off, for each head alone: (layers, h, c).
+        """Return the mean of the last hidden state without each single head: (layers, h, c).
 
         The layers before that head run once, those behind it for several heads at once.
 
         Args:
             ids: int64 (1, i).
-            allow, position, ablate, temperature: as in `forward`.
-            on_progress: is called with the share that is done, 0 to 1.
+            allow: as in `forward`.
+            position: as in `forward`.
+            ablate: as in `forward`.
+            temperature: as in `forward`.
+            on_progress: called with the share of the work that is done, 0 to 1.
         """
         position = self.position if position is None else position
         switches: dict[str, Any] = {"allow": allow, "position": LayerPart(position), "temperature": temperature}
         n_layers, h = len(self.layers), self.sizes.n_heads
-        on = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
-        # the maps are not kept: those of a long text take more than all the rest
+        heads = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
+        # the maps are dropped: those of a long text take more memory than all the rest
         entering = self(ids, allow=allow, position=position, ablate=ablate, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
+            alone = heads[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
                 off = ablate._replace(heads=group)
                 x = layer(entering[number].expand(len(group), -1, -1), ablate=off, **switches)[0]
@@ -192,15 +196,15 @@ class Stack(nn.Module):
 
 
 def of_layer(ablate: Ablation, layer: int) -> Ablation:
-    """What is off in one layer; with all heads on, it may take its faster way."""
+    """Select the ablation of one layer; None instead of a mask with all heads on takes the faster path."""
     heads = None if ablate.heads is None or bool(ablate.heads[layer].all()) else ablate.heads[layer]
     return ablate._replace(heads=heads)
 
 
 def embedding(vocabulary: int, d_model: int, padding: int | None = None) -> nn.Embedding:
-    """An embedding whose numbers are still to come; `padding` is the id whose row stays as it is.
+    """Create an uninitialised embedding; `padding` is the id whose row is not trained.
 
-    nn.Embedding's own random start would, on the meta device, import torch's compiler (70 MB).
+    The random initialisation of nn.Embedding would, on the meta device, import torch's compiler (70 MB).
     """
     table: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
         torch.empty(vocabulary, d_model), freeze=False, padding_idx=padding

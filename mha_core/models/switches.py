@@ -1,4 +1,4 @@
-"""What a pass is asked to do otherwise than its model: checked once, given to whichever stack computes."""
+"""Validated switches of a run, ready for whichever stack computes it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunSwitches:
-    """Called with a stack, they are the arguments of its pass, on its device.
+    """Validated switches of a run; called with a stack, they return the keyword arguments of its pass.
 
     Attributes:
-        model: that they are for.
-        mask: as it was asked for, beside the model's own.
-        allow: both, bool (b|1, h|1, i, j); None = everything is allowed.
+        model: the model that is run.
+        mask: the requested mask, without the model's own.
+        position: as in `Model.run`.
+        temperature: as in `Model.run`.
+        allow: both masks combined, bool (b|1, h|1, i, j); None = nothing is masked.
         ablate: heads bool (layers, h) and values bool (1, 1, i, j), False = off; None = all are on.
-        values_off: places of tokens whose value is off, for the words alone.
+        values_off: positions of tokens whose value is off, for the description.
     """
 
     model: Model
@@ -41,9 +43,9 @@ class RunSwitches:
     values_off: tuple[int, ...]
 
     def __call__(self, stack: Stack) -> dict[str, Any]:
-        """The keyword arguments of a pass of this stack."""
+        """Return the keyword arguments of a forward pass of this stack, on its device."""
         encoding = position_for(stack, self.position)
-        if encoding is self.position and stack is not self.model.encoder:  # the caller's, which stays on its device
+        if encoding is self.position and stack is not self.model.encoder:  # the caller's encoding stays on its device
             encoding = copied(encoding, stack.device)
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
@@ -53,7 +55,7 @@ class RunSwitches:
         }
 
     def changes(self, tokens: Sequence[str], row: int = 0, columns: Sequence[str] | None = None) -> Changes:
-        """What they change for one text of the batch, the one in this row; `columns`: as in `Run`."""
+        """Describe the changes for the text in one row of the batch; `key_tokens` as in `Run`."""
         keys = tokens if columns is None else columns
         n, allow = len(keys), self.allow
         if allow is not None:
@@ -61,18 +63,18 @@ class RunSwitches:
             allow = None if bool(allow.all()) else allow
         heads = self.ablate.heads
         off = () if heads is None else tuple((layer, head) for layer, head in (~heads).nonzero().tolist())
-        said = in_words(
+        summary = in_words(
             self.model,
-            _of_mask(self.mask),
+            _mask_text(self.mask),
             position=self.position,
             temperature=self.temperature,
             heads_off=len(off),
             values_off=[keys[place] for place in sorted(set(self.values_off)) if place < n],
         )
-        return Changes(said, allow, off)
+        return Changes(summary, allow, off)
 
 
-def _of_mask(mask: Mask) -> list[str]:
+def _mask_text(mask: Mask) -> list[str]:
     if no_mask(mask):
         return []
     if mask is masks.causal:

@@ -1,4 +1,4 @@
-"""An encoder–decoder as one thing that takes text: `Translator.translate(text)`, and the maps of its three groups."""
+"""An encoder-decoder as a `Model`: `Translator.translate(text)`, and the maps of its three groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
 from ..trace import Trace
-from .encoder_decoder import Decoded, EncoderDecoder, nothing_switched
+from .encoder_decoder import Decoded, EncoderDecoder, no_switches
 from .inputs import Input, Switches, Tokenizer, position_for
 from .model import EVERYTHING, Model
 from .own_model import OwnModel
@@ -22,9 +22,9 @@ from .stack import Stack, of_layer
 from .switches import RunSwitches
 from .vision import PictureModel, VisionTransformer
 
-START, END = "[START]", "[END]"  # what a translation stands between
+START, END = "[START]", "[END]"  # delimiters of a translation
 GROUPS = ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
-_ONE_BY_ONE = "The decoder writes each text by itself, so several texts at once can be run in the encoder alone"
+_ONE_BY_ONE = "The decoder runs one text at a time; only the encoder can run a batch"
 _CAN = {
     ENCODER: EVERYTHING,
     DECODER: EVERYTHING - {"batch"},
@@ -32,15 +32,15 @@ _CAN = {
 }
 _REASONS = {
     "batch": _ONE_BY_ONE,
-    "positions": "Cross-attention has no positions of its own: those of the two texts are in what they read",
+    "positions": "Cross-attention has no positional encoding of its own: its inputs contain those of both texts",
 }
 
 
 class Translator(OwnModel):
-    """A model with an encoder, whose runs are of the text, and a decoder that writes another text from it.
+    """Encoder-decoder model; a run shows its encoder, decoder or cross-attention, depending on the group.
 
-    A run of the groups "decoder" and "cross" has a row for each token that the decoder reads, `START` first, from which
-    it says the next one; the columns of "cross" are the tokens of the text.
+    A run of the groups "decoder" and "cross" has a row per token that the decoder reads, `START` first, and predicts
+    the next one in it; the keys of "cross" are the tokens of the source text.
     """
 
     encoder: EncoderDecoder
@@ -51,6 +51,7 @@ class Translator(OwnModel):
         self.group = ENCODER
 
     def of(self, group: str) -> Translator:
+        """Return the same model with the runs and sizes of one group."""
         super().of(group)
         twin = copy.copy(self)
         twin.group = group
@@ -60,12 +61,12 @@ class Translator(OwnModel):
         return twin
 
     def translate(self, text: str) -> list[str]:
-        """The tokens of its answer, the likeliest one after another, without `START` and `END`.
+        """Return the tokens of the greedy translation, without `START` and `END`.
 
         Raises:
             TooLong: the text has more tokens than the encoder has positions.
         """
-        return self._written(self.tokenize(text)[1])[0][1:]
+        return self._translate_ids(self.tokenize(text)[1])[0][1:]
 
     def run(
         self,
@@ -77,15 +78,19 @@ class Translator(OwnModel):
         all_logits: bool = False,
         **switches: Unpack[Switches],
     ) -> Run:
-        """As `Model.run`, of this model's group: its layers, rows and columns are what the arguments speak of.
+        """Run the layers of this model's group on a text; see `Model.run`.
 
         Args:
-            target: what the decoder reads, character by character; None = the answer that it gives by itself as it was
-                trained, so that the rows stay the same whatever is switched.
+            text: the source text.
+            target: what the decoder reads, character by character; None = the model's own translation without any
+                switch, so that the rows stay the same whatever is switched.
+            trace_layer: as in `Model.run`.
+            implementation: as in `Model.run`.
+            all_logits: as in `Model.run`.
             switches: as in `Model.run`.
 
         Raises:
-            Unsupported: as in `reasons`.
+            Unsupported: the group does not support an option, see `reasons`.
         """
         if self.group == ENCODER:
             traced: dict[str, Any] = {"trace_layer": trace_layer, "implementation": implementation}
@@ -94,20 +99,20 @@ class Translator(OwnModel):
         if switches.get("position", "trained") != "trained" and "positions" not in self.can:
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
-        tokens, written = self._written(ids) if target is None else self._read(target)
-        asked = self.switches(len(written), None, columns=len(ids) if self.group == CROSS else None, **switches)
+        tokens, target_ids = self._translate_ids(ids) if target is None else self._target_tokens(target)
+        options = self.switches(len(target_ids), None, columns=len(ids) if self.group == CROSS else None, **switches)
 
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
-            trace, own = Trace(), cast(EncoderDecoder, stack)
-            decoded = self._decode(own, ids, written, asked, trace, trace_layer, implementation)
-            return decoded, trace, own.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
+            trace, seq2seq = Trace(), cast(EncoderDecoder, stack)
+            decoded = self._decode(seq2seq, ids, target_ids, options, trace, trace_layer, implementation)
+            return decoded, trace, seq2seq.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
 
         (decoded, trace, logits), notices = self.run_on_stack(compute)
         hidden = torch.cat(decoded.hidden)
         maps = decoded.cross if self.group == CROSS else decoded.decoder
         return Run(
             tokens=tokens,
-            ids=written,
+            ids=target_ids,
             weights=torch.cat(cast(list[Tensor], maps)),
             hidden=hidden,
             sentence=sentence_of(hidden[-1]),
@@ -116,7 +121,7 @@ class Translator(OwnModel):
             notices=self.notices + notices,
             logits=logits[0],
             ends=(1, 0),
-            changes=asked.changes(tokens, columns=columns if self.group == CROSS else None),
+            changes=options.changes(tokens, columns=columns if self.group == CROSS else None),
             columns=columns if self.group == CROSS else None,
             extras=self.extras,
         )
@@ -124,6 +129,7 @@ class Translator(OwnModel):
     def ablate_each_head(
         self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]
     ) -> Tensor:
+        """Return the sentence vector without each single head of this model's group."""
         if self.group == ENCODER:
             return super().ablate_each_head(text, on_progress=on_progress, **switches)
         return Model.ablate_each_head(self, text, on_progress=on_progress, **switches)
@@ -132,64 +138,64 @@ class Translator(OwnModel):
         self,
         stack: EncoderDecoder,
         ids: list[int],
-        written: list[int],
+        target_ids: list[int],
         switches: RunSwitches,
         trace: Trace,
         trace_layer: int | None,
         implementation: str | None,
     ) -> Decoded:
-        """The pass, with what is asked for in the layers of this model's group."""
-        asked = switches(stack)
-        position, ablate = stack.target_position, asked["ablate"]
+        """Run the decoder with the switches applied to the layers of this model's group."""
+        arguments = switches(stack)
+        position, ablate = stack.target_position, arguments["ablate"]
         if self.group == DECODER:
             position = position_for(stack, switches.position, trained=position)
         blocks = stack.cross_layers if self.group == CROSS else stack.back_layers
 
-        def of_group(layer: int) -> dict[str, Any]:
-            how = {"ablate": of_layer(ablate, layer), "temperature": asked["temperature"]}
-            if asked["allow"] is not None:
-                how["allow"] = asked["allow"]
+        def group_switches(layer: int) -> dict[str, Any]:
+            layer_arguments = {"ablate": of_layer(ablate, layer), "temperature": arguments["temperature"]}
+            if arguments["allow"] is not None:
+                layer_arguments["allow"] = arguments["allow"]
             if layer == trace_layer:
-                how["trace"] = trace
+                layer_arguments["trace"] = trace
                 if implementation is not None:
-                    how["attention"] = as_implementation(cast(Any, blocks[layer]).attention, implementation)
-            return how
+                    layer_arguments["attention"] = as_implementation(cast(Any, blocks[layer]).attention, implementation)
+            return layer_arguments
 
-        source, target = (torch.tensor([row], device=stack.device) for row in (ids, written))
+        source, target = (torch.tensor([row], device=stack.device) for row in (ids, target_ids))
         is_cross = self.group == CROSS
         return stack.decode(
             target,
             stack.memory(source),
             position=position,
-            back=nothing_switched if is_cross else of_group,
-            cross=of_group if is_cross else nothing_switched,
+            self_switches=no_switches if is_cross else group_switches,
+            cross_switches=group_switches if is_cross else no_switches,
         )
 
-    def _written(self, ids: list[int]) -> tuple[list[str], list[int]]:
-        """Tokens and ids of the answer to a text of these ids, `START` in front; it ends before `END`."""
+    def _translate_ids(self, ids: list[int]) -> tuple[list[str], list[int]]:
+        """Translate ids greedily; return tokens and ids with `START` in front and without `END`."""
         start, end = (cast(int, self.tokenizer.token_to_id(token)) for token in (START, END))
 
         def compute(stack: Stack) -> list[int]:
             source = torch.tensor([ids], device=stack.device)
-            own = cast(EncoderDecoder, stack)
-            found: list[int] = own.greedy(source, None, start, own.sizes.target_len - 1)[0].tolist()
-            return found
+            seq2seq = cast(EncoderDecoder, stack)
+            generated: list[int] = seq2seq.greedy(source, None, start, seq2seq.sizes.target_len - 1)[0].tolist()
+            return generated
 
-        found = self.run_on_stack(compute)[0]
-        written = [start, *(found[: found.index(end)] if end in found else found)]
-        return [self.tokenizer.id_to_token(one) or "" for one in written], written
+        generated = self.run_on_stack(compute)[0]
+        target_ids = [start, *(generated[: generated.index(end)] if end in generated else generated)]
+        return [self.tokenizer.id_to_token(number) or "" for number in target_ids], target_ids
 
-    def _read(self, target: str) -> tuple[list[str], list[int]]:
+    def _target_tokens(self, target: str) -> tuple[list[str], list[int]]:
         tokens, unknown = [START, *target], self.sizes.vocabulary - 1
         limit = self.encoder.sizes.target_len
         if len(tokens) > limit:
             raise TooLong(limit=limit, got=len(tokens))
-        found = [self.tokenizer.token_to_id(token) for token in tokens]
-        return tokens, [unknown if one is None else one for one in found]
+        ids = [self.tokenizer.token_to_id(token) for token in tokens]
+        return tokens, [unknown if number is None else number for number in ids]
 
 
 def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> OwnModel:
-    """The model of a stack of any kind; arguments as of `OwnModel`."""
+    """Build the model for a stack of any kind; arguments as of `OwnModel`."""
     if isinstance(stack, EncoderDecoder):
         return Translator(name, tokenizer, stack, **about)
     if isinstance(stack, VisionTransformer):

@@ -1,4 +1,4 @@
-"""A vision transformer: a picture in patches, a class from the row of [CLS] (Dosovitskiy et al. 2020)."""
+"""A vision transformer that classifies a picture by its patches (Dosovitskiy et al. 2020)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .run import Run
 from .stack import Stack, embedding
 
 CLS, REGISTER = "[CLS]", "[REG]"
-CONTRAST = 4.0  # pixels differ as much as the numbers that a layer begins with
+CONTRAST = 4.0  # scales centred pixels to about unit variance
 NO_TEXT = "This model reads pictures, not sentences: look at it on the Train page"
 
 
 @dataclass(frozen=True)
 class VisionSizes(BlockSizes):
-    """Sizes of a vision transformer; `vocabulary` and `max_len` are how many tokens it has.
+    """Sizes of a vision transformer; `vocabulary` and `max_len` are its number of tokens.
 
     Attributes:
-        classes: how many.
+        classes: the number of classes.
         side: of a picture, in pixels.
         patch: of a patch, in pixels; a divisor of `side`.
-        registers: tokens of no patch beside [CLS], to keep what has no place (Darcet et al. 2023).
+        registers: the number of register tokens beside [CLS] (Darcet et al. 2023).
     """
 
     classes: int = 2
@@ -39,24 +39,27 @@ class VisionSizes(BlockSizes):
 
 
 def token_names(side: int, patch: int, registers: int) -> tuple[str, ...]:
-    """The names of the tokens in their order: [CLS], the registers, the patches as "row,column".
+    """Return the names of the tokens in order: [CLS], the registers, the patches as "row,column".
 
     Raises:
-        SizeError: the side cannot be cut into such patches.
+        SizeError: the side is no multiple of the patch size.
     """
     if patch < 1 or side < 1 or side % patch:
         raise SizeError(f"a side of {side} pixels cannot be cut into patches of {patch}; choose a divisor of {side}")
     return names_of(side // patch, side // patch, (CLS,), registers)
 
 
-def names_of(rows: int, columns: int, own: tuple[str, ...], registers: int) -> tuple[str, ...]:
-    """The names of the tokens of a picture in so many rows and columns of patches, those of no patch first."""
-    names = [*own, *(f"[REG{number}]" for number in range(registers))]
+def names_of(rows: int, columns: int, special: tuple[str, ...], registers: int) -> tuple[str, ...]:
+    """Return the token names of a grid of patches, special tokens and registers first."""
+    names = [*special, *(f"[REG{number}]" for number in range(registers))]
     return (*names, *(f"{row},{column}" for row in range(rows) for column in range(columns)))
 
 
 class VisionTransformer(Stack):
-    """Pictures to one number a class. Its passes take pixels where those of other stacks take ids; see `Stack`."""
+    """Stack over the patches of pictures with a classification head.
+
+    Its passes take pixels where those of other stacks take ids; see `Stack`.
+    """
 
     sizes: VisionSizes
 
@@ -68,42 +71,47 @@ class VisionTransformer(Stack):
         self.out = nn.Linear(sizes.d_model, sizes.classes)
 
     def embed(self, ids: Tensor, position: Position) -> Tensor:
-        """Pixels (b, side, side), 0 to 1 -> the first hidden state (b, i, c): [CLS], registers, patches row by row."""
+        """Return the first hidden state (b, i, c) of pixels (b, side, side), 0 to 1.
+
+        The tokens are [CLS], the registers, and the patches row by row.
+        """
         b, patch = len(ids), self.sizes.patch
         cut = ids.unfold(1, patch, patch).unfold(2, patch, patch).reshape(b, -1, patch**2)
-        own = self.words.weight.expand(b, -1, -1)
-        return position.add(torch.cat([own, self.patches(CONTRAST * (cut - 0.5))], dim=1))
+        special = self.words.weight.expand(b, -1, -1)
+        return position.add(torch.cat([special, self.patches(CONTRAST * (cut - 0.5))], dim=1))
 
     def logits(self, pixels: Tensor) -> Tensor:
-        """Pixels (b, side, side) -> (b, classes)."""
+        """Return the class logits (b, classes) of pixels (b, side, side)."""
         return self.answer(self.without_maps(pixels, None, rows=1))
 
     def next_token(self, x: Tensor) -> Tensor:
-        """Return the logits as `answer` does, (b, 1, classes): one row for the whole picture."""
+        """Return the class logits as (b, 1, classes): one row for the whole picture."""
         return self.answer(x)[:, None]
 
     def answer(self, x: Tensor) -> Tensor:
-        """The last hidden state (b, i, c), of which [CLS] is the first row -> (b, classes)."""
+        """Map the last hidden state (b, i, c) to class logits (b, classes) by its [CLS] row."""
         logits: Tensor = self.out(self.norm(x[:, 0]))
         return logits
 
 
 class PictureModel(OwnModel):
-    """A model that reads pictures: `look(pixels)` gives what `run(text)` gives of the others."""
+    """Model that reads pictures: `look(pixels)` replaces `run(text)`."""
 
     encoder: VisionTransformer
     can = OwnModel.can - {"batch", "steps"}
     reasons = dict.fromkeys(("batch", "steps"), NO_TEXT)
 
     def encode(self, text: Input) -> tuple[list[str], list[int]]:
+        """Refuse a text, as this model reads pictures."""
         raise Unsupported(NO_TEXT)
 
     def look(self, pixels: Tensor, *, heads_off: Sequence[tuple[int, int]] = (), temperature: float = 1.0) -> Run:
-        """Every map and hidden state of one picture; `run.logits` has one number a class, (1, classes).
+        """Compute every map and hidden state of one picture; `run.logits` are (1, classes).
 
         Args:
             pixels: (side, side), 0 to 1.
-            heads_off, temperature: as in `Model.run`.
+            heads_off: as in `Model.run`.
+            temperature: as in `Model.run`.
 
         Raises:
             SizeError: the picture has another size, or there is no such head.
@@ -113,5 +121,5 @@ class PictureModel(OwnModel):
             raise SizeError(f"a picture of {tuple(pixels.shape)} pixels; this model reads {sizes.side} × {sizes.side}")
         names = token_names(sizes.side, sizes.patch, sizes.registers)
         switches = self.switches(len(names), None, heads_off=heads_off, temperature=temperature)
-        own = list(names), list(range(len(names)))
-        return self._pass([own], pixels[None].to(self.dtype), switches, (0, 0), all_logits=True)[0]
+        tokens = list(names), list(range(len(names)))
+        return self._pass([tokens], pixels[None].to(self.dtype), switches, (0, 0), all_logits=True)[0]

@@ -1,7 +1,7 @@
-"""From the pieces of a tokenizer to the words of a text: by where each piece stands, whichever way it spells them.
+"""Grouping of a tokenizer's tokens into the words of a text, by their character offsets.
 
 A word is a run of letters and digits, their marks and the apostrophes between them; every other sign is a word of its
-own. In scripts without spaces between words a token is one, and a character that is cut over tokens is put together.
+own. In scripts without spaces each token is a word, but tokens that share a character form one.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ _SPACELESS = (  # Thai to Tibetan, Burmese, Khmer, kana, Han
 
 @dataclass(frozen=True)
 class Word:
-    """Tokens that stand in one word of a text.
+    """Tokens that form one word of a text.
 
     Attributes:
-        text: its characters, with the spaces in front of it; "" of a token that the model puts round the text. Those of
-            all words one after another are the text.
-        start: the place of its first character in the text.
-        first, stop: its tokens are first … stop - 1.
+        text: its characters, with the spaces in front of it; "" for a special token around the text. The texts of all
+            words, joined, are the whole text.
+        start: the index of its first character in the text.
+        first: the index of its first token.
+        stop: the index behind its last token.
     """
 
     text: str
@@ -50,12 +51,12 @@ class Word:
 
     @property
     def size(self) -> int:
-        """How many tokens it has."""
+        """Number of tokens."""
         return self.stop - self.first
 
 
 def mask_token(model: Model) -> str:
-    """The token that stands for a word that is left out, "[MASK]" or "<mask>"; "" of a model that has none.
+    """Return the model's mask token, "[MASK]" or "<mask>"; "" if it has none.
 
     Written in a text it is that token: the tokenizer keeps it whole.
     """
@@ -63,72 +64,74 @@ def mask_token(model: Model) -> str:
 
 
 def words_of(model: Model, text: str) -> list[Word]:
-    """The words of a text, in the order of its tokens; each of the model's own tokens is one.
+    """Split a text into words, in the order of its tokens; each special token is a word of its own.
 
     Raises:
-        Unsupported: the tokenizer does not say where a token stands.
+        Unsupported: the tokenizer gives no offsets.
         TooLong, HeadlightError: as of `Model.tokenize`.
     """
     tokens, _ = model.tokenize(text)
     offsets = model.tokenizer.encode(text).offsets
     if len(offsets) != len(tokens):
         raise Unsupported(f"the tokenizer of {model.name} does not say where a token stands in the text")
-    return of_offsets(text, offsets, model.ends)
+    return words_from_offsets(text, offsets, model.ends)
 
 
-def of_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tuple[int, int] = (0, 0)) -> list[Word]:
-    """The words of tokens that reach from one character of the text to another.
+def words_from_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tuple[int, int] = (0, 0)) -> list[Word]:
+    """Build the words of a text from the character spans of its tokens.
 
     Args:
-        offsets: of each token, in their order.
-        ends: how many of them in front and behind stand for no character.
+        text: the whole text.
+        offsets: start and end character of each token, in order.
+        ends: the numbers of special tokens in front and behind.
     """
     n = len(offsets)
     inner = range(ends[0], n - ends[1])
-    firsts = [at for at in inner if at == inner.start or not _is_joined(text, offsets[at - 1], offsets[at])]
-    found, reached = [Word("", 0, at, at + 1) for at in range(inner.start)], 0
+    firsts = [i for i in inner if i == inner.start or not _is_joined(text, offsets[i - 1], offsets[i])]
+    words, reached = [Word("", 0, index, index + 1) for index in range(inner.start)], 0
     for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=True):
         end = max(reached, *(end for _, end in offsets[first:stop]))
-        while stop < inner.stop and end < offsets[stop][0] and _goes_on(text, end):
-            end += 1  # marks that the tokenizer has left out
+        while stop < inner.stop and end < offsets[stop][0] and _continues_word(text, end):
+            end += 1  # marks that the tokenizer dropped
         end = len(text) if stop == inner.stop else end
-        found.append(Word(text[reached:end], reached, first, stop))
+        words.append(Word(text[reached:end], reached, first, stop))
         reached = end
-    return found + [Word("", len(text), at, at + 1) for at in range(inner.stop, n)]
+    return words + [Word("", len(text), index, index + 1) for index in range(inner.stop, n)]
 
 
 def in_common(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
-    """Words of a text, joined until each ends where one of another cut of the same text does, the model's own as they
-    are: `in_common` of either with the other has the same texts.
+    """Join words until each ends where a word of another split of the same text ends.
+
+    Special tokens stay as they are. Applied both ways, the results have the same texts.
     """
     ends = {word.start + len(word.text) for word in others if word.text}
-    found = list[Word]()
+    joined = list[Word]()
     open_word = False
     for word in words:
         if open_word and word.text:
-            before = found.pop()
-            word = Word(before.text + word.text, before.start, before.first, word.stop)
-        found.append(word)
+            previous = joined.pop()
+            word = Word(previous.text + word.text, previous.start, previous.first, word.stop)
+        joined.append(word)
         open_word = bool(word.text) and word.start + len(word.text) not in ends
-    return found
+    return joined
 
 
-def _is_joined(text: str, before: tuple[int, int], own: tuple[int, int]) -> bool:
-    """Tells whether a token goes on with the word of the one before it."""
-    is_space = before[1] == own[0] and not text[slice(*before)].strip(" ")  # alone, in front of what it belongs to
-    return is_space or own[0] < before[1] or _goes_on(text, own[0])
+def _is_joined(text: str, previous: tuple[int, int], span: tuple[int, int]) -> bool:
+    """Return whether a token continues the word of the token before it."""
+    is_space = previous[1] == span[0] and not text[slice(*previous)].strip(" ")  # a lone space belongs to the next word
+    return is_space or span[0] < previous[1] or _continues_word(text, span[0])
 
 
-def _goes_on(text: str, at: int) -> bool:
-    """Tells whether the character at this place is in one word with the one before it."""
-    if not 0 < at < len(text):
+def _continues_word(text: str, index: int) -> bool:
+    """Return whether the character at this index continues the word of the one before it."""
+    if not 0 < index < len(text):
         return False
-    before, own = text[at - 1], text[at]
-    if not before.isspace() and (_is_mark(own) or before == "\u200d"):
+    previous, character = text[index - 1], text[index]
+    if not previous.isspace() and (_is_mark(character) or previous == "\u200d"):
         return True
-    if own in _APOSTROPHES:
-        return _is_letter(before) and _is_letter(text[at + 1 : at + 2])
-    return _is_letter(own) and _is_letter(text[at - 2 : at - 1] if before in _APOSTROPHES else before)
+    if character in _APOSTROPHES:
+        return _is_letter(previous) and _is_letter(text[index + 1 : index + 2])
+    return _is_letter(character) and _is_letter(text[index - 2 : index - 1] if previous in _APOSTROPHES else previous)
 
 
 def _is_mark(letter: str) -> bool:
@@ -136,7 +139,7 @@ def _is_mark(letter: str) -> bool:
 
 
 def _is_letter(letter: str) -> bool:
-    """Of a script that has spaces between its words."""
+    """Return whether the character belongs to a word of a script with spaces between words."""
     if not letter or any(first <= ord(letter) <= last for first, last in _SPACELESS):
         return False
     return letter.isalnum() or _is_mark(letter)

@@ -1,8 +1,8 @@
-"""Trains the models that Headlight ships: `python -m mha_core.training.checkpoints FOLDER [task …]`.
+"""Train the models that Headlight ships: `python -m mha_core.training.checkpoints FOLDER [task …]`.
 
-Each task with the positions that make its point, several seeds each. Every seed's history is written, the weights of
-the first one alone. With --csv it trains the long post's news instead, whose histories docs/long-post.md tells of;
-their table may not be shipped, so no weights are written.
+Each task is trained with the positions that make its point, with several seeds each. Every seed's history is written,
+but only the weights of the first one. With --csv it trains the long post's news instead, whose histories
+docs/long-post.md describes; their table must not be shipped, so no weights are written.
 """
 
 import argparse
@@ -47,7 +47,7 @@ NEWS: dict[str, dict[str, object]] = {
 
 
 def recipes(task: str) -> dict[str, Recipe]:
-    """The recipes of a task's shipped runs, by the name of their folder."""
+    """Return the recipes of a task's shipped runs, by the name of their folder."""
     return {
         f"{task}-{variant}-{seed}": replace(defaults(task), seed=seed, **changes)  # type: ignore[arg-type]
         for variant, changes in VARIANTS[task].items()
@@ -56,7 +56,7 @@ def recipes(task: str) -> dict[str, Recipe]:
 
 
 def news_line(base: Recipe, line: str) -> Recipe:
-    """The recipe of one of `NEWS`, with the sizes of another one."""
+    """Return the recipe of one of `NEWS`, with the sizes of another one."""
     is_post = line.startswith(POST)
     changes: dict[str, object] = {
         "position": "none",
@@ -76,7 +76,10 @@ def news_recipe(line: str, rows: int, seed: int) -> Recipe:
 
 
 def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
-    """The runs on a table of news, by the name of their folder; as the post does it, its duplicates are kept."""
+    """Return the runs on a table of news, by the name of their folder.
+
+    Like the post, its replications keep duplicate rows.
+    """
     runs = {}
     for line in NEWS:
         task = from_csv(content, keep_duplicates=line.startswith(POST), name="news")
@@ -87,31 +90,31 @@ def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains and writes."""
+    """Train the models and write their runs."""
     parser = argparse.ArgumentParser(prog="python -m mha_core.training.checkpoints", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("tasks", nargs="*", default=list(VARIANTS), help=f"some of {', '.join(VARIANTS)}")
     parser.add_argument("--csv", type=Path, help="the news alone: a table with columns text and label, in five classes")
     sweep.add_arguments(parser)
-    chosen = parser.parse_args(arguments)
-    unknown = sorted(set(chosen.tasks) - set(VARIANTS))
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.tasks) - set(VARIANTS))
     if unknown:
         parser.error(f"no task {', '.join(unknown)}; choose some of {', '.join(VARIANTS)}")
     try:
-        workers, jobs = sweep.workers_of(chosen), dict[Path, sweep.PlannedRun]()
-        if chosen.csv:
-            jobs = {chosen.folder / name: run for name, run in news_runs(chosen.csv.read_bytes()).items()}
-        for name in () if chosen.csv else chosen.tasks:
+        workers, jobs = sweep.workers_of(options), dict[Path, sweep.PlannedRun]()
+        if options.csv:
+            jobs = {options.folder / name: run for name, run in news_runs(options.csv.read_bytes()).items()}
+        for name in () if options.csv else options.tasks:
             task = tasks.build(name)
-            jobs |= {chosen.folder / folder: sweep.PlannedRun(recipe, task) for folder, recipe in recipes(name).items()}
-        for name in ["news"] if chosen.csv else chosen.tasks:
-            for earlier in chosen.folder.glob(f"{name}-*"):
+            jobs |= {options.folder / run: sweep.PlannedRun(recipe, task) for run, recipe in recipes(name).items()}
+        for name in ["news"] if options.csv else options.tasks:
+            for earlier in options.folder.glob(f"{name}-*"):
                 shutil.rmtree(earlier)
-        for place, history in sweep.run(jobs, workers).items():
+        for folder, history in sweep.run(jobs, workers).items():
             if isinstance(history, str):
-                raise HeadlightError(f"{place.name}: {history}")
-            if chosen.csv or history.recipe.seed > 1:
-                saved.save(place, history, maps=history.recipe.seed == 1)
+                raise HeadlightError(f"{folder.name}: {history}")
+            if options.csv or history.recipe.seed > 1:
+                saved.save(folder, history, maps=history.recipe.seed == 1)
     except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
 

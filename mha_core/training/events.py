@@ -1,6 +1,6 @@
-"""The record of a training run: the events that it yields, their values in JSON, and the history that they make.
+"""Events of a training run, their JSON values, and the history that they make up.
 
-Values may come from a stranger, so every field is checked.
+Files may come from an untrusted source, so every field is validated.
 """
 
 import base64
@@ -17,19 +17,22 @@ MAX_TOKENS = 1024  # tokens of a text, as in `Recipe.check`
 
 @dataclass(frozen=True)
 class Start:
-    """The first event.
+    """First event of a run.
 
     Attributes:
-        recipe: what is trained.
-        title: the task's.
+        recipe: the recipe of the run.
+        title: of the task.
         classes: names of the classes; empty for a language model.
-        rows_train, rows_test: how many; rows_train is 0 where every batch is made anew.
-        fingerprint: of the data, both parts.
-        notes: what was done to the data (duplicates, cut texts), in whole sentences.
-        vocabulary, parameters, longest: sizes of this very model and of its longest text in tokens.
-        probes: tokens of each text whose maps are kept; of a translation what is written.
-        columns: of a translation for each probe the tokens that are looked at; otherwise empty.
-        target_length: the places that a translation writes; 0 of the others.
+        rows_train: the number of training rows; 0 if every batch is generated.
+        rows_test: the number of test rows.
+        fingerprint: of the training and the test data.
+        notes: how the data were cleaned (duplicates, cut texts), in whole sentences.
+        vocabulary: the number of tokens in this model's vocabulary.
+        parameters: the number of parameters of this model.
+        longest: the number of tokens of its longest text.
+        probes: tokens of each text whose maps are kept; of a translation those of the target.
+        columns: of a translation the source tokens of each probe; otherwise empty.
+        target_length: the number of target positions of a translation; otherwise 0.
         picture: of a vision transformer the side of its pictures and of a patch, and its registers; otherwise empty.
         versions: of torch, python and so on.
         machine: device and threads, in words.
@@ -55,7 +58,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the optimiser: its number from 1, the loss of its batch, and the run's own seconds so far."""
+    """Optimizer step: its number from 1, the loss of its batch, and the run's training seconds so far."""
 
     step: int
     loss: float
@@ -64,16 +67,21 @@ class Step:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A look at the test rows, after `step` steps.
+    """Evaluation on the test rows after `step` steps.
 
     Attributes:
-        train_loss, train_accuracy: over the batches since the last look; of the first look, on as many training rows.
-        test_loss, test_accuracy: over the test rows (of a language model: over the places that are scored).
-        pair_accuracy: share of mirror pairs with both members right; None where there are no pairs.
-        induction, previous: of a language model, for each layer and head, the mean weight on the key that holds the
-            answer, and on the previous token; empty otherwise.
-        aligned: of a translation the share of written tokens whose row looks most at the word that they come from, see
-            `scores.aligned`; None otherwise.
+        step: the number of steps so far.
+        seconds: of training so far.
+        train_loss: over the batches since the last evaluation; at the first one, over as many training rows.
+        train_accuracy: over the same rows.
+        test_loss: over the test rows (of a language model: over the scored positions).
+        test_accuracy: over the same rows.
+        pair_accuracy: share of mirror pairs with both members right; None without pairs.
+        induction: of a language model, for each layer and head, the mean weight on the key that holds the answer;
+            otherwise empty.
+        previous: of a language model, for each layer and head, the mean weight on the previous token; otherwise empty.
+        aligned: of a translation the share of target tokens whose largest weight is on their source word, see
+            `scores.aligned`; otherwise None.
     """
 
     step: int
@@ -90,10 +98,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Every map of one probe after `step` steps.
+    """All maps of one probe after `step` steps.
 
     Attributes:
-        probe: its number in `Start.probes`.
+        step: the number of steps so far.
+        probe: its index in `Start.probes`.
         shape: (layers, h, i, j).
         maps: uint8, weights times 255, rounded.
     """
@@ -104,21 +113,26 @@ class Snapshot:
     maps: bytes
 
     def check(self, start: Start) -> None:
-        """Raises a HeadlightError when these are not the maps of one of the run's probes."""
-        known = 0 <= self.probe < len(start.probes)
-        i = len(start.probes[self.probe]) if known else 0
-        j = len(start.columns[self.probe]) if known and start.columns else i
+        """Check that these are maps of one of the run's probes.
+
+        Raises:
+            HeadlightError: they are not.
+        """
+        exists = 0 <= self.probe < len(start.probes)
+        i = len(start.probes[self.probe]) if exists else 0
+        j = len(start.columns[self.probe]) if exists and start.columns else i
         shape = [start.recipe.n_layers, start.recipe.n_heads, i, j]
-        if not known or self.shape != shape or len(self.maps) != math.prod(shape):
+        if not exists or self.shape != shape or len(self.maps) != math.prod(shape):
             raise HeadlightError(f"maps of shape {self.shape} do not fit the run")
 
 
 @dataclass(frozen=True)
 class End:
-    """The last event.
+    """Last event of a run.
 
     Attributes:
         reason: one of `recipe.ENDS`.
+        step: the number of steps.
         seconds: of training alone: steps, not evaluations or snapshots.
         predicted: the class of every test row, in their order; empty for a language model.
     """
@@ -134,7 +148,7 @@ Event = Start | Step | Evaluation | Snapshot | End
 
 @dataclass
 class History:
-    """Everything that a run has told so far. Give it every event by `take`."""
+    """All events of a run so far; add each event with `take`."""
 
     recipe: Recipe
     start: Start | None = None
@@ -144,7 +158,7 @@ class History:
     end: End | None = None
 
     def take(self, event: Event) -> None:
-        """Keeps an event."""
+        """Add an event."""
         match event:
             case Start():
                 self.start = event
@@ -158,11 +172,11 @@ class History:
                 self.end = event
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Self:
-        """The history of these events.
+    def from_events(cls, events: Iterable[Event]) -> Self:
+        """Build the history of these events.
 
         Raises:
-            HeadlightError: they begin with something else than a start, go on after the end, or do not fit the start.
+            HeadlightError: the first event is no start, events follow the end, or they do not fit the start.
         """
         events = list(events)
         first = events[0] if events else None
@@ -170,14 +184,14 @@ class History:
             raise HeadlightError("a run begins with its start")
         history = cls(first.recipe)
         for event in events:
-            if history.end is not None or not _belongs(event, first):
+            if history.end is not None or not _fits_start(event, first):
                 raise HeadlightError(f"the {type(event).__name__.lower()} does not fit the run")
             history.take(event)
         return history
 
     @property
     def step(self) -> int:
-        """The number of steps that are done."""
+        """Number of steps so far."""
         return self.end.step if self.end else self.steps[-1].step if self.steps else 0
 
     @property
@@ -187,25 +201,31 @@ class History:
 
     @property
     def epochs(self) -> float:
-        """How often every training row was seen; 0 where every batch is made anew."""
+        """Number of passes over the training rows; 0 if every batch is generated."""
         if self.start is None or not self.start.rows_train:
             return 0.0
         return self.step / math.ceil(self.start.rows_train / self.recipe.batch)
 
 
-def _belongs(event: Event, start: Start) -> bool:
-    """True when an event can be one of the run that began so. Raises a HeadlightError for maps that do not fit."""
+def _fits_start(event: Event, start: Start) -> bool:
+    """Return whether an event fits the start of a run.
+
+    Raises:
+        HeadlightError: maps that do not fit.
+    """
     match event:
         case Start():
             sizes = (
-                1 <= event.longest <= MAX_TOKENS and 0 <= event.target_length <= MAX_TOKENS and _is_cut(event.picture)
+                1 <= event.longest <= MAX_TOKENS
+                and 0 <= event.target_length <= MAX_TOKENS
+                and _is_valid_picture(event.picture)
             )
             fits = len(event.columns) == len(event.probes) if event.target_length else not event.columns
             return event is start and sizes and fits and min(event.rows_train, event.rows_test) >= 0
         case Snapshot():
             event.check(start)
         case Evaluation():
-            if not _has_its_heads(event, start):
+            if not _has_valid_scores(event, start):
                 return False
         case End():
             classes = set(range(len(start.classes)))
@@ -216,17 +236,17 @@ def _belongs(event: Event, start: Start) -> bool:
     return 0 <= event.step <= start.recipe.steps
 
 
-def _is_cut(picture: list[int]) -> bool:
-    """True where there is no picture, or one of so many patches as a text may have tokens."""
+def _is_valid_picture(picture: list[int]) -> bool:
+    """Return whether the sizes of a picture are valid; no picture is valid too."""
     if not picture:
         return True
     side, patch, registers = picture if len(picture) == 3 else (0, 0, 0)
-    whole = side >= 1 and patch >= 1 and registers >= 0 and side % patch == 0
-    return whole and patch <= MAX_TOKENS and (side // patch) ** 2 + registers < MAX_TOKENS
+    is_divisible = side >= 1 and patch >= 1 and registers >= 0 and side % patch == 0
+    return is_divisible and patch <= MAX_TOKENS and (side // patch) ** 2 + registers < MAX_TOKENS
 
 
-def _has_its_heads(event: Evaluation, start: Start) -> bool:
-    """True when the scores are shares, one for each head or none at all."""
+def _has_valid_scores(event: Evaluation, start: Start) -> bool:
+    """Return whether the scores are shares, one for each head or none at all."""
     every_head = [start.recipe.n_heads] * start.recipe.n_layers
     shares = [event.train_accuracy, event.test_accuracy, event.pair_accuracy or 0.0, event.aligned or 0.0]
     for scores in (event.induction, event.previous):
@@ -241,7 +261,7 @@ _HINTS = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 
 
 def to_values(event: Event) -> dict[str, Any]:
-    """An event as plain values for JSON."""
+    """Convert an event to plain values for JSON."""
     values = {"kind": type(event).__name__, **asdict(event)}
     if isinstance(event, Snapshot):
         values["maps"] = base64.b64encode(event.maps).decode("ascii")
@@ -249,10 +269,10 @@ def to_values(event: Event) -> dict[str, Any]:
 
 
 def from_values(values: Mapping[str, Any]) -> Event:
-    """The event of the values of `to_values`.
+    """Rebuild an event from the values of `to_values`.
 
     Raises:
-        HeadlightError: it is none.
+        HeadlightError: they are no event.
     """
     try:
         values = {**values}

@@ -1,4 +1,4 @@
-"""Questions to a trained model: the class of a text, or its continuation."""
+"""Inference with trained models: the class of a text, or its continuation."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
@@ -12,39 +12,42 @@ from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
 from ..models.vision import PictureModel, VisionTransformer
-from .tasks.shapes import pixels_of
+from .tasks.shapes import draw_all
 
-MAX_TOKENS = 500  # that are made at once
-MAX_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
+MAX_TOKENS = 500  # of one continuation
+MAX_SCORES = 16_000_000  # b · h · n² of one batch of unpadded texts
 
 T = TypeVar("T")
 K = TypeVar("K", Classifier, LanguageModel, VisionTransformer)
-Told = Callable[[str], object]  # is called with what must be said of an answer, as that the CPU computed it
+Warn = Callable[[str], object]  # called with each warning, such as a fall-back to the CPU
 
 
 def classes(model: Model) -> tuple[str, ...]:
-    """The names of the classes; none when it is no classifier."""
+    """Return the names of the classes; empty if the model is no classifier."""
     start = model.history.start if model.history else None
     return tuple(start.classes) if start else ()
 
 
 def logits(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Told = lambda said: None
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
 ) -> Tensor:
-    """One number a class, (n, classes), of at least one text. All texts are one batch, padded to the longest.
+    """Compute the class logits (n, classes) of at least one text, in one padded batch.
 
     Args:
-        mask_padding: None = as the model was trained. False lets every token look at the padding too.
-        told: see `Told`.
+        model: a classifier.
+        texts: of at most the model's maximum length.
+        mask_padding: None = as the model was trained. False lets every token attend to the padding too.
+        on_warning: called with each warning, such as a fall-back to the CPU.
 
     Raises:
-        TooLong: a text has more tokens than the model takes.  Unsupported: the model is no classifier.
+        TooLong: a text has more tokens than the model takes.
+        Unsupported: the model is no classifier.
         DeviceError: the model's device is full, and was chosen by name.
     """
     if not texts:
         raise SizeError("no text was given; give at least one")
     if isinstance(model, PictureModel):
-        return _of_pictures(model, texts, told)
+        return _picture_logits(model, texts, told)
     _check_classes(model)
     if mask_padding is None:
         mask_padding = model.history is None or model.history.recipe.mask_padding
@@ -53,41 +56,40 @@ def logits(
     def compute(stack: Classifier) -> Tensor:
         return stack.logits(ids.to(stack.device), keep.to(stack.device), mask_padding=mask_padding)
 
-    return _computed(model, compute, told)
+    return _run_on_stack(model, compute, told)
 
 
 def probabilities(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Told = lambda said: None
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
 ) -> Tensor:
-    """As `logits`, but probabilities that sum to 1."""
+    """Compute the class probabilities (n, classes); arguments as of `logits`."""
     return logits(model, texts, mask_padding=mask_padding, told=told).softmax(dim=-1)
 
 
-def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = lambda said: None) -> Tensor:
-    """As `probabilities`, (n, classes), but every text is asked alone: no padding is beside it. n may be 0.
+def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Warn = lambda text: None) -> Tensor:
+    """Compute the class probabilities (n, classes) without padding; n may be 0.
 
-    Of a text of more tokens than the model takes the first ones are read, as in its training. Texts of the same number
-    of tokens go through the model together.
+    Longer texts than the model takes are cut, as in its training. Texts with the same number of tokens share a batch.
 
     Raises:
         Unsupported, DeviceError: as `logits`.
     """
     if isinstance(model, PictureModel):
-        return _of_pictures(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
+        return _picture_logits(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
     _check_classes(model)
     sizes = model.sizes
     coded = [model.encode(text)[1][: sizes.max_len] for text in texts]
 
     def compute(stack: Classifier) -> Tensor:
-        found = torch.empty(len(coded), stack.out.out_features)
+        results = torch.empty(len(coded), stack.out.out_features)
         for length in sorted(set(map(len, coded))):
             rows = [row for row, ids in enumerate(coded) if len(ids) == length]
-            for some in torch.split(torch.tensor(rows), max(1, MAX_SCORES // (sizes.n_heads * length**2))):
-                ids = torch.tensor([coded[row] for row in some.tolist()], device=stack.device)
-                found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
-        return found
+            for batch in torch.split(torch.tensor(rows), max(1, MAX_SCORES // (sizes.n_heads * length**2))):
+                ids = torch.tensor([coded[row] for row in batch.tolist()], device=stack.device)
+                results[batch] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", results.dtype)
+        return results
 
-    return _computed(model, compute, told)
+    return _run_on_stack(model, compute, told)
 
 
 def continuation(
@@ -97,63 +99,68 @@ def continuation(
     *,
     temperature: float = 1.0,
     seed: int = 0,
-    told: Told = lambda said: None,
+    told: Warn = lambda text: None,
 ) -> list[tuple[str, float]]:
-    """Continues the text by so many tokens, each drawn after the one before, with the model's probability of each.
+    """Continue a text by sampled tokens, and return each with the model's probability for it.
 
     The model sees as many of the last tokens as it was trained on.
 
     Args:
+        model: a language model.
+        text: the prompt, at least one token.
+        tokens: the number of tokens to generate.
         temperature: divides the logits of the draw; 0 takes the most likely token each time.
         seed: of the draws; the same one gives the same tokens.
+        on_warning: called with each warning, such as a fall-back to the CPU.
 
     Raises:
-        Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
+        Unsupported: the model is no language model.
+        HeadlightError: no token in the text, or numbers out of bounds.
         DeviceError: as `logits`.
     """
     if not isinstance(model.encoder, LanguageModel):
-        raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
+        raise Unsupported(f"{model.name} cannot continue a text; choose a language model")
     if not 0 <= tokens <= MAX_TOKENS or not 0 <= temperature <= 100:
-        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MAX_TOKENS} at 0 to 100 are made")
-    given = model.encode(text)[1]
-    if not given:
-        raise HeadlightError("the text is empty; give the model something to go on with")
+        raise HeadlightError(f"tokens={tokens}, temperature={temperature}: choose 0 to {MAX_TOKENS} and 0 to 100")
+    prompt = model.encode(text)[1]
+    if not prompt:
+        raise HeadlightError("the text is empty; type at least one token to continue")
 
     def compute(stack: LanguageModel) -> list[tuple[str, float]]:
-        ids, generator, drawn = list(given), torch.Generator().manual_seed(seed), list[tuple[str, float]]()
+        ids, generator, generated = list(prompt), torch.Generator().manual_seed(seed), list[tuple[str, float]]()
         for _ in range(tokens):
-            seen = torch.tensor([ids[-model.sizes.max_len :]], device=stack.device)
-            last = stack.logits(seen)[0, -1].cpu().double()
+            context = torch.tensor([ids[-model.sizes.max_len :]], device=stack.device)
+            last = stack.logits(context)[0, -1].cpu().double()
             if temperature == 0:
-                chosen = int(last.argmax())
+                token = int(last.argmax())
             else:
-                powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
-                chosen = int(torch.multinomial(powers, 1, generator=generator))
-            ids.append(chosen)
-            drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
-        return drawn
+                powers = ((last - last.max()) / temperature).exp()  # at most 1 at any temperature
+                token = int(torch.multinomial(powers, 1, generator=generator))
+            ids.append(token)
+            generated.append((model.tokenizer.id_to_token(token) or "[UNK]", float(last.softmax(dim=0)[token])))
+        return generated
 
-    return _computed(model, compute, told)
+    return _run_on_stack(model, compute, told)
 
 
-def _of_pictures(model: PictureModel, texts: Sequence[str], told: Told) -> Tensor:
-    """One number a class, (n, classes), of pictures by their written forms, see `shapes.read`."""
-    pixels = pixels_of(texts)
+def _picture_logits(model: PictureModel, texts: Sequence[str], on_warning: Warn) -> Tensor:
+    """Compute the class logits (n, classes) of pictures from their descriptions, see `shapes.read`."""
+    pixels = draw_all(texts)
 
     def compute(stack: VisionTransformer) -> Tensor:
         return stack.logits(pixels.to(stack.device, stack.words.weight.dtype))
 
-    return _computed(model, compute, told)
+    return _run_on_stack(model, compute, on_warning)
 
 
 def _check_classes(model: Model) -> None:
     if not isinstance(model.encoder, Classifier):
-        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+        raise Unsupported(f"{model.name} has no classes; choose a classifier")
 
 
-def _computed(model: Model, compute: Callable[[K], T], told: Told) -> T:
-    """The result of `compute` on the model's stack, whose kind was checked, or on its copy on the CPU."""
-    found, notices = model.run_on_stack(lambda stack: compute(cast(K, stack)))
+def _run_on_stack(model: Model, compute: Callable[[K], T], on_warning: Warn) -> T:
+    """Run `compute` on the model's stack, whose type was checked, or on its copy on the CPU."""
+    result, notices = model.run_on_stack(lambda stack: compute(cast(K, stack)))
     for sentence in notices:
-        told(sentence)
-    return found
+        on_warning(sentence)
+    return result

@@ -1,4 +1,4 @@
-"""The plan of a training, and bounds on what it may ask for."""
+"""The plan of a training job, and limits on its size."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .recipe import Recipe
 if TYPE_CHECKING:
     from .tasks import TrainingData
 
-# Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
+# Limits of one step, which cannot be interrupted: less than a second on two cores, and 2 GB of maps.
 MAX_SCORES = 80_000_000  # layers · b · h · n²
 MAX_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
-# All runs of a job are in memory at once, and the optimiser keeps three numbers more for each parameter.
+# All runs of a job are in memory at once, and training keeps three more numbers per parameter.
 MAX_PARAMETERS = 20_000_000
-MAX_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the listener keeps
+MAX_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the parent process keeps
 NICENESS = 10
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The runs of a training.
+    """Runs of a training job.
 
     Attributes:
-        recipes: one for each run; all are trained in turn.
-        data: None where the recipes' tasks make their own.
+        recipes: one per run; the runs take turns.
+        data: None if the recipes' tasks generate their own.
         seconds: the time budget of all runs together.
     """
 
@@ -38,66 +38,82 @@ class TrainingPlan:
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def most_threads() -> int:
-    """The number of threads that one training may use: of several cores, one is left for the pages."""
+    """Return the maximum number of threads of one training; one of several cores is left for the pages."""
     return max(1, cores() - 1)
 
 
-def step_back() -> None:
+def lower_priority() -> None:
     """Lower the priority of this process and its children, so that pages are answered first."""
     if hasattr(os, "nice"):
         os.nice(max(0, NICENESS - os.nice(0)))
 
 
 def check_threads(recipes: tuple[Recipe, ...]) -> None:
-    """Raises a SizeError when a recipe wants more threads than one training may use on this machine."""
-    wanted, most = max((recipe.threads for recipe in recipes), default=1), most_threads()
-    if wanted > most:
-        raise SizeError(f"threads={wanted}: a training gets at most {most} on this machine")
+    """Check the number of threads against this machine.
+
+    Raises:
+        SizeError: a recipe wants more threads than one training may use.
+    """
+    threads, limit = max((recipe.threads for recipe in recipes), default=1), most_threads()
+    if threads > limit:
+        raise SizeError(f"threads={threads}: choose at most {limit} on this machine")
 
 
 def check_parameters(recipes: tuple[Recipe, ...]) -> None:
-    """Raises a SizeError when the models of these recipes would not fit into memory side by side."""
-    most = sum(
+    """Check that the models of these recipes fit into memory together.
+
+    Raises:
+        SizeError: they have too many parameters.
+    """
+    total = sum(
         recipe.d_model * (recipe.vocabulary + recipe.n_layers * (4 * recipe.d_model + 2 * recipe.d_feed_forward))
         for recipe in recipes
     )
-    if most > MAX_PARAMETERS:
+    if total > MAX_PARAMETERS:
         raise SizeError(
-            f"up to {most:,} parameters in {len(recipes)} models, at most {MAX_PARAMETERS:,} are trained together; "
+            f"up to {total:,} parameters in {len(recipes)} models, at most {MAX_PARAMETERS:,} are trained together; "
             "choose fewer runs, a smaller vocabulary or smaller sizes"
         )
 
 
 def check_step(recipe: Recipe, length: int) -> None:
-    """Raises a SizeError when a step on texts of up to `length` tokens would take too long or too much memory."""
+    """Check the time and memory of a step on texts of up to `length` tokens.
+
+    Raises:
+        SizeError: it would take too much of either.
+    """
     tokens = recipe.n_layers * recipe.batch * length
     scores = tokens * recipe.n_heads * length
     products = tokens * recipe.d_model * (4 * recipe.d_model + 2 * recipe.d_feed_forward)
-    for formula, size, most in (
+    for formula, size, limit in (
         ("layers · b · h · n²", scores, MAX_SCORES),
         ("layers · b · n · d · (4 d + 2 feed-forward)", products, MAX_PRODUCTS),
     ):
-        if size > most:
+        if size > limit:
             raise SizeError(
-                f"with texts of {length} tokens {formula} = {size:,}, at most {most:,} are computed here; choose a "
+                f"with texts of {length} tokens {formula} = {size:,}, at most {limit:,} are computed here; choose a "
                 "smaller batch, shorter texts or smaller sizes"
             )
 
 
 def check_maps(start: Start, runs: int) -> None:
-    """Raises a SizeError when the snapshots of so many runs like this one would take too much memory."""
+    """Check the memory of the snapshots of this many runs.
+
+    Raises:
+        SizeError: they would take too much.
+    """
     recipe = start.recipe
     columns = start.columns or start.probes
     sides = (len(rows) * len(seen) for rows, seen in zip(start.probes, columns, strict=True))
     cells = recipe.n_layers * recipe.n_heads * sum(sides)
-    most = runs * (recipe.evaluations + 1) * cells
-    if most > MAX_MAPS:
+    total = runs * (recipe.evaluations + 1) * cells
+    if total > MAX_MAPS:
         raise SizeError(
-            f"{runs} runs with {recipe.n_layers} × {recipe.n_heads} heads keep {most:,} bytes of maps while they "
+            f"{runs} runs with {recipe.n_layers} × {recipe.n_heads} heads keep {total:,} bytes of maps while they "
             f"learn, at most {MAX_MAPS:,} are kept; choose fewer runs or fewer heads"
         )

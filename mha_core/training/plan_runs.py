@@ -1,4 +1,4 @@
-"""One plan of trainings: its runs in turn."""
+"""Runs of a training plan, which take turns."""
 
 import threading
 import time
@@ -18,54 +18,54 @@ TURN_SECONDS = 1.0
 
 
 class PlanRuns:
-    """The runs of a plan, trained in turn, so that their curves grow side by side.
+    """Runs of a plan, trained in turns so that their curves grow side by side.
 
     Args:
-        plan: what is trained.
-        folder: where run n is saved in its folder "n".
-        say: takes each message as keyword arguments, see `worker`.
-        stop: ends the runs where they are.
+        plan: the runs.
+        folder: run n is saved in its subfolder "n".
+        say: sends a message, given as keyword arguments, see `worker`.
+        stop: cancels the runs.
         enough: ends them as their time budget would.
-        clock: seconds, for the budget of the whole plan and for turns.
+        clock: in seconds, for the budget of the whole plan and for turns.
     """
 
     def __init__(
         self,
         plan: TrainingPlan,
         folder: Path,
-        say: Callable[..., None],
+        send: Callable[..., None],
         stop: threading.Event,
         enough: threading.Event,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.plan, self.folder = plan, folder
-        self.say = say
+        self.send = send
         self.stop = stop
         self.enough = enough
         self._tasks: dict[tuple[str, int, int], Task] = {}
-        self._told: set[str] = set()
+        self._sent_warnings: set[str] = set()
         self._clock = clock
-        self._ends = clock() + plan.seconds
-        self._cut = False
+        self._deadline = clock() + plan.seconds
+        self._is_out_of_time = False
 
     def run(self) -> None:
-        """Trains and keeps everything that is planned.
+        """Train and save all runs.
 
         Raises:
-            HeadlightError: the plan is more than this machine may do, or its data cannot be used.
+            HeadlightError: the plan exceeds a limit, or its data cannot be used.
         """
         turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.plan.recipes))}
         while turns:
             for number, turn in list(turns.items()):
                 if next(turn, None) is None:
                     del turns[number]
-        self.say(done="stopped" if self.stop.is_set() else "time" if self._cut else "steps")
+        self.send(done="stopped" if self.stop.is_set() else "time" if self._is_out_of_time else "steps")
 
     def _is_over(self) -> bool:
-        return self.stop.is_set() or self.enough.is_set() or self._clock() > self._ends
+        return self.stop.is_set() or self.enough.is_set() or self._clock() > self._deadline
 
     def _task(self, recipe: Recipe) -> Task:
-        """The recipe's data, built once for all runs on it."""
+        """Return the recipe's data, built once for all runs that use them."""
         key, data = (recipe.task, recipe.data_seed, recipe.max_len), self.plan.data
         if key not in self._tasks:
             self._tasks[key] = (
@@ -76,41 +76,41 @@ class PlanRuns:
         return self._tasks[key]
 
     def _turns(self, number: int) -> Iterator[str]:
-        """Trains one run, and yields after each evaluation, or when its turn has lasted long."""
+        """Train one run, and yield after each evaluation or when its turn has lasted long."""
         if self.stop.is_set():
             return
         recipe = self.plan.recipes[number]
         training = Training(recipe, self._task(recipe))
-        began = self._clock()
+        started = self._clock()
         for event in training.events(self._is_over):
             if isinstance(event, Start):
                 check_step(recipe, event.longest)
                 check_maps(event, len(self.plan.recipes))
             if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
-                event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
+                event = replace(event, reason="time")  # the time budget ended it, not the user
                 training.history.take(event)
-            self.say(run=number, event=to_values(event))
-            self._tell(training.notices)
-            if isinstance(event, Evaluation) or self._clock() - began > TURN_SECONDS:
+            self.send(run=number, event=to_values(event))
+            self._send_warnings(training.notices)
+            if isinstance(event, Evaluation) or self._clock() - started > TURN_SECONDS:
                 yield "turn"
-                began = self._clock()
+                started = self._clock()
         self._save(number, training)
 
-    def _tell(self, notices: tuple[str, ...]) -> None:
-        """Says what must be said of a run, each sentence once for all of them."""
+    def _send_warnings(self, notices: tuple[str, ...]) -> None:
+        """Send the warnings of a run, each sentence once for all runs."""
         for sentence in notices:
-            if sentence not in self._told:
-                self._told.add(sentence)
-                self.say(told=sentence)
+            if sentence not in self._sent_warnings:
+                self._sent_warnings.add(sentence)
+                self.send(told=sentence)
 
     def _save(self, number: int, training: Training) -> None:
-        """Writes a run that can be used: it has learnt something, and its numbers are numbers."""
+        """Save a run if it has trained at least one step and its weights are finite."""
         end = training.history.end
-        self._cut |= end is not None and end.reason == "time"
+        self._is_out_of_time |= end is not None and end.reason == "time"
         if end is None or not end.step or end.reason == NOT_A_NUMBER:
             return
         folder = self.folder / str(number)
         if not folder.parent.is_dir():
-            raise HeadlightError("the folder of this visit is gone")  # it is not made again
+            raise HeadlightError("the folder of this session no longer exists")  # a deleted session is not recreated
         training.save(folder)
-        self.say(saved=number)
+        self.send(saved=number)

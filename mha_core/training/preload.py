@@ -1,14 +1,14 @@
-"""The import that a fork server does once, so that the trainings it forks begin at once."""
+"""Imports of the fork server, so that the trainings that it forks start at once."""
 
 import signal
 
-from .limits import step_back
+from .limits import lower_priority
 
-step_back()  # before torch: seconds of a core, while a browser draws the first charts of the page that started it
+lower_priority()  # before the import of torch, which takes seconds while a browser draws the page's first charts
 
 import torch  # noqa: E402
 
 from . import worker  # noqa: E402, F401
 
-torch.optim.AdamW([torch.zeros(1)])  # torch reads in most of itself, for a second or more, with its first optimizer
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a whole group may get it: the parent says when to end
+torch.optim.AdamW([torch.zeros(1)])  # the first optimizer makes torch import most of itself, for a second or more
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the whole process group may receive it; the parent decides when to end

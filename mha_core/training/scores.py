@@ -1,4 +1,4 @@
-"""Figures over test rows: sums of losses and right answers, and what each head attends to."""
+"""Metrics over test rows: losses, right answers, and head scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over rows, or over places of a text: the loss, over how many; the right answers, of how many."""
+    """Summed loss and number of losses, number of right answers and of answers; over rows or positions."""
 
     loss: float = 0.0
     losses: int = 0
@@ -35,7 +35,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result on the test rows: totals, the class of every row, and other fields of `events.Evaluation`."""
+    """Result on the test rows: totals, the class of every row, and other fields of `events.Evaluation`."""
 
     totals: Totals
     predicted: list[int]
@@ -43,29 +43,29 @@ class Outcome:
 
 
 def head_scores(weights: Tensor, source: Tensor) -> tuple[list[float], list[float]]:
-    """The two figures that tell an induction head: one of each a head.
+    """Compute the two scores that identify an induction head, one of each per head.
 
     Args:
         weights: (b, h, i, j).
         source: int64 (b, i), the key that holds the answer, -1 where there is none.
 
     Returns:
-        induction: the mean weight on that key, over the places that have one (0 without any).
-        previous: the mean weight on the token before, over all places but the first.
+        induction: the mean weight on that key, over the positions that have one (0 without any).
+        previous: the mean weight on the previous token, over all positions but the first.
     """
-    known = source >= 0
+    has_answer = source >= 0
     picked = weights.gather(3, source.clamp(min=0)[:, None, :, None].expand(-1, weights.shape[1], -1, 1))[..., 0]
-    induction = (picked * known[:, None]).sum(dim=(0, 2)) / max(1, int(known.sum()))
+    induction = (picked * has_answer[:, None]).sum(dim=(0, 2)) / max(1, int(has_answer.sum()))
     previous = weights.diagonal(offset=-1, dim1=2, dim2=3).mean(dim=(0, 2))
     return [round(score, 6) for score in induction.tolist()], [round(score, 6) for score in previous.tolist()]
 
 
 def aligned(weights: Tensor, origin: Tensor) -> tuple[int, int]:
-    """How many written tokens look most at the word that they come from, and how many come from one.
+    """Count the target tokens whose largest weight is on their source word, and those with a source word.
 
     Args:
-        weights: (b, h, i, j), the cross map of a layer, of which the mean over the heads is taken.
-        origin: int64 (b, i), the place of that word, -1 where there is none.
+        weights: (b, h, i, j), the cross-attention maps of a layer, averaged over the heads.
+        origin: int64 (b, i), the position of that word, -1 where there is none.
     """
-    known = origin >= 0
-    return int(((weights.mean(dim=1).argmax(dim=-1) == origin) & known).sum()), int(known.sum())
+    has_source = origin >= 0
+    return int(((weights.mean(dim=1).argmax(dim=-1) == origin) & has_source).sum()), int(has_source.sum())

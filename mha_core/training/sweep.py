@@ -1,7 +1,7 @@
-"""Many runs at once, in processes of this machine; the same recipe gives the same bits in any of them.
+"""Many runs in parallel processes; a recipe gives bitwise equal results in each of them.
 
-A worker gets a recipe with its data and gives the saved run back as one zip file, so that the two share nothing but the
-program. A run whose worker is killed is done again.
+A worker receives a recipe with its data and returns the saved run as one zip file, so that the two share nothing but
+the program. A run whose worker is killed is repeated.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from typing import NamedTuple
 from ..errors import HeadlightError
 from . import saved
 from .events import History
-from .limits import cores, step_back
+from .limits import cores, lower_priority
 from .loop import Training
 from .recipe import Recipe
 from .tasks import Task
 
 MAX_WORKERS = 256
-ATTEMPTS = 3  # without a run that ends, before those that are left are given up
-KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
+ATTEMPTS = 3  # without a finished run, before the rest is given up
+KILLED = f"its worker was killed {ATTEMPTS} times; choose fewer workers or smaller sizes to need less memory"
 
 
 class PlannedRun(NamedTuple):
-    """A run to train."""
+    """Recipe and data of a run to train."""
 
     recipe: Recipe
     task: Task
 
 
-# The number of each job that has ended, with its saved run, packed, or why there is none, in a sentence.
-Ended = Generator[tuple[int, bytes | str], None, None]
+# The index of each finished job, with its packed run or an error message.
+Results = Generator[tuple[int, bytes | str], None, None]
 
 
 def train(job: PlannedRun) -> bytes | str:
-    """One run: packed, or why there is none."""
+    """Train one run; return it packed, or the error message."""
     try:
         training = Training(*job)
         for _ in training.events():
@@ -55,11 +55,11 @@ def train(job: PlannedRun) -> bytes | str:
         return str(error)
 
 
-def in_processes(jobs: Sequence[PlannedRun], workers: int) -> Ended:
-    """The runs in so many processes; where one is killed, all that have not ended begin again."""
+def run_in_processes(jobs: Sequence[PlannedRun], workers: int) -> Results:
+    """Train the runs in parallel processes; if one is killed, all unfinished runs start again."""
     left, killed = dict(enumerate(jobs)), 0
     while left:
-        pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"), begin)
+        pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"), init_worker)
         try:
             futures = {pool.submit(train, job): number for number, job in left.items()}
             for future in as_completed(futures):
@@ -76,64 +76,65 @@ def in_processes(jobs: Sequence[PlannedRun], workers: int) -> Ended:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def begin() -> None:
-    """Prepares a worker: it comes after all others, and Ctrl+C ends it."""
-    step_back()
+def init_worker() -> None:
+    """Initialise a worker: low priority, and Ctrl+C ends it."""
+    lower_priority()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Lets a command choose its workers."""
+    """Add the option for the number of workers to a parser."""
     parser.add_argument("--workers", type=int, help="processes of this machine (default: one for each core)")
 
 
-def workers_of(chosen: argparse.Namespace, threads: int = 1) -> int:
-    """The number of processes that the argument asks for; without it as many as there are cores for their threads.
+def workers_of(options: argparse.Namespace, threads: int = 1) -> int:
+    """Return the requested number of processes, by default as many as there are cores for their threads.
 
     Raises:
-        HeadlightError: it asks for none, or for too many.
+        HeadlightError: it is less than 1 or too large.
     """
-    workers: int = max(1, cores() // threads) if chosen.workers is None else chosen.workers
+    workers: int = max(1, cores() // threads) if options.workers is None else options.workers
     if not 1 <= workers <= MAX_WORKERS:
         raise HeadlightError(f"--workers={workers}: choose 1 to {MAX_WORKERS}")
     return workers
 
 
 def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | str]:
-    """The runs, each in its folder: those that lie there, and the others, trained and written; a bar shows how far.
+    """Train the runs that are not in their folders yet, save them there, and show a progress bar.
 
-    Returns: the history of each, or why there is none, in a sentence.
+    Returns:
+        The history of each, or an error message.
 
     Raises:
-        HeadlightError: nothing can be written there.
+        HeadlightError: the folders cannot be written.
     """
     from tqdm import tqdm
 
-    results: dict[Path, History | str] = {place: found for place, job in jobs.items() if (found := known(place, job))}
-    left = [place for place in jobs if place not in results]
+    results: dict[Path, History | str] = {path: run for path, job in jobs.items() if (run := known(path, job))}
+    left = [folder for folder in jobs if folder not in results]
     with (
         tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,
-        closing(in_processes([jobs[place] for place in left], workers)) as ended,
+        closing(run_in_processes([jobs[place] for place in left], workers)) as finished,
     ):
-        for number, result in ended:
+        for number, result in finished:
             place = left[number]
             if isinstance(result, bytes):
                 shutil.rmtree(place, ignore_errors=True)
                 history = saved.unpack(result, place)
                 results[place] = history
                 aligned = history.evaluations[-1].aligned if history.evaluations else None
-                looks = "" if aligned is None else f", aligned {aligned:.4f}"
-                said = f"accuracy {accuracy(history):.3f}{looks} in {history.seconds:.1f} s"
+                alignment = "" if aligned is None else f", aligned {aligned:.4f}"
+                message = f"accuracy {accuracy(history):.3f}{alignment} in {history.seconds:.1f} s"
             else:
-                results[place] = said = result
-            bar.write(f"{place.name}: {said}")
+                results[place] = message = result
+            bar.write(f"{place.name}: {message}")
             bar.update()
     return {place: results[place] for place in jobs}
 
 
 def known(place: Path, job: PlannedRun) -> History | None:
-    """The run that lies there, if it is this one."""
-    with suppress(HeadlightError):  # nothing is there, or something else
+    """Return the run in this folder if it has the recipe and the data of the job."""
+    with suppress(HeadlightError):  # missing, or no run
         history = saved.read(place)
         if history.recipe == job.recipe and history.start and job.task.fingerprint in history.start.fingerprint:
             return history
@@ -141,14 +142,14 @@ def known(place: Path, job: PlannedRun) -> History | None:
 
 
 def table(results: Mapping[str, Sequence[History]]) -> str:
-    """A row for each kind of run: the mean and the standard deviation over its seeds."""
+    """Summarise runs in a table: the mean and the standard deviation over the seeds of each kind."""
     import pandas as pd
 
-    rows = [(line, accuracy(one), one.seconds) for line, histories in results.items() for one in histories]
+    rows = [(line, accuracy(history), history.seconds) for line, histories in results.items() for history in histories]
     runs = pd.DataFrame(rows, columns=["run", "accuracy", "seconds"]).groupby("run", sort=False)
     return runs.agg({"accuracy": ["mean", "std", "count"], "seconds": "mean"}).round(3).to_string()
 
 
 def accuracy(history: History) -> float:
-    """What the run came to on its test rows."""
+    """Return the last test accuracy of a run."""
     return history.evaluations[-1].test_accuracy

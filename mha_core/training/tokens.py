@@ -1,4 +1,4 @@
-"""A tokenizer for each task, made of its training rows alone, or of all its texts where that is asked for."""
+"""Tokenizers of the tasks, trained on their training rows, or on all of their texts if requested."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from .tasks import Labelled, Language, Pictures, Task, Translation
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Their place is their id; padding is 0, as an embedding's padding row wants it.
+# Their index is their id; padding is 0, the padding row of the embedding.
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-CUTS = ("Split", "Whitespace", "WhitespaceSplit")  # at characters, at words and signs, at spaces
-MAX_OF_A_TASK = 2  # tokenizers that are kept
+CUTS = ("Split", "Whitespace", "WhitespaceSplit")  # at characters, at words and punctuation, at spaces
+MAX_PER_TASK = 2  # cached tokenizers
 
-# Of a thousand long texts one takes seconds, and a comparison has a run for each seed and model. It goes with its task:
-# the texts may be those of a visitor who leaves.
-_made: WeakKeyDictionary[Labelled, dict[tuple[int, bool], Tokenizer]] = WeakKeyDictionary()
+# Training one on a thousand long texts takes seconds, and a comparison has a run per seed and model. The keys are weak,
+# as the texts may be private to a session that ends.
+_cache: WeakKeyDictionary[Labelled, dict[tuple[int, bool], Tokenizer]] = WeakKeyDictionary()
 
 
-def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
-    """The task's tokenizer, without padding and truncation; the same in every process. Runs on one task share it.
+def for_task(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
+    """Return the task's tokenizer, without padding and truncation, equal in every process and shared by its runs.
 
     Args:
-        task: labelled texts get a WordPiece as MiniLM's, trained on the training rows, with "[CLS]" and "[SEP]" round a
-            text; a language task or a translation gets its own vocabulary, with nothing round a
-            text; of pictures it names the patches.
-        vocabulary: a WordPiece has at most so many tokens, special ones included.
-        all_texts: it is trained on the test rows too, so that the model knows words that only they have.
+        task: labelled texts get a WordPiece tokenizer like MiniLM's, trained on the training rows, which adds "[CLS]"
+            and "[SEP]"; a language task or a translation gets its own vocabulary without added tokens; that of pictures
+            names the patches.
+        vocabulary: the maximum number of tokens of a WordPiece tokenizer, special ones included.
+        all_texts: train it on the test rows too, so that their words are known.
 
     Raises:
-        SizeError: that is no room for anything but special tokens.
+        SizeError: there is only room for special tokens.
     """
     if isinstance(task, Language):
         return _word_level(task.vocabulary, "WhitespaceSplit" if task.joined_by else "Split")
@@ -45,22 +45,22 @@ def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokeni
         return _word_level(token_names(task.side, task.patch, task.registers), "WhitespaceSplit")
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
-    made, key = _made.setdefault(task, {}), (vocabulary, all_texts)
-    if key not in made:
+    tokenizers, key = _cache.setdefault(task, {}), (vocabulary, all_texts)
+    if key not in tokenizers:
         rows = (*task.train, *task.test) if all_texts else task.train
-        made[key] = _word_piece([row.text for row in rows], vocabulary)
-        for earlier in list(made)[:-MAX_OF_A_TASK]:
-            made.pop(earlier, None)
-    return made[key]
+        tokenizers[key] = _word_piece([row.text for row in rows], vocabulary)
+        for earlier in list(tokenizers)[:-MAX_PER_TASK]:
+            tokenizers.pop(earlier, None)
+    return tokenizers[key]
 
 
-def of_file(text: str) -> Tokenizer:
-    """The tokenizer of a file that one of these wrote, made anew from its vocabulary.
+def from_file(text: str) -> Tokenizer:
+    """Rebuild a saved tokenizer from its vocabulary.
 
-    Nothing else of the file is used: with a stranger's expressions a text could keep the server busy for ever.
+    Nothing else of the file is used: an untrusted regular expression could keep the server busy forever.
 
     Raises:
-        HeadlightError: no tokenizer of `of` writes such a file.
+        HeadlightError: it is no tokenizer of a task.
     """
     try:
         content = json.loads(text)
@@ -76,8 +76,8 @@ def of_file(text: str) -> Tokenizer:
             return _word_level(vocabulary, kinds[1])
         raise ValueError("it is of another kind")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        what = error if type(error) is ValueError else type(error).__name__
-        raise HeadlightError(f"this is no tokenizer of a trained model ({what})") from error
+        reason = error if type(error) is ValueError else type(error).__name__
+        raise HeadlightError(f"this is no tokenizer of a trained model ({reason})") from error
 
 
 def _empty(numbers: dict[str, int]) -> Tokenizer:
@@ -110,33 +110,33 @@ def _word_piece(texts: list[str], vocabulary: int) -> Tokenizer:
         for text in texts
     ]
     symbols, inside = _symbols(rows, (vocabulary - len(SPECIAL)) // 2)
-    # The trainer numbers single characters inside of words in the order of a hash map, and its ties go by number: two
-    # processes would get two vocabularies. Given to it as special tokens they have their place.
+    # The trainer numbers single characters inside of words in the order of a hash map and breaks ties by number, so
+    # vocabularies would differ between processes. As special tokens they have fixed numbers.
     trainer = WordPieceTrainer(
         vocab_size=vocabulary,
         special_tokens=[*SPECIAL, *symbols, *(f"##{symbol}" for symbol in inside)],
         limit_alphabet=0,
         show_progress=False,
     )
-    known = set(symbols)
-    trained.train_from_iterator((" ".join(word for word in row if known.issuperset(word)) for row in rows), trainer)
-    return _with_specials(trained.get_vocab())  # made anew, because there only these four are special
+    alphabet = set(symbols)
+    trained.train_from_iterator((" ".join(word for word in row if alphabet.issuperset(word)) for row in rows), trainer)
+    return _with_specials(trained.get_vocab())  # rebuilt, so that only these four are special
 
 
-def _symbols(rows: list[list[str]], most: int) -> tuple[list[str], list[str]]:
-    """The most frequent characters, and those of them that stand inside of words."""
+def _symbols(rows: list[list[str]], max_symbols: int) -> tuple[list[str], list[str]]:
+    """Return the most frequent characters, and those of them that occur inside of words."""
     count: Counter[str] = Counter()
     inside: set[str] = set()
     for row in rows:
         for word in row:
             count.update(word)
             inside.update(word[1:])
-    frequent = sorted(count, key=lambda symbol: (-count[symbol], symbol))[:most]
+    frequent = sorted(count, key=lambda symbol: (-count[symbol], symbol))[:max_symbols]
     return sorted(frequent), sorted(inside.intersection(frequent))
 
 
 def _word_level(vocabulary: tuple[str, ...], cut: str) -> Tokenizer:
-    """A token for each piece of a text; `cut`: one of `CUTS`."""
+    """Build a tokenizer with a token for each piece of a text; `cut` is one of `CUTS`."""
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordLevel
 

@@ -1,11 +1,11 @@
 """A process that trains a plan and reports over a pipe.
 
-"stop", or the end of the pipe because the parent is gone, ends the runs where they are; "enough" ends them as their
-time budget would. The messages out are objects of JSON with one of these keys:
+The command "stop", or the end of the pipe because the parent is gone, cancels the runs; "enough" ends them as their
+time budget would. Each message to the parent is a JSON object with one of these keys:
 
-    run, event    an event of that run, counted from 0, as `events.to_values` has it
-    told          what must be said of the runs, in a sentence
-    saved         that run lies complete in the plan's folder, under its number
+    run, event    an event of that run, counted from 0, see `events.to_values`
+    told          a warning about the runs, in a sentence
+    saved         that run is completely saved in the plan's folder, under its number
     error         why the job ends early, in a sentence
     done          "steps", "time" or "stopped": the last message of every job that had no error
 """
@@ -19,36 +19,36 @@ from typing import Any
 
 from ..device import is_out_of_memory
 from ..errors import HeadlightError
-from .limits import TrainingPlan, step_back
+from .limits import TrainingPlan, lower_priority
 from .plan_runs import PlanRuns
 
 
 def main(plan: TrainingPlan, folder: Path, pipe: Connection) -> None:
-    """Trains one plan and reports its events; an error is reported too."""
-    step_back()
-    for number in (signal.SIGINT, signal.SIGTERM):  # a whole group may get it: the parent says when to end
+    """Train a plan and report its events and any error."""
+    lower_priority()
+    for number in (signal.SIGINT, signal.SIGTERM):  # the whole process group may receive it; the parent decides
         signal.signal(number, signal.SIG_IGN)
     stop, enough = threading.Event(), threading.Event()
 
-    def say(**line: Any) -> None:
+    def send(**line: Any) -> None:
         pipe.send_bytes(json.dumps(line).encode())
 
     threading.Thread(target=_listen, args=(pipe, stop, enough), name="listener", daemon=True).start()
     try:
-        PlanRuns(plan, folder, say, stop, enough).run()
+        PlanRuns(plan, folder, send, stop, enough).run()
     except HeadlightError as error:
-        say(error=str(error))
+        send(error=str(error))
     except BrokenPipeError:
         raise SystemExit(1) from None  # the parent has closed its end
     except ModuleNotFoundError as error:
-        say(error=f"the package {error.name} is missing")
+        send(error=f"the package {error.name} is missing")
     except Exception as error:
         full = isinstance(error, MemoryError) or is_out_of_memory(error)
-        say(error="the device is out of memory; choose smaller sizes" if full else type(error).__name__)
+        send(error="the device is out of memory; choose smaller sizes" if full else type(error).__name__)
 
 
 def _listen(pipe: Connection, stop: threading.Event, enough: threading.Event) -> None:
-    """Waits for "stop" or the end of the pipe, and for "enough" on the way."""
+    """Wait for "stop" or the end of the pipe, and for "enough" on the way."""
     try:
         while pipe.recv_bytes() != b"stop":
             enough.set()

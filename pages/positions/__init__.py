@@ -1,0 +1,1 @@
+"""The page Positions: positional encodings and what they change in the model."""

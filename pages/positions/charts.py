@@ -1,4 +1,4 @@
-"""Charts of planes as Plotly's plain dictionaries: signed heat maps, and a pair of channels on its circle."""
+"""Plotly figures of the page as plain dictionaries: signed heat maps, and a pair of channels as a plane."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,17 @@ def heat(
     rows: Sequence[str],
     titles: tuple[str, str],
     theme: str,
-    most: float,
+    maximum: float,
 ) -> Figure:
-    """Draw a signed heat map: blue is less than 0, orange more. The first row is on top, as in a matrix.
+    """Build a signed heat map, blue below 0 and orange above, with the first row on top.
 
     Args:
-        values: a row a list.
-        columns, rows: what to write at each.
-        titles: of the axis across and of the one down.
-        most: the value of full colour.
+        values: a list per row.
+        columns: tick labels.
+        rows: tick labels.
+        titles: of the horizontal and the vertical axis.
+        theme: "dark" or "light".
+        maximum: the absolute value of full colour.
     """
     layout, palette = layout_of(theme, *titles), PALETTES[theme]
     for axis, ticks in (("xaxis", 10), ("yaxis", 24)):
@@ -32,8 +34,8 @@ def heat(
         "z": [[short(value) for value in line] for line in values],
         "x": list(map(str, columns)),
         "y": list(map(escaped, rows)),
-        "zmin": -(most or 1.0),
-        "zmax": most or 1.0,
+        "zmin": -(maximum or 1.0),
+        "zmax": maximum or 1.0,
         "colorscale": [[0, palette.less], [0.5, palette.none], [1, palette.more]],
         "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": {"size": 13}, "nticks": 5, "xpad": 6},
         "hovertemplate": f"{titles[1]} %{{y}}, {titles[0]} %{{x}}: %{{z:.4g}}<extra></extra>",
@@ -42,27 +44,31 @@ def heat(
 
 
 def circle(
-    points: Sequence[tuple[float, float]], at: tuple[float, float], name: str, *, x_title: str, y_title: str, theme: str
+    points: Sequence[tuple[float, float]], xy: tuple[float, float], name: str, *, x_title: str, y_title: str, theme: str
 ) -> Figure:
-    """A pair of channels as a point for each position, and the chosen one as a hand of the clock.
+    """Build a chart of a pair of channels with a point per position and a hand to the selected one.
 
     Args:
-        points: across and up, for positions 0, 1, 2, ….
-        at, name: the chosen one, and what to write at it.
+        points: horizontal and vertical value of positions 0, 1, 2, ….
+        xy: horizontal and vertical value of the selected position.
+        name: its label.
+        x_title: of the horizontal axis.
+        y_title: of the vertical axis.
+        theme: "dark" or "light".
     """
     layout, palette = layout_of(theme, x_title, y_title), PALETTES[theme]
-    reach = 1.25 * max((math.hypot(*point) for point in [*points, at]), default=1.0) or 1.0
+    reach = 1.25 * max((math.hypot(*point) for point in [*points, xy]), default=1.0) or 1.0
     square = {"range": [-reach, reach], "nticks": 5, "constrain": "domain"}
     layout["xaxis"] |= square
     layout["yaxis"] |= {**square, "scaleanchor": "x"}
     layout["showlegend"] = False
-    few = len(points) <= FEW_POINTS
+    is_labelled = len(points) <= FEW_POINTS
     dots = {
         "type": "scatter",
         "mode": "markers+text",
         "x": [short(point[0]) for point in points],
         "y": [short(point[1]) for point in points],
-        "text": [str(place) if few and str(place) != name else "" for place in range(len(points))],
+        "text": [str(place) if is_labelled and str(place) != name else "" for place in range(len(points))],
         "textposition": "top center",
         "textfont": {"size": 12, "color": palette.muted},
         "marker": {"color": palette.curves[0], "size": 7},
@@ -72,8 +78,8 @@ def circle(
     hand = {
         "type": "scatter",
         "mode": "lines+markers+text",
-        "x": [0, short(at[0])],
-        "y": [0, short(at[1])],
+        "x": [0, short(xy[0])],
+        "y": [0, short(xy[1])],
         "text": ["", escaped(name)],
         "textposition": "bottom center",
         "textfont": {"size": 14, "color": palette.ink},

@@ -1,4 +1,4 @@
-"""Positional encodings at any size, in float64 on the CPU: the core's classes, with what they are measured on."""
+"""Positional encodings of any size in float64 on the CPU, built from the core's classes."""
 
 import copy
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class TableSizes:
-    """The sizes that an encoding serves: tokens, channels, heads."""
+    """Sizes that an encoding serves: tokens, channels, heads."""
 
     n: int
     d_model: int
@@ -28,21 +28,26 @@ class TableSizes:
 
     @property
     def d_head(self) -> int:
-        """Channels of a head. Raises a SizeError when they do not come out whole."""
+        """Channels of a head.
+
+        Raises:
+            SizeError: d_model is no multiple of n_heads.
+        """
         check_heads("d_model", self.d_model, self.n_heads)
         return self.d_model // self.n_heads
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding at one size.
+    """Positional encoding of one size.
 
     Attributes:
         name: of `positions.NAMES`.
-        position: the core's own class.
-        width: channels of its table: d_model where it is added, d_head where it rotates.
-        q: (1, h, n, d), the queries that its bias is computed on: random ones, where it depends on them.
-        origin: of its numbers, "fixed", "pretrained" or "random".
+        position: the core's object.
+        sizes: the sizes that it serves.
+        width: channels of its table: d_model if it is added, d_head if it rotates.
+        q: (1, h, n, d), the queries that its bias is computed on; random if the bias depends on them.
+        origin: of its parameters, "fixed", "pretrained" or "random".
     """
 
     name: str
@@ -54,20 +59,20 @@ class Encoding:
 
     @property
     def acts(self) -> str:
-        """ "add", "rotate", "bias", or "" for no encoding at all."""
+        """Place where it acts: "add", "rotate", "bias", or "" for no encoding."""
         return "".join(self.position.acts)
 
     @property
     def learned(self) -> int:
-        """The number of its learned numbers."""
+        """Number of its learned parameters."""
         return sum(parameter.numel() for parameter in self.position.parameters())
 
 
 def build(name: str, sizes: TableSizes, amplitude: float = 1.0) -> Encoding:
-    """The encoding of that name; `amplitude`: of sinusoids.
+    """Build the encoding of that name; `amplitude` is that of sinusoids.
 
     Raises:
-        PositionError, SizeError: these sizes do not go with it, or are too large.
+        PositionError, SizeError: these sizes do not fit it, or are too large.
     """
     position = _position(name, sizes, amplitude)
     width = sizes.d_head if "rotate" in position.acts else sizes.d_model
@@ -83,15 +88,15 @@ def build(name: str, sizes: TableSizes, amplitude: float = 1.0) -> Encoding:
 
 
 def build_or_default(name: str, sizes: TableSizes, amplitude: float = 1.0) -> tuple[Encoding, str]:
-    """`build`; where these sizes do not go with it, the same of the model's own sizes, and a sentence that says so."""
+    """Build an encoding, with the model's own sizes and a warning if these sizes do not fit it."""
     try:
         return build(name, sizes, amplitude), ""
     except HeadlightError as error:
         model = pictures.model_on("auto").sizes
         instead = TableSizes(sizes.n, model.d_model, model.n_heads)
-        shown = f"It is shown for d_model {model.d_model} and {model.n_heads} heads instead."
-        told = f"The {name} encoding cannot be made: {error}. {shown}"
-        return build(name, instead, amplitude), told
+        default = f"It is shown for d_model {model.d_model} and {model.n_heads} heads instead."
+        warning = f"The {name} encoding cannot be made: {error}. {default}"
+        return build(name, instead, amplitude), warning
 
 
 def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
@@ -107,7 +112,7 @@ def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
 
 @lru_cache(maxsize=1)
 def trained_table() -> Learned:
-    """MiniLM's own table, as a copy in float64 on the CPU."""
+    """Return a copy of MiniLM's learned table in float64 on the CPU."""
     copied, _ = pictures.model_on("auto").run_on_stack(lambda stack: copy.deepcopy(stack.position).cpu().double())
     if not isinstance(copied, Learned):
         raise HeadlightError("this model has no learned table")

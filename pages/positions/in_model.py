@@ -1,4 +1,4 @@
-"""A sentence in MiniLM: why positions are needed, how long the vectors that are added up are, each position in turn."""
+"""A sentence in MiniLM under each positional encoding: word order, vector lengths, and one head's maps."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -19,19 +19,20 @@ from mha_core.positions import Sinusoidal
 
 from .encodings import trained_table
 
-SAME = 1e-5  # vectors that differ by no more are called the same: float32 rounds
+TOLERANCE = 1e-5  # vectors that differ by at most this are equal up to float32 rounding
 
 
 @dataclass(frozen=True)
 class OnModel:
-    """A sentence in the model under each position.
+    """Results of a sentence in the model under each positional encoding.
 
     Attributes:
-        layer, head: the head that looks most at the previous token in the untouched model.
-        rows: name, what it is, cosine to the unmodified model's sentence vector's, and that head's mean weight on
-            the previous token.
+        layer: of the head with the largest mean weight on the previous token in the unmodified model.
+        head: that head.
+        rows: name, description, cosine to the unmodified model's sentence vector, and that head's mean weight on the
+            previous token.
         maps: that head's map (i, j) for each of the rows.
-        notices: what must be said of the passes, in whole sentences.
+        notices: warnings of the forward passes, in whole sentences.
     """
 
     layer: int
@@ -42,7 +43,7 @@ class OnModel:
 
 
 def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
-    """Mean lengths of what is added up at a token: its embedding, the trained row of its place, waves as wide."""
+    """Return the mean lengths of the embeddings, the learned position rows and sinusoids of that width."""
     model = pictures.model_on("auto")
     _, ids = model.tokenize(settings.text)
 
@@ -53,8 +54,8 @@ def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
     embedding, _ = model.run_on_stack(embedded)
     n, width = len(ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
-    one, two, three = (float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves))
-    return one, two, three
+    words, learned, wave = (float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves))
+    return words, learned, wave
 
 
 def amplitudes(settings: Settings, amplitude: float) -> str:
@@ -68,7 +69,11 @@ def amplitudes(settings: Settings, amplitude: float) -> str:
 
 
 def on_model(settings: Settings) -> OnModel:
-    """The same sentence under each position that the control offers. Raises what `Model.run` raises."""
+    """Run the sentence under each positional encoding that the control offers.
+
+    Raises:
+        HeadlightError: as `Model.run`.
+    """
     by_name = {
         name: pictures.picture(Settings(settings.text, position=position, device=settings.device))
         for name, position in POSITIONS.items()
@@ -85,12 +90,12 @@ def on_model(settings: Settings) -> OnModel:
         for name, picture in by_name.items()
     ]
     maps = [picture.run.weights[layer, head] for picture in by_name.values()]
-    notices = list(dict.fromkeys(said for picture in by_name.values() for said in picture.run.notices))
+    notices = list(dict.fromkeys(notice for picture in by_name.values() for notice in picture.run.notices))
     return OnModel(layer, head, rows, maps, notices)
 
 
 def table(sentence: OnModel) -> Block:
-    """The numbers of every map, and what each encoding is in the model; what holds for several is said once."""
+    """Build the table of cosines and weights under each encoding, with a common note for untrained ones."""
     untrained = f" {NOT_TRAINED}."
     trained = [position_title(name) for name, note, _, _ in sentence.rows if not note.endswith(untrained)]
     but = f"With all encodings but “{'”, “'.join(trained)}”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}."
@@ -108,11 +113,16 @@ def table(sentence: OnModel) -> Block:
 
 
 def backwards(text: str) -> str:
+    """Reverse the order of the words."""
     return " ".join(reversed(text.split()))
 
 
 def problem(settings: Settings) -> str:
-    """Say what attention makes of the same words in another order. Raises what `Model.run` raises."""
+    """Describe what attention makes of the same words in another order.
+
+    Raises:
+        HeadlightError: as `Model.run`.
+    """
     order = backwards(settings.text)
     if order == " ".join(settings.text.split()):
         return "Type two different words or more, to see what another order changes."
@@ -122,9 +132,9 @@ def problem(settings: Settings) -> str:
     )
     if none is None or trained is None:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
-    same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")
+    outcome, rounding = ("the same vector", ", up to rounding") if none <= TOLERANCE else ("nearly the same vector", "")
     return (
-        f"Read it backwards: “{order}”. Without positions each word gets {same} as before{rounding}, wherever it "
+        f"Read it backwards: “{order}”. Without positions each word gets {outcome} as before{rounding}, wherever it "
         f"stands now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )

@@ -1,4 +1,4 @@
-"""One head of the model under each encoding: small maps, one enlarged (assets/web/positions/encodings.js)."""
+"""View of one head under each encoding: small maps, one of them enlarged (assets/web/positions/encodings.js)."""
 
 import base64
 from typing import TypedDict
@@ -19,15 +19,19 @@ from .in_model import OnModel
 
 
 class EncodingTile(TypedDict):
+    """Small map of one encoding in the message to the browser."""
+
     name: str  # in the control of Explore
     title: str
-    figure: str  # the mean weight on the word before
+    figure: str  # the mean weight on the previous word
     told: str  # the same as a sentence
     note: str
-    learnt: bool  # the model learnt with it
+    learnt: bool  # the model was trained with it
 
 
 class EncodingsState(TypedDict):
+    """State of the view in the message to the browser."""
+
     place: str  # the layer and head
     tokens: list[str]
     tiles: list[EncodingTile]
@@ -37,36 +41,37 @@ class EncodingsState(TypedDict):
 
 VIEW = View("encodings_view", "encodings", "positions/encodings.js")
 AS_TRAINED = "as trained"
-# in Explore's control -> the encoding that has a portrait here
+# a position in Explore's control -> the encoding whose portrait this page has
 ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSITIONS.items()}
 
 
-def show(tokens: list[str], found: OnModel) -> None:
-    chosen, before = _chosen(), {name: figure for name, _, _, figure in found.rows}
-    place = f"Layer {found.layer} head {found.head}"
+def show(tokens: list[str], on_model: OnModel) -> None:
+    """Show one head's map under each encoding."""
+    enlarged, figures = _enlarged(), {name: figure for name, _, _, figure in on_model.rows}
+    place = f"Layer {on_model.layer} head {on_model.head}"
     model = pictures.model_on("auto")
     tiles: list[EncodingTile] = []
-    for name, note, _, _ in found.rows:
-        title, figure = position_title(name), number(before[name])
-        told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
+    for name, note, _, _ in on_model.rows:
+        title, figure = position_title(name), number(figures[name])
+        sentence = f"{title}: {place.lower()} puts {figure} of its weight on the previous word"
         learnt = changes.as_trained(POSITIONS[name], model)
-        tiles.append({"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt})
-    values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)
+        tiles.append({"name": name, "title": title, "figure": figure, "told": sentence, "note": note, "learnt": learnt})
+    values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)
     maps = base64.b64encode(values).decode("ascii")
-    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=chosen)
-    VIEW.show(state, _take)
+    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=enlarged)
+    VIEW.show(state, _on_click)
 
 
-def _chosen() -> str:
-    """The map that is enlarged: the one that was pressed last, while its encoding's portrait is shown."""
+def _enlarged() -> str:
+    """Return the name of the enlarged map: the last clicked one, unless another encoding was selected since."""
     now, pressed = st.session_state.get("enc", DEFAULTS["enc"]), st.session_state.get("encoding_map", AS_TRAINED)
     if ENCODING_OF[pressed] == now:
         return str(pressed)
     return AS_TRAINED if now in (DEFAULTS["enc"], "learned") and "encoding_map" not in st.session_state else str(now)
 
 
-def _take(event: Event) -> None:
-    """A map was pressed: its encoding's portrait comes too."""
+def _on_click(event: Event) -> None:
+    """Handle a click on a map, which also selects its encoding."""
     name = events.text(event, "chosen")
     if name in POSITIONS:
         st.session_state["encoding_map"], st.session_state["enc"] = name, ENCODING_OF[name]

@@ -1,6 +1,6 @@
-"""Measures of an encoding: its table, rotation or bias, and what of them depends on distance.
+"""Measures of an encoding: its table, rotation or bias, and their dependence on distance.
 
-All are read from the core's classes by what they do: `add` to zeros, `rotate` of a known vector, `bias` on given
+They are computed from the behaviour of the core's classes: `add` to zeros, `rotate` of a known vector, `bias` on given
 queries.
 """
 
@@ -15,7 +15,7 @@ from .encodings import Encoding
 
 @dataclass(frozen=True)
 class DistanceCurve:
-    """A value at distance `start`, start + 1, …: over all places that far apart its mean, smallest and largest."""
+    """Mean, smallest and largest value over all pairs of positions at distance `start`, start + 1, …."""
 
     start: int
     mean: list[float]
@@ -24,7 +24,9 @@ class DistanceCurve:
 
 
 def table(encoding: Encoding, length: int | None = None) -> Tensor:
-    """(position, channel): what is added, or what a rotation makes of a vector with 1 in every pair's first channel.
+    """Return the table (position, channel): the added rows, or rotations of a vector of first channels.
+
+    The rotated vector has a 1 in the first channel of every pair.
 
     Raises:
         PositionError: longer than a learned table.
@@ -38,7 +40,7 @@ def table(encoding: Encoding, length: int | None = None) -> Tensor:
 
 
 def pair_channels(encoding: Encoding, pair: int) -> tuple[int, int]:
-    """The two channels of a pair, across and up on its circle; past the last pair, those of the last one.
+    """Return the two channels of a pair, horizontal and vertical; a pair past the end is the last one.
 
     Sinusoids have the sine in the even channel and the cosine in the odd one, a rotation turns channel m with
     m + d_head / 2; of a learned table these are two neighbours.
@@ -49,8 +51,8 @@ def pair_channels(encoding: Encoding, pair: int) -> tuple[int, int]:
     return (2 * pair + 1, 2 * pair) if encoding.name == "sinusoidal" else (2 * pair, 2 * pair + 1)
 
 
-def turn_of(encoding: Encoding, pair: int) -> float | None:
-    """The angle by which a pair turns from one position to the next, in radians; None of a learned table."""
+def pair_angle(encoding: Encoding, pair: int) -> float | None:
+    """Return the angle between neighbouring positions of a pair, in radians; None for a learned table."""
     if encoding.name == "learned":
         return None
     across, up = table(encoding, 2)[1, list(pair_channels(encoding, pair))].tolist()
@@ -58,28 +60,28 @@ def turn_of(encoding: Encoding, pair: int) -> float | None:
 
 
 def bias(encoding: Encoding) -> Tensor:
-    """(h, i, j), what is added to the scaled scores."""
+    """Return the bias (h, i, j) that is added to the scaled scores."""
     n = encoding.sizes.n
     added = encoding.position.bias(encoding.q, n)
     return torch.zeros(encoding.sizes.n_heads, n, n) if added is None else added[0].detach()
 
 
 def similarity(encoding: Encoding) -> Tensor:
-    """The likeness (…, i, j) of two positions under the encoding, all else being equal.
+    """Return the similarity (…, i, j) of two positions under the encoding, for equal words.
 
-    The cosine of the two rows where it is added; q · k of equal vectors of length 1 where it rotates; the bias itself.
+    It is the cosine of the two rows if it is added, q · k of equal unit vectors if it rotates, and the bias itself.
     """
     match encoding.acts:
         case "add":
             rows = torch.nn.functional.normalize(table(encoding), dim=-1)
             return rows @ rows.T
         case "rotate":
-            return _turned(encoding, encoding.sizes.n, encoding.sizes.n)
+            return _rotated_products(encoding, encoding.sizes.n, encoding.sizes.n)
     return bias(encoding)
 
 
 def by_distance(square: Tensor, *, signed: bool) -> DistanceCurve:
-    """The values of a (…, i, j) matrix at each distance |i − j|, from 0 to n − 1, or `signed`: j − i, from 1 − n."""
+    """Group the values of a (…, i, j) matrix by distance |i − j|, or by `signed` distance j − i."""
     n = square.shape[-1]
     place = torch.arange(n)
     distance = place - place[:, None]
@@ -87,13 +89,14 @@ def by_distance(square: Tensor, *, signed: bool) -> DistanceCurve:
     values = square.double().flatten()
     zeros = torch.zeros(2 * n - 1 if signed else n, dtype=torch.float64)
     mean, low, high = (
-        zeros.scatter_reduce(0, row, values, how, include_self=False).tolist() for how in ("mean", "amin", "amax")
+        zeros.scatter_reduce(0, row, values, reduction, include_self=False).tolist()
+        for reduction in ("mean", "amin", "amax")
     )
     return DistanceCurve(1 - n if signed else 0, mean, low, high)
 
 
 def far_curve(encoding: Encoding, length: int) -> list[float]:
-    """`similarity` of position 0 to each of `length` positions; of a bias, its mean over the heads.
+    """Return the similarity of position 0 to each of `length` positions; of a bias, its mean over the heads.
 
     Raises:
         PositionError: longer than a learned table.
@@ -104,15 +107,15 @@ def far_curve(encoding: Encoding, length: int) -> list[float]:
             rows = torch.nn.functional.normalize(table(encoding, length), dim=-1)
             curve = rows @ rows[0]
         case "rotate":
-            curve = _turned(encoding, 1, length)[0]
+            curve = _rotated_products(encoding, 1, length)[0]
         case "bias":
             row = encoding.position.bias(encoding.q[:, :, :1], length)
             curve = curve if row is None else row[0, :, 0].detach().mean(dim=0)
     return [float(value) for value in curve.tolist()]
 
 
-def _turned(encoding: Encoding, len_q: int, len_k: int) -> Tensor:
-    """(i, j): q · k of equal vectors of length 1, turned by their positions."""
-    same = torch.full((1, 1, max(len_q, len_k), encoding.width), encoding.width**-0.5, dtype=torch.float64)
-    q, k = encoding.position.rotate(same[:, :, :len_q], same[:, :, :len_k])
+def _rotated_products(encoding: Encoding, len_q: int, len_k: int) -> Tensor:
+    """Return q · k (i, j) of equal unit vectors, rotated by their positions."""
+    equal = torch.full((1, 1, max(len_q, len_k), encoding.width), encoding.width**-0.5, dtype=torch.float64)
+    q, k = encoding.position.rotate(equal[:, :, :len_q], equal[:, :, :len_k])
     return (q @ k.mT)[0, 0]

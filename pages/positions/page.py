@@ -1,4 +1,4 @@
-"""Positions: why they are needed, one head under each encoding, and two encodings side by side."""
+"""The page Positions: why they are needed, one head under each encoding, and two encodings side by side."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,12 +17,12 @@ from . import encodings, in_model, map_view, portraits
 from .encodings import Encoding, TableSizes
 from .portraits import Focus, Part
 
-# what each of these acts on
-WIDE, MANY, WAVING = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
+# the encodings that depend on the controls "d", "h" and "amp"
+USES_D, USES_H, USES_AMP = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
 BIASES = {"alibi", "t5", "shaw"}
-MARGIN = 0.05  # of the range of an upright axis, kept free above and below the curves
-SHOWN = ("card", "picture", "distance")  # of the portraits; the other parts are folded
-# a part -> the label of its fold, and the controls in it, which act on that part alone
+MARGIN = 0.05  # margin above and below the curves, as a share of the vertical range
+OPEN_SLOTS = ("card", "picture", "distance")  # parts of the portraits; the others are folded
+# part -> the label of its expander, and the keys of the controls in it, which only affect that part
 FOLDS = {
     "lines": ("Curves: waves of chosen channels, or the bias of each head", ["ch"]),
     "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
@@ -31,41 +31,41 @@ FOLDS = {
 
 
 def show() -> None:
-    """The problem, the sentence under each encoding, then one or two portraits."""
+    """Show the page: the problem, the sentence under each encoding, then one or two portraits."""
     with picture_page("positions") as page, page.stage:
         with st.container(key="unprojected_sentence"):
             sentence = controls.sentence()
-        # the pictures stand above the controls that say which encoding is chosen
+        # the containers put the pictures above the controls that select the encodings
         top, story, head = st.container(), st.container(), st.container()
         tokens, settings, notices = page.or_last_valid(Settings(sentence), pictures.tokens)
-        names, sizes, amplitude = chosen(len(tokens))
+        names, sizes, amplitude = encoding_controls(len(tokens))
         with story:
-            of_passes = show_sentence(settings, tokens)
+            run_warnings = show_sentence(settings, tokens)
         with head:
             canvas.sheet("portraits_head", [sheet.title("What each encoding is", "two at a time")])
-        both = [encodings.build_or_default(name, sizes, amplitude) for name in names]
-        _ = page.at  # no control holds it; the page says where it cannot be
-        built, why = [encoding for encoding, _ in both], dict.fromkeys(told for _, told in both if told)
+        pairs = [encodings.build_or_default(name, sizes, amplitude) for name in names]
+        _ = page.at  # read for its warning about an invalid cursor
+        built, size_warnings = [encoding for encoding, _ in pairs], dict.fromkeys(text for _, text in pairs if text)
 
         def view() -> Focus:
-            return focus_of(tokens, page.model.sizes.max_len)
+            return read_focus(tokens, page.model.sizes.max_len)
 
-        for slot in SHOWN:
-            parts = [portraits.part_of(slot, encoding, view()) for encoding in built]
+        for slot in OPEN_SLOTS:
+            parts = [portraits.build_part(slot, encoding, view()) for encoding in built]
             for encoding, part in zip(built, parts, strict=True):
                 if part and slot == "card" and encoding.name == "sinusoidal":
                     part.blocks.append(sheet.text(in_model.amplitudes(settings, amplitude)))
             show_row(slot, parts)
         show_folds(built, view)
-        with top:  # above the pictures, but known only when they have been made
-            canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.link_warnings()])])
+        with top:  # above the pictures, though the warnings are only known after them
+            canvas.sheet("told", [sheet.notices([*notices, *run_warnings, *size_warnings, *page.link_warnings()])])
 
 
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
-    """The problem, and the sentence in the model under each position that Explore offers; what must be said of it."""
+    """Show the problem and the sentence under each positional encoding; return the warnings."""
     if len(tokens) > MAX_TOKENS_AT_ONCE:
-        told = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
-        canvas.sheet("problem", [sheet.text(told)])
+        text = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+        canvas.sheet("problem", [sheet.text(text)])
         return []
     with st.container(key="unprojected_problem"):
         order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
@@ -78,32 +78,32 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     return on_model.notices
 
 
-def chosen(n: int) -> tuple[list[str], TableSizes, float]:
-    """One or two encodings, their sizes and the amplitude; only what acts on them is in sight."""
+def encoding_controls(n: int) -> tuple[list[str], TableSizes, float]:
+    """Show the controls of one or two encodings and return their values, hiding those without effect."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
-        with widgets.hidden_but_mounted("d_model", bool(WIDE & set(names))):
+        with widgets.hidden_but_mounted("d_model", bool(USES_D & set(names))):
             d_model = widgets.whole("d")
-        with widgets.hidden_but_mounted("n_heads", bool(MANY & set(names))):
+        with widgets.hidden_but_mounted("n_heads", bool(USES_H & set(names))):
             n_heads = widgets.whole("h")
         with widgets.hidden_but_mounted("biases", bool(BIASES & set(names))):
             widgets.whole("hd")
-        with widgets.hidden_but_mounted("amplitude", bool(WAVING & set(names))):
+        with widgets.hidden_but_mounted("amplitude", bool(USES_AMP & set(names))):
             amplitude = widgets.slider("amp")
     return names, TableSizes(n, d_model, n_heads), amplitude
 
 
 def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
-    """The parts that are folded away; what the encodings do not have is out of sight, but stays in the link.
+    """Show the folded parts; those that the encodings lack are hidden, but their keys stay in the link.
 
-    `view`: what the controls say by now.
+    `view` reads the current values of the controls.
     """
     acts = {encoding.acts for encoding in built}
     waves = bool(acts & {"add", "rotate"})
     for slot, (label, keys) in FOLDS.items():
-        there = waves if slot == "detail" else any(acts)
-        with widgets.hidden_but_mounted(f"fold_{slot}", there), widgets.folded(slot, label, *keys, lazy=True) as fold:
+        exists = waves if slot == "detail" else any(acts)
+        with widgets.hidden_but_mounted(f"fold_{slot}", exists), widgets.folded(slot, label, *keys, lazy=True) as fold:
             match slot:
                 case "lines":
                     with widgets.hidden_but_mounted("waves", waves):
@@ -113,16 +113,16 @@ def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
                     widgets.slider("at_pos")
                 case "far":
                     widgets.whole("far")
-            if there and fold.open:
-                show_row(slot, [portraits.part_of(slot, encoding, view()) for encoding in built])
+            if exists and fold.open:
+                show_row(slot, [portraits.build_part(slot, encoding, view()) for encoding in built])
 
 
 def show_row(slot: str, parts: Sequence[Part | None]) -> None:
-    """The parts of one or two encodings side by side; one alone has the whole width, its chart beside the words."""
-    there = [part for part in parts if part]
-    if len({part.unit for part in there}) == 1 and there[0].unit:
-        level([part.figure for part in there if part.figure])
-    columns = st.columns(len(parts)) if len(parts) > 1 and there else [st.container()]
+    """Show the parts of one or two encodings side by side; a single one puts its chart beside its text."""
+    existing = [part for part in parts if part]
+    if len({part.unit for part in existing}) == 1 and existing[0].unit:
+        share_range([part.figure for part in existing if part.figure])
+    columns = st.columns(len(parts)) if len(parts) > 1 and existing else [st.container()]
     for side, (column, part) in enumerate(zip(columns, parts, strict=False)):
         if part is None:
             continue
@@ -137,21 +137,21 @@ def show_row(slot: str, parts: Sequence[Part | None]) -> None:
                     canvas.chart(f"chart_{name}", part.figure, part.alt)
 
 
-def level(figures: Sequence[Figure]) -> None:
-    """Give charts of one unit one upright axis, over all their values."""
+def share_range(figures: Sequence[Figure]) -> None:
+    """Give charts of one unit the same vertical range, over all of their values."""
     values = [float(y) for figure in figures for line in figure["data"] for y in line["y"]]
-    least, most = min(values), max(values)
-    free = MARGIN * (most - least) or MARGIN
+    low, high = min(values), max(values)
+    free = MARGIN * (high - low) or MARGIN
     for figure in figures:
-        figure["layout"]["yaxis"]["range"] = [least - free, most + free]
+        figure["layout"]["yaxis"]["range"] = [low - free, high + free]
 
 
-def focus_of(tokens: list[str], limit: int) -> Focus:
-    """What the controls that are there by now say of the place that is looked at."""
+def read_focus(tokens: list[str], limit: int) -> Focus:
+    """Read the focus from the controls that are already mounted."""
 
     def number(key: str) -> int:
-        said = links.value(key)
-        return int(DEFAULTS[key] if said is None else said)
+        value = links.value(key)
+        return int(DEFAULTS[key] if value is None else value)
 
     channels = sorted(map(int, links.value("ch") or []))
     theme = st.context.theme.type or "dark"

@@ -1,4 +1,4 @@
-"""The portrait of an encoding, part by part: words, numbers and a chart."""
+"""Portraits of encodings, part by part: text, numbers and a chart."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from . import charts, measures
 from .encodings import Encoding
 from .measures import DistanceCurve
 
-HEIGHT = 290  # pixels of the charts that are always in sight
-MAX_ROWS, MAX_COLUMNS = 96, 128  # cells that are drawn
-COLOUR_QUANTILE = 0.99  # of the cells are below full colour
+HEIGHT = 290  # pixels, of the charts that are not folded
+MAX_ROWS, MAX_COLUMNS = 96, 128  # of the heat map
+COLOUR_QUANTILE = 0.99  # the share of cells below full colour
 MAX_LINES = 6
 ROUNDING = 1e-9
 TITLES = {
@@ -59,20 +59,22 @@ _MEASURE = {
     "rotate": "q · k of equal vectors of length 1",
     "bias": "bias on the score",
 }
-# of vectors of length 1 both are a cosine
+# for unit vectors both are a cosine
 _UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
 
 
 @dataclass(frozen=True)
 class Focus:
-    """The place that is looked at, counted from 0.
+    """Positions, channels and head that the portraits show, counted from 0.
 
     Attributes:
+        tokens: of the sentence.
         channels: whose waves are drawn.
-        pair, place: of the circle: the pair of channels and the position.
-        head: whose bias is drawn large.
-        far: how many positions are tried.
-        limit: how many positions the model was trained for.
+        pair: of channels, in the circle.
+        place: the selected position in the circle.
+        head: whose bias is enlarged.
+        far: the number of positions in the last part.
+        limit: the number of positions that the model was trained for.
         theme: "dark" or "light".
     """
 
@@ -88,9 +90,9 @@ class Focus:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a portrait: words and numbers, and a chart with its description.
+    """Part of a portrait: text, numbers, and a chart with its description.
 
-    `unit`: what its curves are measured in; those of one unit are compared when they stand side by side.
+    `unit` is that of its curves; side by side, charts with the same unit share their vertical range.
     """
 
     blocks: list[Block]
@@ -99,17 +101,17 @@ class Part:
     unit: str = ""
 
 
-def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
-    """Return the part of one of the `SLOTS`; None where the encoding has none."""
+def build_part(slot: str, encoding: Encoding, view: Focus) -> Part | None:
+    """Return the part of one of the `SLOTS`; None if the encoding has none."""
     is_there = slot == "card" or (encoding.acts and (slot != "detail" or encoding.acts != "bias"))
     return SLOTS[slot](encoding, view) if is_there else None
 
 
 def _part(
-    encoding: Encoding, what: str, note: str, blocks: list[Block], figure: Figure, alt: str, unit: str = ""
+    encoding: Encoding, title: str, note: str, blocks: list[Block], figure: Figure, alt: str, unit: str = ""
 ) -> Part:
-    """A part under the encoding's name: on a phone the parts of two encodings follow one another."""
-    return Part([sheet.title(f"{TITLES[encoding.name]}: {what}", note), *blocks], figure, alt, unit)
+    """Build a part titled with the encoding, as on a phone the parts of two encodings alternate."""
+    return Part([sheet.title(f"{TITLES[encoding.name]}: {title}", note), *blocks], figure, alt, unit)
 
 
 def _card(encoding: Encoding, _: Focus) -> Part:
@@ -127,80 +129,80 @@ def _card(encoding: Encoding, _: Focus) -> Part:
 
 
 def _picture(encoding: Encoding, view: Focus) -> Part:
-    """The table, a row a position and a column a channel; of a bias the matrix of the head in sight."""
+    """Build the heat map of the table, (position, channel), or of the selected head's bias."""
     if encoding.acts == "bias":
-        every = measures.bias(encoding)
-        head, n = min(view.head, len(every) - 1), every.shape[-1]
-        values, columns, titles = every[head], _sample(n, MAX_ROWS), ("key", "query")
-        note = f"head {head} of 0 to {len(every) - 1}, {n} queries × {n} keys"
+        biases = measures.bias(encoding)
+        head, n = min(view.head, len(biases) - 1), biases.shape[-1]
+        values, columns, titles = biases[head], _sample(n, MAX_ROWS), ("key", "query")
+        note = f"head {head} of 0 to {len(biases) - 1}, {n} queries × {n} keys"
     else:
         values, columns, titles = measures.table(encoding), _channels(encoding), ("channel", "position")
-        what = "what it adds" if encoding.acts == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
-        note = f"{what}: {len(values)} positions × {encoding.width} channels"
+        content = "what it adds" if encoding.acts == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
+        note = f"{content}: {len(values)} positions × {encoding.width} channels"
         note += ", the sines left, the cosines right" if encoding.name == "sinusoidal" else ""
     rows = _sample(len(values), MAX_ROWS)
-    drawn = zip(("row", "column"), (rows, columns), values.shape, strict=True)
-    sampled = [f"one {name} in {math.ceil(size / len(kept))}" for name, kept, size in drawn if len(kept) < size]
+    axes = zip(("row", "column"), (rows, columns), values.shape, strict=True)
+    sampled = [f"one {name} in {math.ceil(size / len(indices))}" for name, indices, size in axes if len(indices) < size]
     note += f"; drawn is {' and '.join(sampled)}" if sampled else ""
-    most, largest = float(values.abs().flatten().quantile(COLOUR_QUANTILE)), float(values.abs().max())
-    if largest < 2 * most:
-        most = largest
+    full_colour, maximum = float(values.abs().flatten().quantile(COLOUR_QUANTILE)), float(values.abs().max())
+    if maximum < 2 * full_colour:
+        full_colour = maximum
     else:
-        note += f"; full colour from {number(most, 3)} on, the largest is {number(largest, 3)}"
+        note += f"; full colour from {number(full_colour, 3)} on, the largest is {number(maximum, 3)}"
     names = [f"{place} {cut(view.tokens[place], 10)}" for place in rows]
-    figure = charts.heat(values[rows][:, columns].tolist(), columns, names, titles, view.theme, most)
+    figure = charts.heat(values[rows][:, columns].tolist(), columns, names, titles, view.theme, full_colour)
     figure["layout"]["height"] = HEIGHT
     return _part(encoding, "picture", note, [], figure, f"Heat map, {note}.")
 
 
 def _channels(encoding: Encoding) -> list[int]:
-    """The channels that are drawn: of sinusoids first the sines, then the cosines; side by side they would flicker."""
+    """Return the drawn channels; sines come before cosines, as alternating they would flicker."""
     if encoding.name != "sinusoidal":
         return _sample(encoding.width, MAX_COLUMNS)
     pairs = _sample(encoding.width // 2, MAX_COLUMNS // 2)
     return [2 * pair for pair in pairs] + [2 * pair + 1 for pair in pairs]
 
 
-def _sample(size: int, most: int) -> list[int]:
-    """Every place, or every second, third, … so that there are at most `most`."""
-    return list(range(0, size, math.ceil(size / most)))
+def _sample(size: int, maximum: int) -> list[int]:
+    """Return every n-th index below `size`, with the smallest n for at most `maximum` of them."""
+    return list(range(0, size, math.ceil(size / maximum)))
 
 
 def _lines(encoding: Encoding, view: Focus) -> Part:
-    """The chosen channels over the position, the first one when none of them is there; or the bias of some heads."""
+    """Build the curves of the selected channels over the position, or of the bias of some heads."""
     start, missing = 0, ""
     if encoding.acts == "bias":
         values = measures.bias(encoding)
-        many = len(values)
-        spread = {round(at * (many - 1) / (MAX_LINES - 2)) for at in range(MAX_LINES - 1)}
-        heads = sorted({min(view.head, many - 1), *spread})
+        n_heads = len(values)
+        spread = {round(index * (n_heads - 1) / (MAX_LINES - 2)) for index in range(MAX_LINES - 1)}
+        heads = sorted({min(view.head, n_heads - 1), *spread})
         series = {f"head {head}": measures.by_distance(values[head], signed=True).mean for head in heads}
         start, axes = 1 - values.shape[-1], ("j − i, from query to key", "bias")
-        what = "bias against distance, head by head"
-        note = f"{len(heads)} of {many} heads; mean over all queries and keys that far apart"
+        title = "bias against distance, head by head"
+        note = f"{len(heads)} of {n_heads} heads; mean over all queries and keys that far apart"
     else:
         table = measures.table(encoding)
-        there = [channel for channel in view.channels if channel < encoding.width]
+        channels = [channel for channel in view.channels if channel < encoding.width]
         missing = ", ".join(str(channel) for channel in view.channels if channel >= encoding.width)
-        series = {f"channel {channel}": table[:, channel].tolist() for channel in there or [0]}
-        axes, what, note = ("position", "value"), "waves of chosen channels", ""
+        series = {f"channel {channel}": table[:, channel].tolist() for channel in channels or [0]}
+        axes, title, note = ("position", "value"), "waves of chosen channels", ""
     ends = "; ".join(f"{name}: {number(min(curve), 3)} to {number(max(curve), 3)}" for name, curve in series.items())
     blocks = [sheet.text(f"{ends}.")]
     if missing:
         blocks.append(sheet.text(f"It has channels 0 to {encoding.width - 1}: {missing} cannot be drawn."))
     figure = figures.curves(series, start=start, x_title=axes[0], y_title=axes[1], theme=view.theme)
     unit = "bias" if encoding.acts == "bias" else ""
-    return _part(encoding, what, note, blocks, figure, f"Curves over the {axes[0]}. {ends}.", unit)
+    return _part(encoding, title, note, blocks, figure, f"Curves over the {axes[0]}. {ends}.", unit)
 
 
 def _circle(encoding: Encoding, view: Focus) -> Part:
-    """Two channels as a plane: where each position lies in it, and the chosen one with its numbers."""
+    """Build the plane of two channels with a point per position, and the numbers of the selected one."""
     across, up = measures.pair_channels(encoding, view.pair)
     points = [(x, y) for x, y in measures.table(encoding)[:, [across, up]].tolist()]
     place = view.place
     x, y = measures.table(encoding, place + 1)[place, [across, up]].tolist()
     pair = min(view.pair, encoding.width // 2 - 1)
-    turn = measures.turn_of(encoding, view.pair)
+    turn = measures.pair_angle(encoding, view.pair)
     angles = ["—", "—"] if turn is None else [number(turn * place), number(turn * place / math.tau)]
     names = f"channel {across}", f"channel {up}"
     numbers = sheet.table(
@@ -208,23 +210,23 @@ def _circle(encoding: Encoding, view: Focus) -> Part:
     )
     figure = charts.circle(points, (x, y), str(place), x_title=names[0], y_title=names[1], theme=view.theme)
     alt = f"Positions 0 to {len(points) - 1} as points of a plane, and position {place} as a hand from its middle."
-    what, note = f"pair {pair}, position by position", f"channels {across} (across) and {up} (up)"
-    blocks = [sheet.text(_turning(encoding, pair, turn, points)), numbers]
-    return _part(encoding, what, note, blocks, figure, alt)
+    title, note = f"pair {pair}, position by position", f"channels {across} (across) and {up} (up)"
+    blocks = [sheet.text(_angle_text(encoding, pair, turn, points)), numbers]
+    return _part(encoding, title, note, blocks, figure, alt)
 
 
-def _turning(encoding: Encoding, pair: int, turn: float | None, points: list[tuple[float, float]]) -> str:
-    """The way of a pair from position to position."""
+def _angle_text(encoding: Encoding, pair: int, turn: float | None, points: list[tuple[float, float]]) -> str:
+    """Describe how a pair moves from position to position."""
     radii = [math.hypot(*point) for point in points]
-    least, most = min(radii), max(radii)
+    low, high = min(radii), max(radii)
     if turn is None:
         return (
-            f"Learned, so no circle: the distance from the middle goes from {number(least)} to {number(most)} "
+            f"Learned, so no circle: the distance from the middle goes from {number(low)} to {number(high)} "
             f"over the {len(points)} positions."
         )
     last = encoding.width // 2 - 1
     speed = f"Pair {pair} of 0 to {last} turns by {number(turn, 6)} rad a position: once round in "
-    return f"{speed}{number(math.tau / turn, 1)} positions, always {number(most, 3)} away from the middle."
+    return f"{speed}{number(math.tau / turn, 1)} positions, always {number(high, 3)} away from the middle."
 
 
 def _distance(encoding: Encoding, view: Focus) -> Part:
@@ -232,7 +234,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     curve = measures.by_distance(square, signed=signed)
     measure, last = _MEASURE[encoding.acts], square.shape[-1] - 1
     lines, spread = {"mean": curve.mean}, None
-    if _widest(curve) >= ROUNDING:
+    if _max_spread(curve) >= ROUNDING:
         lines |= {"smallest": curve.low, "largest": curve.high}
         spread = curve.low, curve.high, f"smallest to largest of all {'heads and places' if signed else 'places'}"
     figure = figures.curves(
@@ -253,21 +255,21 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
             for name, line in lines.items()
         ],
     )
-    note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_only_distance(square, signed)), numbers]
+    note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_distance_text(square, signed)), numbers]
     alt = f"Curve of the {measure} over the distance; the table has the numbers."
     return _part(encoding, "similarity against distance", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
-def _only_distance(square: Tensor, signed: bool) -> str:
-    """Tells whether pairs of positions equally far apart are alike; of a bias, `signed`, within each head."""
-    gap = max(_widest(measures.by_distance(each, signed=signed)) for each in (square if signed else [square]))
-    who = "Within a head" if signed else "Here"
+def _distance_text(square: Tensor, signed: bool) -> str:
+    """Describe whether equal distances have equal values; of a bias, `signed`, within each head."""
+    gap = max(_max_spread(measures.by_distance(matrix, signed=signed)) for matrix in (square if signed else [square]))
+    scope = "Within a head" if signed else "Here"
     if gap < ROUNDING:
-        return f"{who} only the distance matters: equal distance, equal value."
-    return f"{who} pairs equally far apart differ by up to {number(gap, 3)}, so more than distance matters."
+        return f"{scope} only the distance matters: equal distance, equal value."
+    return f"{scope} pairs equally far apart differ by up to {number(gap, 3)}, so more than distance matters."
 
 
-def _widest(curve: DistanceCurve) -> float:
+def _max_spread(curve: DistanceCurve) -> float:
     return max(high - low for low, high in zip(curve.low, curve.high, strict=True))
 
 
@@ -286,14 +288,14 @@ def _far(encoding: Encoding, view: Focus) -> Part:
     figure = figures.curves(
         {measure: curve}, x_title="position", y_title=_MEASURE[encoding.acts], theme=view.theme, marks=marks
     )
-    said = _going_on(curve, view)
-    note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(said)]
-    alt = f"Curve over {reached:,} positions. {said}"
+    text = _far_text(curve, view)
+    note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(text)]
+    alt = f"Curve over {reached:,} positions. {text}"
     return _part(encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
-def _going_on(curve: list[float], view: Focus) -> str:
-    """The course of a curve beyond the sentence and beyond the trained length."""
+def _far_text(curve: list[float], view: Focus) -> str:
+    """Describe the curve beyond the sentence and beyond the trained length."""
     inside, last = len(view.tokens) - 1, len(curve) - 1
     ends = f"{number(curve[last], 3)} at {last:,}"
     parts = [f"{number(curve[inside], 3)} at position {inside} (end of the sentence), {ends}"]
@@ -305,12 +307,12 @@ def _going_on(curve: list[float], view: Focus) -> str:
 
 
 def _doubling(length: int) -> list[int]:
-    """The places 0, 1, 2, 4, 8, … and the last."""
+    """Return the positions 0, 1, 2, 4, 8, … and the last."""
     doubled = [0, *(2**power for power in range(length.bit_length()))]
     return [place for place in doubled if place < length - 1] + [length - 1]
 
 
-# from top to bottom; two encodings side by side share them
+# parts from top to bottom, shared by two encodings side by side
 SLOTS: dict[str, Callable[[Encoding, Focus], Part]] = {
     "card": _card,
     "picture": _picture,

@@ -16,7 +16,7 @@ from mha_core import Model, Run, load_model
 from mha_core.errors import WeightsFileError
 from mha_core.measure.reference import read_with_transformers
 from mha_core.training import saved
-from mha_core.training.loop import on_threads
+from mha_core.training.loop import torch_threads
 from mha_core.training.recipe import Recipe
 from tests.hub_cache import put
 
@@ -40,7 +40,7 @@ def _same_numbers_each_time() -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    with on_threads(1):
+    with torch_threads(1):
         yield
 
 

@@ -46,7 +46,7 @@ def differ(a: torch.Tensor, b: torch.Tensor) -> None:
     assert relative_error(a, b) > 1000 * SAME_FUNCTION
 
 
-def here(jobs: Sequence[sweep.PlannedRun], _workers: int = 1) -> sweep.Ended:
+def here(jobs: Sequence[sweep.PlannedRun], _workers: int = 1) -> sweep.Results:
     """The runs of `sweep` in this process."""
     for number, job in enumerate(jobs):
         yield number, sweep.train(job)

@@ -16,7 +16,7 @@ from mha_core.models.encoder_decoder import EncoderDecoder, EncoderDecoderSizes
 from mha_core.models.translator import START, Translator
 from mha_core.positions import Nothing
 from mha_core.training import saved
-from mha_core.training.initial_weights import draw
+from mha_core.training.initial_weights import init_weights
 from tests.closeness import same_function
 
 from .dense_models import dense_block, layer_norm
@@ -33,7 +33,7 @@ TEXT = "the 3rd of March, 2021"
 
 def stack(**changes: Any) -> EncoderDecoder:
     made = EncoderDecoder(replace(SIZES, **changes))
-    draw(made, 1)
+    init_weights(made, 1)
     randomised(made)
     return made.double().eval()
 

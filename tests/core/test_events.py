@@ -71,7 +71,7 @@ def test_a_history_grows() -> None:
         history.take(event)
     assert (history.step, history.seconds) == (END.step, END.seconds)
     assert (history.start, history.evaluations, history.snapshots, history.end) == (START, [LOOK], [MAPS], END)
-    assert History.of([replace(START, picture=[28, 4, 1])]).start is not None
+    assert History.from_events([replace(START, picture=[28, 4, 1])]).start is not None
 
 
 def test_events_that_make_no_history() -> None:
@@ -88,8 +88,8 @@ def test_events_that_make_no_history() -> None:
     ]  # fmt: skip
     for events in wrong:
         with case(events), pytest.raises(HeadlightError, match=r"begins with its start|fit the run"):
-            History.of(events)
+            History.from_events(events)
     # a picture is cut into whole patches
     for picture in ([28, 5, 1], [28, 4], [28, 0, 1], [28, 4, -1], [28, 4, 10**9]):
         with case(picture), pytest.raises(HeadlightError):
-            History.of([replace(START, picture=picture)])
+            History.from_events([replace(START, picture=picture)])

@@ -72,13 +72,13 @@ def test_the_ends_of_the_scales() -> None:
 def test_what_cannot_be_measured_is_named() -> None:
     one: HeadMeasures = head_measures(torch.ones(1, 2, 1, 1), [5])
     assert list(one.values) == ["entropy", "distance"]
-    assert one.missing["previous"] == "it takes two tokens"
+    assert one.missing["previous"] == "the text needs at least two tokens"
     assert set(one.missing) == {*KINDS, "value"}
     no_repeat = head_measures(torch.full((1, 1, 3, 3), 1 / 3), [1, 2, 3]).missing
-    assert no_repeat["induction"] == "no token comes again in it"
+    assert no_repeat["induction"] == "no token is repeated after another one"
     across = head_measures(torch.full((1, 1, 3, 2), 0.5), None)
     assert list(across.values) == ["entropy"]
-    assert "other tokens" in across.missing["distance"]
+    assert "different tokens" in across.missing["distance"]
 
 
 # ---- of a run, and as frames

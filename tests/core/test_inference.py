@@ -66,7 +66,7 @@ def test_what_cannot_be_classified(classifier: Model, language_model: Model, min
     with pytest.raises(SizeError, match="give at least one"):
         inference.probabilities(classifier, [])
     for model in (language_model, minilm):
-        with pytest.raises(Unsupported, match="has no classes; ask a classifier"):
+        with pytest.raises(Unsupported, match="has no classes; choose a classifier"):
             inference.probabilities(model, TEXTS)
     with pytest.raises(HeadlightError, match="whole characters"):
         inference.probabilities(classifier, ["\ud800"])
@@ -102,13 +102,13 @@ def test_a_seed_decides_the_draws(language_model: Model) -> None:
 def test_what_does_not_go_on(classifier: Model, language_model: Model, minilm: Model) -> None:
     assert inference.continuation(language_model, TEXT, 0) == []
     for tokens in (-1, 501):
-        with pytest.raises(HeadlightError, match="up to 500"):
+        with pytest.raises(HeadlightError, match="0 to 500"):
             inference.continuation(language_model, TEXT, tokens)
     for temperature in (-1.0, 101.0, float("nan")):
-        with pytest.raises(HeadlightError, match="at 0 to 100"):
+        with pytest.raises(HeadlightError, match="and 0 to 100"):
             inference.continuation(language_model, TEXT, 1, temperature=temperature)
     with pytest.raises(HeadlightError, match="the text is empty"):
         inference.continuation(language_model, "  ", 1)
     for model in (classifier, minilm):
-        with pytest.raises(Unsupported, match="does not go on with a text; ask a language model"):
+        with pytest.raises(Unsupported, match="cannot continue a text; choose a language model"):
             inference.continuation(model, TEXT, 1)

@@ -25,7 +25,7 @@ def test_the_whole_experiment_on_a_small_table(tmp_path: Path, monkeypatch: pyte
     table.write_text(CSV + "the match number 0 is won,sport\n", "utf-8")
     for name, value in (("EPOCHS", 1), ("SEEDS", 1)):
         monkeypatch.setattr(checkpoints, name, value)
-    monkeypatch.setattr(sweep, "in_processes", here)
+    monkeypatch.setattr(sweep, "run_in_processes", here)
     checkpoints.main([str(place), "--csv", str(table)])
     assert {folder.name for folder in place.iterdir()} == {f"news-{line}-1" for line in NEWS}
     for folder in place.iterdir():

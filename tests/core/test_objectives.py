@@ -29,7 +29,7 @@ def labelled(test: tuple[Row, ...] = PAIRS) -> Labelled:
 def classes(recipe: Recipe = TINY, own: Labelled | None = None) -> Classes:
     """In float64."""
     own = own or labelled()
-    made = objective(recipe, own, tokens.of(own), CPU)
+    made = objective(recipe, own, tokens.for_task(own), CPU)
     assert isinstance(made, Classes)
     made.stack.double()
     return made
@@ -38,7 +38,7 @@ def classes(recipe: Recipe = TINY, own: Labelled | None = None) -> Classes:
 def next_tokens(recipe: Recipe = TINY_WORDS) -> NextTokens:
     """In float64."""
     words = task("words")
-    made = objective(recipe, words, tokens.of(words), CPU)
+    made = objective(recipe, words, tokens.for_task(words), CPU)
     assert isinstance(made, NextTokens)
     made.stack.double()
     return made
@@ -46,7 +46,7 @@ def next_tokens(recipe: Recipe = TINY_WORDS) -> NextTokens:
 
 def alone(stack: Classifier, own: Labelled, text: str) -> Tensor:
     """Log probabilities of a text by itself."""
-    ids = torch.tensor([tokens.of(own).encode(text).ids])
+    ids = torch.tensor([tokens.for_task(own).encode(text).ids])
     with torch.no_grad():
         return stack.logits(ids, ids > 0)[0].log_softmax(dim=0)
 

@@ -157,7 +157,7 @@ def test_the_flow_into_a_token(causal: bool) -> None:
     same_function([shares[place] for place in wanted], list(wanted.values()))
     assert found.in_all == len(wanted)
     assert [line.share for line in found.lines] == sorted((line.share for line in found.lines), reverse=True)
-    assert flow(mixing, row, most=5).lines == found.lines[:5]
+    assert flow(mixing, row, max_lines=5).lines == found.lines[:5]
     for key in range(4):
         one, every = flow(mixing, row, key), ways(mixing, row, key)
         if not every:

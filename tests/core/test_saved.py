@@ -127,7 +127,7 @@ def test_every_tokenizer_there_and_back() -> None:
     rows = (Row("One two three ümläut", 0), Row("two, one", 1))
     own = Labelled("csv", "Own", 1, ("a", "b"), rows, rows, (), ())
     for source in (own, tasks.from_text("One two\nthree, ümläut. " * 20)):
-        made = tokens.of(source)
-        again = tokens.of_file(made.to_str())
+        made = tokens.for_task(source)
+        again = tokens.from_file(made.to_str())
         for text in ("One two, ümläut", "one\ntwo", "zebra"):
             assert again.encode(text).ids == made.encode(text).ids != [], source.title

@@ -18,7 +18,7 @@ from mha_core.models.language_model import LanguageModel
 from mha_core.models.own_model import OwnModel
 from mha_core.positions import NAMES
 from mha_core.training import tasks, tokens
-from mha_core.training.initial_weights import draw
+from mha_core.training.initial_weights import init_weights
 from tests.closeness import identical, same_function
 
 from .dense import flat
@@ -42,14 +42,14 @@ TEXT = "apple ball bird apple ball"
 def made(kind: str, seed: int = 1, dtype: torch.dtype = torch.float64, **changes: Any) -> Any:
     build, sizes = STACKS[kind]
     stack = build(replace(sizes, **changes))
-    draw(stack, seed)
+    init_weights(stack, seed)
     return stack.to(dtype)
 
 
 def bare(**changes: Any) -> Classifier:
     """A classifier whose blocks are attention alone."""
     stack = Classifier(replace(BARE, **changes))
-    draw(stack, 1)
+    init_weights(stack, 1)
     return stack.double()
 
 
@@ -142,7 +142,7 @@ def test_the_padding_row_learns_nothing_and_every_parameter_has_a_gradient() -> 
 
 def test_a_language_model_looks_back_alone_whatever_else_is_masked() -> None:
     stack = made("language model", position="rotary").eval().requires_grad_(False)
-    model = OwnModel("words", tokens.of(tasks.build("words")), stack, origin="random")
+    model = OwnModel("words", tokens.for_task(tasks.build("words")), stack, origin="random")
     past = torch.ones(5, 5).tril().bool()
     plain = model.run(TEXT).weights
     assert not plain[..., ~past].any()
@@ -191,14 +191,14 @@ def test_a_seed_decides_everything(kind: str) -> None:
         one, other = (build(replace(sizes, position=position)) for _ in range(2))
         randomised(one)
         before = torch.get_rng_state()
-        draw(one, 7)
+        init_weights(one, 7)
         assert torch.equal(torch.get_rng_state(), before), "torch's own generator is left alone"
         torch.rand(3)
-        draw(other, 7)
+        init_weights(other, 7)
         drawn = dict(one.named_parameters())
         drawn = {name: own for name, own in drawn.items() if "norm" not in name and "feed_forward.0" not in name}
         assert all(torch.equal(own, other.get_parameter(name)) for name, own in drawn.items()), position
-        draw(other, 8)
+        init_weights(other, 8)
         assert not any(torch.equal(own, other.get_parameter(name)) for name, own in drawn.items()), position
 
 
@@ -212,7 +212,7 @@ def test_the_distribution_of_the_start() -> None:
     for matrix, columns in ((q, 64), (stack.connected.weight.detach(), 64), (stack.out.weight.detach(), 128)):
         assert 0.98 * columns**-0.5 < float(matrix.abs().max()) <= columns**-0.5
     stack = Classifier(replace(CLASSIFIER, d_model=64, implementation="torch"))
-    draw(stack, 1, own=True)
+    init_weights(stack, 1, is_own=True)
     for layer in range(2):
         weights = stack.block(layer).attention.save()
         for matrix in (weights.q, weights.k, weights.v):

@@ -67,7 +67,7 @@ def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPat
 def test_the_command_goes_on_where_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sweep, "in_processes", here)
+    monkeypatch.setattr(sweep, "run_in_processes", here)
     line = ["train", "--sweep", "--task", "who", "words", "--position", "none", "--steps", "2", "--out", str(tmp_path)]
     assert command.main(line) == 0
     names = ["who-none-fused-1layer", "words-none-fused-2layers"]

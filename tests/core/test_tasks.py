@@ -14,7 +14,7 @@ from mha_core.errors import HeadlightError
 from mha_core.training import tasks, tokens
 from mha_core.training.tasks import Labelled, Language, Pairs, Row
 from mha_core.training.tasks.characters import MAX_CHARACTERS, MAX_DIFFERENT, MIN_CHARACTERS
-from mha_core.training.tasks.dates import FIRST, LAST, SPELLINGS, Dates, origins, read, written_out
+from mha_core.training.tasks.dates import FIRST, LAST, SPELLINGS, Dates, format_date, origins, read
 from mha_core.training.tasks.order import is_balanced
 
 from .runs import task as built
@@ -173,10 +173,10 @@ def test_unseen_dates_are_unseen_and_a_seed_decides_them() -> None:
 
 
 def test_every_spelling_says_its_day_and_what_is_no_date_has_no_answer() -> None:
-    tokenizer = tokens.of(dates())
+    tokenizer = tokens.for_task(dates())
     days = (datetime.date(2021, 3, 3), datetime.date(1999, 5, 31), datetime.date(2022, 8, 12))
     for day, spelling in itertools.product(days, SPELLINGS):
-        text = written_out(day, spelling)
+        text = format_date(day, spelling)
         coded = tokenizer.encode(text)
         assert read(text) == day.isoformat(), text
         assert "[UNK]" not in coded.tokens, text

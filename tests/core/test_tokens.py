@@ -17,30 +17,30 @@ def labelled(*texts: str) -> Labelled:
 
 
 def test_only_training_rows_are_seen_and_case_is_folded() -> None:
-    assert tokens.of(labelled("One one", "two")).encode("ONE").tokens == ["[CLS]", "one", "[SEP]"]
-    assert tokens.of(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
+    assert tokens.for_task(labelled("One one", "two")).encode("ONE").tokens == ["[CLS]", "one", "[SEP]"]
+    assert tokens.for_task(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
 
 
 def test_of_all_texts_the_test_rows_are_seen_too() -> None:
     own = labelled("One one", "two")
-    made = tokens.of(own, all_texts=True)
+    made = tokens.for_task(own, all_texts=True)
     assert made.encode("zebra one two").tokens == ["[CLS]", "zebra", "one", "two", "[SEP]"]
 
 
 def test_a_vocabulary_is_never_larger_than_allowed() -> None:
     for vocabulary in (6, 60):
-        tokenizer = tokens.of(task("who"), vocabulary)
+        tokenizer = tokens.for_task(task("who"), vocabulary)
         assert tokenizer.get_vocab_size() <= vocabulary
         assert sorted(tokenizer.get_vocab().values()) == list(range(tokenizer.get_vocab_size()))
     with pytest.raises(SizeError, match="a vocabulary of 5 is too small; choose 6 or more"):
-        tokens.of(task("who"), 5)
+        tokens.for_task(task("who"), 5)
 
 
 @pytest.mark.parametrize("name", ["words", "names", "text"])
 def test_a_language_tasks_ids_are_places_in_its_vocabulary(name: str) -> None:
     own = tasks.from_text(TEXT) if name == "text" else task(name)
     assert isinstance(own, Language)
-    made = tokens.of(own)
+    made = tokens.for_task(own)
     assert made.get_vocab() == {token: number for number, token in enumerate(own.vocabulary)}
     for ids in own.test().ids[:3].tolist():
         text = own.joined_by.join(own.vocabulary[number] for number in ids)

@@ -91,7 +91,7 @@ def test_a_loss_that_is_no_number(tmp_path: Path) -> None:
     made, events = run(NOT_A_NUMBER)
     assert (end(events).reason, end(events).predicted) == ("not a number", [])
     assert not any(isinstance(event, Step) and event.step > end(events).step for event in events)
-    with pytest.raises(HeadlightError, match="numbers of this run are none any more; choose a smaller rate"):
+    with pytest.raises(HeadlightError, match="are not finite; choose a smaller learning rate"):
         made.save(tmp_path / "run")
     assert not list(tmp_path.iterdir())
 

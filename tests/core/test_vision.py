@@ -12,7 +12,7 @@ from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.models.vision import CONTRAST, PictureModel, VisionSizes, VisionTransformer, token_names
 from mha_core.training import inference, saved
-from mha_core.training.initial_weights import draw
+from mha_core.training.initial_weights import init_weights
 from mha_core.training.tasks import Pictures
 from mha_core.training.tasks.shapes import CLASSES, SIDE, Drawing, pictures, read
 from tests.closeness import same_function
@@ -49,7 +49,7 @@ def test_it_is_the_vision_transformer_written_out_and_every_part_learns() -> Non
     for n_layers, registers, position in ((1, 0, "none"), (2, 1, "learned"), (2, 3, "rotary")):
         changes: dict[str, Any] = {"n_layers": n_layers, "registers": registers, "position": position}
         made = VisionTransformer(replace(SIZES, vocabulary=10 + registers, max_len=10 + registers, **changes))
-        draw(made, 1)
+        init_weights(made, 1)
         randomised(made)
         made.double()
         with case(changes):

@@ -8,7 +8,7 @@ import torch
 from mha_core import Model, load_model
 from mha_core.errors import SizeError
 from mha_core.measure.reading import merged, renormalised
-from mha_core.models.words import Word, in_common, of_offsets, words_of
+from mha_core.models.words import Word, in_common, words_from_offsets, words_of
 from mha_core.pretrained.byte_level import Tokens
 from tests.closeness import same_function
 
@@ -70,7 +70,7 @@ def test_the_words_of_twelve_scripts_are_the_text(minilm: Model, smollm2: Model,
                 decoded = [model.tokenizer.decode(ids[word.first : word.stop]) for word in words]
                 assert decoded == [word.text for word in words], script
         coded = sentence_piece.encode(text)
-        words = of_offsets(text, coded.offsets)
+        words = words_from_offsets(text, coded.offsets)
         assert (joined(words), is_partition(words, len(coded.ids))) == (text, True), script
         left, right = (words_of(model, text) for model in (minilm, smollm2))
         both = [in_common(left, right), in_common(right, left)]
@@ -88,7 +88,7 @@ def test_pieces_of_one_word_are_one_and_signs_stand_alone(minilm: Model, smollm2
     assert [word.text.strip() for word in words_of(minilm, TEXT)] == ["", *plain, ""]
     assert [word.text.strip() for word in words_of(smollm2, TEXT)] == plain
     coded = sentence_piece.encode(TEXT)
-    assert [word.text.strip() for word in of_offsets(TEXT, coded.offsets)] == plain
+    assert [word.text.strip() for word in words_from_offsets(TEXT, coded.offsets)] == plain
 
 
 def test_scripts_without_spaces_keep_their_tokens_but_no_part_of_a_character(smollm2: Model) -> None:

@@ -95,7 +95,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
         assert running.exitcode == 0
     assert others(lines) == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
     for number, recipe in enumerate(recipes):
-        history, kept = History.of(events(lines, number)), saved.read(tmp_path / str(number))
+        history, kept = History.from_events(events(lines, number)), saved.read(tmp_path / str(number))
         assert (history.recipe, len(history.steps)) == (recipe, TINY.steps)
         assert (kept.end, kept.evaluations) == (history.end, history.evaluations)
     (tmp_path / "here").mkdir()
@@ -159,7 +159,7 @@ def test_data_from_a_table_or_a_text(tmp_path: Path) -> None:
 
 
 def test_plans_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HeadlightError, match="gone"):
+    with pytest.raises(HeadlightError, match="no longer exists"):
         here(tmp_path / "gone", TINY)
     assert not list(tmp_path.iterdir())
     for bound, sentence in (
@@ -178,7 +178,7 @@ def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: count["cores"])
     for count["cores"], most in ((None, 1), (2, 1), (8, 7)):
         check_threads((replace(TINY, threads=most),))
-        with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
+        with pytest.raises(SizeError, match=f"threads={most + 1}: choose at most {most}"):
             check_threads((TINY, replace(TINY, threads=most + 1)))
 
 

@@ -30,7 +30,7 @@ def learned(
         own = scores[place] if scores else []
         events += [Step(step, 1.0, 0.01 * step)] * bool(step)
         events.append(Evaluation(step, 0.01 * step, loss + 0.5, accuracy / 2, loss, accuracy, None, own, own))
-    return History.of([*events, End(end, (len(accuracies) - 1) * 10, 0.4)] if end else events)
+    return History.from_events([*events, End(end, (len(accuracies) - 1) * 10, 0.4)] if end else events)
 
 
 def named(figure: figures.Figure, name: str) -> figures.Figure:
@@ -100,7 +100,7 @@ def run(accuracy: float, pair: float | None = None, seed: int = 1, *, seconds: f
     events: list[Event] = [
         Evaluation(step, seconds * bool(step), 1.0, 0.5, 1.0, value, pair, own, own) for step, value in looks
     ]
-    return History.of([replace(begun, **start), *events, *([End(end, 400, seconds)] if end else [])])
+    return History.from_events([replace(begun, **start), *events, *([End(end, 400, seconds)] if end else [])])
 
 
 def candidate(name: str, *histories: History) -> Candidate:

@@ -19,9 +19,9 @@ from mha_core.measure.measures import difference_in_new_order
 from mha_core.positions import NAMES, Shaw, T5Bias
 from pages.positions import in_model, measures
 from pages.positions.encodings import TableSizes, build, build_or_default
-from pages.positions.in_model import SAME, backwards, problem
+from pages.positions.in_model import TOLERANCE, backwards, problem
 from pages.positions.measures import by_distance, table
-from pages.positions.portraits import SLOTS, Focus, Part, part_of
+from pages.positions.portraits import SLOTS, Focus, Part, build_part
 from tests.closeness import quoted, same_function
 
 from .numbers_shown import in_float64
@@ -45,9 +45,9 @@ def test_sinusoids_and_rotations_are_the_papers() -> None:
         same_function(table(encoding), torch.cat([turned.cos(), turned.sin()], -1))
         for name in ("sinusoidal", "rotary"):
             encoding = build(name, sizes)
-            turns = [measures.turn_of(encoding, pair) for pair in range(encoding.width // 2)]
+            turns = [measures.pair_angle(encoding, pair) for pair in range(encoding.width // 2)]
             same_function(torch.tensor(turns, dtype=torch.float64), angles(2, encoding.width)[1])
-        assert measures.turn_of(build("learned", sizes), 0) is None
+        assert measures.pair_angle(build("learned", sizes), 0) is None
 
 
 def test_by_distance_against_loops() -> None:
@@ -140,7 +140,7 @@ def test_the_numbers_are_the_models() -> None:
             for position in ("none", "trained")
         }
     none, trained = (difference_in_new_order(*runs[position]) for position in ("none", "trained"))
-    assert 0 < none < SAME < trained
+    assert 0 < none < TOLERANCE < trained
     assert f"“{backwards(text)}”" in order
     assert "the same vector as before" in order
     assert "up to rounding" in order
@@ -156,7 +156,7 @@ def test_a_text_without_another_order() -> None:
 def parts(name: str, sizes: TableSizes, **values: Any) -> dict[str, Part]:
     given: dict[str, Any] = {"channels": [0, 3], "pair": 1, "place": 2, "head": 1, "far": 20, "limit": 512, **values}
     view = Focus([f"word{at}" for at in range(sizes.n)], **given, theme="dark")
-    made = {slot: part_of(slot, build(name, sizes), view) for slot in SLOTS}
+    made = {slot: build_part(slot, build(name, sizes), view) for slot in SLOTS}
     return {slot: part for slot, part in made.items() if part is not None}
 
 

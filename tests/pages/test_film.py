@@ -45,7 +45,7 @@ def filmed(
             events.append(Snapshot(step, number, shape, maps.numpy().tobytes()))
     if over:
         events.append(End("steps", 40, 0.5))
-    return History.of(events)
+    return History.from_events(events)
 
 
 def packed(*histories: History) -> bytes:

@@ -237,7 +237,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
         (TrainingPlan(()), "0 runs; choose 1 to 40"),
         (TrainingPlan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
         (TrainingPlan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
-        (TrainingPlan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
+        (TrainingPlan((replace(TINY, threads=200),)), "threads=200: choose at most"),
         (TrainingPlan((TINY,), seconds=float("nan")), "a time budget of nan s"),
         (TrainingPlan((TINY,), TrainingData("csv", bytes(5 * 2**20 + 1))), "5,242,881 bytes; at most 5,242,880"),
     ):

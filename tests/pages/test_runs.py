@@ -95,7 +95,7 @@ TASK = Labelled("csv", "Mine", 1, ("a", "=b()", "c"), ROWS, ROWS, ("q",), ("q",)
 def history(predicted: list[int], fingerprint: str = TASK.fingerprint, seed: int = 1) -> History:
     recipe = Recipe(seed=seed)
     start = Start(recipe, "Mine", list(TASK.classes), 6, 6, fingerprint, [], 9, 9, 5, [], {}, "cpu")
-    return History.of([start, End("steps", 1, 0.1, predicted)])
+    return History.from_events([start, End("steps", 1, 0.1, predicted)])
 
 
 def outcome(*answers: list[int]) -> UnseenRows:

@@ -150,7 +150,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
     visits.sweep()
     assert run.id in offered(one)
     for where, name, kind, why in (
-        (Path, "write_bytes", WeightsFileError, "nothing can be written here .No space left on device"),
+        (Path, "write_bytes", WeightsFileError, "the folder cannot be written .No space left on device"),
         (tempfile, "mkdtemp", HeadlightError, "try again later"),
     ):
         with pytest.MonkeyPatch.context() as broken:

@@ -21,7 +21,7 @@ from headlight.ui.pages import PAGES, path
 from headlight.ui.terms import MARKED, TERMS
 from mha_core import IMPLEMENTATIONS
 from mha_core.positions import NAMES
-from mha_core.training.initial_weights import stack_of
+from mha_core.training.initial_weights import build_stack
 from mha_core.training.recipe import defaults
 from pages.implementations.dialects import dictionary
 from pages.lessons.page import texts
@@ -70,7 +70,7 @@ def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> N
     said = " ".join(one["said"] for text in TEXTS for one in text["elements"])
     with torch.device("meta"):  # sizes only, no numbers
         biased, lesson = (IMPLEMENTATIONS["efficient"](384, 12, bias=bias, out_bias=True) for bias in (True, False))
-        post, minilm = (stack_of(defaults("news"), words, classes=5) for words in (1000, 30_522))
+        post, minilm = (build_stack(defaults("news"), words, classes=5) for words in (1000, 30_522))
     for parts, whole in ((lesson, biased), (minilm.words, minilm)):
         assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", said)
     assert f"it has {parameters(post):,}, {parameters(post.words):,} of them in its embedding" in said

@@ -1,4 +1,4 @@
-"""Data to train on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
+"""Training tasks; each is generated from a seed or read from external data, and has a fingerprint."""
 
 from collections.abc import Callable
 
@@ -30,9 +30,9 @@ __all__ = [
 
 Task = Labelled | Language | Translation
 
-# The tasks that need nothing from outside: their titles, and what makes them.
+# Tasks without external data: their titles and factories.
 _TASKS: dict[str, tuple[str, Callable[[int], Task]]] = {
-    "who": ("Who did what", order.who),
+    "who": ("Who did what", order.who_did_what),
     "food": ("Food review", order.food),
     "brackets": ("Brackets", order.brackets),
     "words": ("Repeated random words", Words),
@@ -45,7 +45,7 @@ NAMES = {name: title for name, (title, _) in _TASKS.items()}
 
 
 def build(name: str, seed: int = 0) -> Task:
-    """The task of that name; the same seed gives the same rows.
+    """Build the task of that name; equal seeds give equal rows.
 
     Raises:
         HeadlightError: no task has this name.
@@ -56,15 +56,15 @@ def build(name: str, seed: int = 0) -> Task:
 
 
 def from_text(data: bytes | str, seed: int = 0, length: int = 64) -> Language:
-    """Any text, character by character, so many of them at once; see `Characters`."""
+    """Build a language task over the characters of a text; see `Characters`."""
     return Characters(data, seed, length)
 
 
 def from_outside(data: TrainingData, *, seed: int = 0, length: int = 64) -> Task:
-    """The task of such data; `length`: characters of a text that are seen at once.
+    """Build the task of external data; `length` is the context in characters of a text.
 
     Raises:
-        HeadlightError: they cannot be used.
+        HeadlightError: the data cannot be used.
     """
     if data.kind == "text":
         return from_text(data.content, seed=seed, length=length)

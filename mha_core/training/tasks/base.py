@@ -1,4 +1,4 @@
-"""The kinds of task: labelled texts in two parts, rows of tokens to go on with, texts to translate."""
+"""Kinds of task: classification, language modelling, translation."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -15,11 +15,14 @@ B = TypeVar("B")  # a batch of a task
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Data from outside.
+    """External training data.
 
     Attributes:
         kind: "csv", "news" (a CSV too) or "text".
-        text, label, keep_duplicates: of a CSV, as in `from_csv`.
+        content: of the file.
+        text: of a CSV, as in `from_csv`.
+        label: of a CSV, as in `from_csv`.
+        keep_duplicates: of a CSV, as in `from_csv`.
     """
 
     kind: str
@@ -31,7 +34,7 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class Row:
-    """A text, the number of its class, and the number that it shares with its mirror (None = it has none)."""
+    """Text with its class, and the number that it shares with its mirror (None = it has none)."""
 
     text: str
     label: int
@@ -43,12 +46,15 @@ class Labelled:
     """Texts to classify. Both members of a pair are on one side of the split.
 
     Attributes:
-        name: in links and files.  title: on the screen.  version: of the generator that made it.
-        classes: their names; a row's label is a number of them.
-        train, test: the rows.
-        questions: texts to ask a trained model, mirrors side by side.
-        probes: texts whose maps are kept while a model learns.
-        notes: what was done to the data, in whole sentences.
+        name: in links and files.
+        title: on the screen.
+        version: of the generator.
+        classes: their names; a row's label is an index of them.
+        train: the training rows.
+        test: the test rows.
+        questions: example texts for a trained model, mirrors side by side.
+        probes: texts whose maps are kept during training.
+        notes: how the data were cleaned, in whole sentences.
     """
 
     name: str
@@ -63,7 +69,7 @@ class Labelled:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short name for exactly these rows in these parts."""
+        """Short digest of these rows and their split."""
         digest = hashlib.blake2b(digest_size=8)
         for part in (self.train, self.test):
             for row in part:
@@ -73,18 +79,18 @@ class Labelled:
 
     @cached_property
     def labels(self) -> dict[str, int]:
-        """The class of every text, by its number; where both parts have a text, as the training row says."""
+        """Class of every text; for a text in both parts that of the training row."""
         return {row.text: row.label for row in (*self.test, *self.train)}
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens for a language model, which sees ids[:, :-1] and is asked for ids[:, 1:].
+    """Rows of tokens for a language model, with inputs ids[:, :-1] and targets ids[:, 1:].
 
     Attributes:
         ids: int64 (b, t + 1).
-        scored: bool (b, t), the places whose next token counts for the accuracy; the loss is taken over all places.
-        source: int64 (b, t), the key that holds the answer, for the induction score; -1 where none is asked for.
+        scored: bool (b, t), the positions whose next token counts for the accuracy; all count for the loss.
+        source: int64 (b, t), the key that holds the answer, for the induction score; -1 where there is none.
     """
 
     ids: Tensor
@@ -94,13 +100,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Texts and their translations, padded.
+    """Padded batch of texts and their translations.
 
     Attributes:
-        ids: int64 (b, j), the texts.  keep: bool (b, j), True = a real token.
-        target: int64 (b, i + 1), the translations between `START` and `END`; the decoder reads target[:, :-1] and is
-            asked for target[:, 1:].
-        origin: int64 (b, i), the token of the text that what is written at each place comes from; -1 = none.
+        ids: int64 (b, j), the texts.
+        keep: bool (b, j), True = a real token.
+        target: int64 (b, i + 1), the translations between `START` and `END`, with decoder inputs target[:, :-1] and
+            targets target[:, 1:].
+        origin: int64 (b, i), the source position of each target token; -1 = none.
     """
 
     ids: Tensor
@@ -110,13 +117,18 @@ class Pairs:
 
 
 class Generated(ABC, Generic[B]):
-    """Rows that a generator makes anew for every batch.
+    """Task whose training batches are generated.
 
     Attributes:
-        name, title, version, questions, probes, notes: as in `Labelled`; a question is the beginning of a text.
-        vocabulary: every token, its number is its id; the last one stands for every token that is not in it.
-        length: of what the model sees at once, in tokens.
-        rows_train: how many training rows there are, 0 where every batch is made anew.
+        name: as in `Labelled`.
+        title: as in `Labelled`.
+        version: as in `Labelled`.
+        vocabulary: every token, its index is its id; the last one stands for unknown tokens.
+        length: the context length, in tokens.
+        questions: example prompts.
+        probes: as in `Labelled`.
+        notes: as in `Labelled`.
+        rows_train: the number of training rows, 0 if every batch is generated.
     """
 
     name: str
@@ -131,15 +143,15 @@ class Generated(ABC, Generic[B]):
 
     @abstractmethod
     def batch(self, rows: int, generator: torch.Generator) -> B:
-        """So many training rows; the same generator state gives the same rows."""
+        """Return a batch of training rows; equal generator states give equal rows."""
 
     @abstractmethod
     def test(self) -> B:
-        """The test rows, the same ones every time; of a translation none is in a training row."""
+        """Return the test rows, always the same; in a translation task none is in a training row."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short name for exactly this vocabulary and these test rows."""
+        """Short digest of this vocabulary and these test rows."""
         digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
         for name, part in vars(self.test()).items():
             if name in ("ids", "target"):
@@ -148,21 +160,21 @@ class Generated(ABC, Generic[B]):
 
 
 class Language(Generated[Batch]):
-    """Rows of tokens to go on with.
+    """Rows of tokens for a language model.
 
     Attributes:
-        joined_by: what stands between two tokens of a text, " " or "".
+        joined_by: separator of the tokens of a text, " " or "".
     """
 
     joined_by: str
 
 
 class Translation(Generated[Pairs]):
-    """Texts and their translations into characters. Its questions are whole texts; `length` is that of the longest.
+    """Texts and their translations into characters; `length` is the longest text, questions are whole texts.
 
     Attributes:
-        vocabulary: every token of both sides; the first are `SPECIAL`.
-        target_length: i, the places that are written, `END` among them.
+        vocabulary: the tokens of both sides; the first are `SPECIAL`.
+        target_length: i, the number of target positions, including `END`.
     """
 
     SPECIAL = PADDING, START, END = "[PAD]", "[START]", "[END]"
@@ -171,8 +183,8 @@ class Translation(Generated[Pairs]):
 
     @abstractmethod
     def answer(self, text: str) -> str | None:
-        """The right translation; None of a text that this task does not write."""
+        """Return the right translation; None for a text that this task does not generate."""
 
     @abstractmethod
     def origin(self, tokens: Sequence[str]) -> list[int] | None:
-        """The token of a text that each written one comes from, -1 = none; None where it is not known."""
+        """Return the source position of each target token, -1 = none; None if it is not known."""

@@ -1,4 +1,4 @@
-"""Any text, character by character."""
+"""A language task over the characters of any text."""
 
 import hashlib
 from collections import Counter
@@ -12,21 +12,23 @@ from .base import Batch, Language
 MIN_CHARACTERS = 200
 MAX_CHARACTERS = 1_000_000
 MAX_DIFFERENT = 512
-CONTEXTS = (16, 256)  # characters that a model sees at once, least and most
-OTHER = "\ufffd"  # stands for every character that is not in the vocabulary
+CONTEXTS = (16, 256)  # minimum and maximum context, in characters
+OTHER = "\ufffd"  # replaces every character outside of the vocabulary
 
 _LENGTH = 64
-_MIN_PARTS = 3  # a window is no longer than this part of the text
+_MIN_PARTS = 3  # a window is at most a third of the text
 _TEST_SHARE = 0.1
 _TEST_ROWS = 256
 
 
 class Characters(Language):
-    """A text to go on with: its beginning for training, its end for testing, so that no window lies in both.
+    """Characters of a text to predict; the beginning is for training, the end for testing.
+
+    No window is in both parts.
 
     Args:
         data: 200 to 1,000,000 characters, as text or as UTF-8.
-        seed: decides which windows of the end are the test rows.
+        seed: chooses the windows of the end that are the test rows.
         length: of a window, the context, 16 to 256 characters; of a short text at most a third, which is noted.
 
     Raises:
@@ -44,23 +46,25 @@ class Characters(Language):
         text = _read(data)
         self.length = min(length, len(text) // _MIN_PARTS)
         cut = len(text) - max(round(_TEST_SHARE * len(text)), max(self.length, _LENGTH) + 1)
-        known = [symbol for symbol, _ in Counter(text[:cut]).most_common() if symbol != OTHER]
-        self.vocabulary = (*sorted(known[: MAX_DIFFERENT - 1]), OTHER)
+        frequent = [symbol for symbol, _ in Counter(text[:cut]).most_common() if symbol != OTHER]
+        self.vocabulary = (*sorted(frequent[: MAX_DIFFERENT - 1]), OTHER)
         number = {symbol: place for place, symbol in enumerate(self.vocabulary)}
         ids = torch.tensor([number.get(symbol, number[OTHER]) for symbol in text])
         self._train, self._test = ids[:cut], ids[cut:]
         self._seed = seed
         self.rows_train = len(self._train) - self.length
-        self.notes = self._told(int((ids == number[OTHER]).sum()), length)
+        self.notes = self._notes(int((ids == number[OTHER]).sum()), length)
         end = text[cut:]
-        end = end[end.find("\n", 0, len(end) - _LENGTH) + 1 :]  # the beginning of a line, where there is one
+        end = end[end.find("\n", 0, len(end) - _LENGTH) + 1 :]  # starts at a line, if there is one
         self.questions = tuple(end[start : start + 24] for start in range(0, _LENGTH, 16))
         self.probes = (end[:24], end[24:48])
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        """Return random windows of the training part."""
         return self._windows(self._train, torch.randint(self.rows_train, (rows,), generator=generator))
 
     def test(self) -> Batch:
+        """Return the windows of the test part."""
         return self._test_rows
 
     @cached_property
@@ -71,7 +75,7 @@ class Characters(Language):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short name for exactly this text in these parts, whatever the context."""
+        """Short digest of this text and its split, whatever the context."""
         digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
         for part in (self._train, self._test, torch.tensor([len(self._train), self._seed])):
             digest.update(part.numpy().tobytes())
@@ -82,12 +86,12 @@ class Characters(Language):
         shape = (len(rows), self.length)
         return Batch(rows, torch.ones(shape, dtype=torch.bool), torch.full(shape, -1))
 
-    def _told(self, others: int, wanted: int) -> tuple[str, ...]:
+    def _notes(self, others: int, requested: int) -> tuple[str, ...]:
         notes = [
             f"The first {len(self._train):,} characters are for training, the last {len(self._test):,} for testing."
         ]
-        if self.length < wanted:
-            notes.append(f"The context is {self.length} characters instead of {wanted}: a third of this short text.")
+        if self.length < requested:
+            notes.append(f"The context is {self.length} characters instead of {requested}: a third of this short text.")
         if others:
             notes.append(
                 f"{others:,} characters became {OTHER}: "

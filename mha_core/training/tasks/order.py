@@ -1,4 +1,4 @@
-"""Three tasks that only word order decides: texts in mirror pairs, the same words in two orders with two labels.
+"""Three tasks that only word order decides, with mirror pairs of the same words and different labels.
 
 A model that does not see order gives both members of a pair the same answer, so it is right once in every pair.
 """
@@ -11,7 +11,7 @@ from .base import Labelled, Row
 _TRAIN_SHARE = 0.75
 
 _NOUNS = ("dog", "cat", "fox", "horse", "boy", "girl", "king", "queen", "farmer", "doctor")
-# their past tense is their participle too, so that both voices hold the same word
+# their past tense equals their participle, so that active and passive have the same words
 _VERBS = ("chased", "followed", "watched", "helped", "called", "pushed", "liked", "visited")
 
 _GOOD = (
@@ -28,22 +28,28 @@ _MIN_BRACKETS, _MAX_BRACKETS = 3, 7
 _Pair = tuple[tuple[str, int], tuple[str, int]]  # (text, label) and its mirror
 
 
-def who(seed: int = 0) -> Labelled:
-    """The one who did it: "the dog chased the cat", "the cat was chased by the dog"; the mirror swaps the two nouns."""
+def who_did_what(seed: int = 0) -> Labelled:
+    """Generate sentences whose class is the agent: "the dog chased the cat", "the cat was chased by the dog".
+
+    The mirror swaps the two nouns.
+    """
     pairs: list[_Pair] = []
-    for number, doer in enumerate(_NOUNS):
+    for number, agent in enumerate(_NOUNS):
         for other in range(number + 1, len(_NOUNS)):
-            done_to = _NOUNS[other]
+            patient = _NOUNS[other]
             for verb in _VERBS:
                 for template in ("the {0} {verb} the {1}", "the {1} was {verb} by the {0}"):
-                    text = template.format(doer, done_to, verb=verb)
-                    mirror = template.format(done_to, doer, verb=verb)
+                    text = template.format(agent, patient, verb=verb)
+                    mirror = template.format(patient, agent, verb=verb)
                     pairs.append(((text, number), (mirror, other)))
     return _split("who", "Who did what", 1, _NOUNS, pairs, random.Random(seed))
 
 
 def food(seed: int = 0) -> Labelled:
-    """Was the food good: "the food was fine but the service was poor"; the mirror swaps the two adjectives."""
+    """Generate reviews that praise the food or not: "the food was fine but the service was poor".
+
+    The mirror swaps the two adjectives.
+    """
     pairs: list[_Pair] = []
     for good in _GOOD:
         for bad in _BAD:
@@ -53,9 +59,9 @@ def food(seed: int = 0) -> Labelled:
 
 
 def brackets(seed: int = 0) -> Labelled:
-    """Is every bracket closed: "( ( ) )"; the mirror holds the same brackets in another order.
+    """Generate balanced and unbalanced brackets: "( ( ) )"; the mirror has the same brackets in another order.
 
-    Each balanced text of 3 to 7 pairs is there once, with one of its orders that do not balance.
+    Each balanced text of 3 to 7 pairs occurs once, with one of its orders that do not balance.
     """
     generator = random.Random(seed)
     pairs: list[_Pair] = []
@@ -71,7 +77,7 @@ def brackets(seed: int = 0) -> Labelled:
 
 
 def is_balanced(symbols: Iterable[str]) -> bool:
-    """No bracket closes before one was opened for it, and none stays open."""
+    """Return whether every bracket is closed after it was opened."""
     depth = 0
     for symbol in symbols:
         depth += 1 if symbol == "(" else -1
@@ -81,7 +87,7 @@ def is_balanced(symbols: Iterable[str]) -> bool:
 
 
 def _balanced(to_open: int, opened: int) -> Iterator[str]:
-    """Every way to go on with so many brackets to open and so many that are open."""
+    """Yield every balanced continuation with this many brackets to open and already open."""
     if not to_open:
         yield ")" * opened
         return
@@ -95,7 +101,7 @@ def _balanced(to_open: int, opened: int) -> Iterator[str]:
 def _split(
     name: str, title: str, version: int, classes: tuple[str, ...], pairs: list[_Pair], generator: random.Random
 ) -> Labelled:
-    """The pairs by chance into two parts, and a few of the second to ask about."""
+    """Split the pairs at random, and choose a few test pairs as questions."""
     generator.shuffle(pairs)
     rows = [tuple(Row(text, label, number) for text, label in pair) for number, pair in enumerate(pairs)]
     count = round(_TRAIN_SHARE * len(rows))

@@ -1,6 +1,6 @@
-"""Drawn pictures to name: a circle, a square, a triangle or a cross, of any size, place and turn, in noise.
+"""Drawn pictures to classify: a circle, square, triangle or cross of random size, position and rotation, in noise.
 
-A picture has a written form, from which it is drawn again: "square, size 7, at 12 9, turned 30, noise 381".
+A picture has a description, from which it is drawn again: "square, size 7, at 12 9, turned 30, noise 381".
 """
 
 import math
@@ -22,13 +22,22 @@ SIZES = (7, 11)  # pixels from the middle to the rim
 _MAX_TURNED = 45  # degrees
 _TRAIN_ROWS, _TEST_ROWS = 8000, 400
 _NOISE = 0.12  # standard deviation; black is 0, white 1
-_LEVELS = (0.15, 0.85)  # of the ground and of the shape
+_LEVELS = (0.15, 0.85)  # brightness of the background and of the shape
 _NUMBER = re.compile(r"(size|turned|noise|at) (-?\d{1,9})(?: (-?\d{1,9}))?")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture before it is drawn. Pixels from the upper left; size: to the rim; turned: degrees; noise: its seed."""
+    """Parameters of a picture.
+
+    Attributes:
+        shape: a name of `CLASSES`.
+        size: pixels from the centre to the rim.
+        x: of the centre, in pixels from the left.
+        y: of the centre, in pixels from the top.
+        turned: the rotation, in degrees.
+        noise: its seed.
+    """
 
     shape: str
     size: int = 8
@@ -39,13 +48,13 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """The written form."""
+        """Description of the picture."""
         place = f"at {self.x} {self.y}, turned {self.turned}, noise {self.noise}"
         return f"{self.shape}, size {self.size}, {place}"
 
     @cached_property
     def distance(self) -> Tensor:
-        """How far each pixel's middle is outside of the shape, below 0 within it, float (side, side)."""
+        """Signed distance of each pixel's centre from the shape, negative inside, float (side, side)."""
         axis = torch.arange(SIDE) + 0.5
         across, down = torch.meshgrid(axis - self.x, axis - self.y, indexing="xy")
         angle = math.radians(self.turned)
@@ -57,35 +66,35 @@ class Drawing:
                 return (u.square() + v.square()).sqrt() - 0.85 * size
             case "square":
                 return torch.maximum(u.abs(), v.abs()) - 0.72 * size
-            case "triangle":  # its three sides are size / 2 away from its middle
+            case "triangle":  # its sides are at equal distances from its centre
                 sides = [u * math.sin(a) - v * math.cos(a) for a in (0.0, 2 * math.pi / 3, 4 * math.pi / 3)]
                 return torch.stack(sides).amax(0) - 0.55 * size
         bar = size / 4
-        one, other = torch.maximum(u.abs() - size, v.abs() - bar), torch.maximum(v.abs() - size, u.abs() - bar)
-        return torch.minimum(one, other)
+        flat, upright = torch.maximum(u.abs() - size, v.abs() - bar), torch.maximum(v.abs() - size, u.abs() - bar)
+        return torch.minimum(flat, upright)
 
     @property
     def pixels(self) -> Tensor:
-        """The picture, float (side, side), 0 to 1."""
+        """Picture, float (side, side), 0 to 1."""
         ground, shape = _LEVELS
-        covered = (0.5 - self.distance).clamp(0, 1)  # of each pixel, so that rims are smooth
+        covered = (0.5 - self.distance).clamp(0, 1)  # the covered share of each pixel antialiases the edges
         generator = torch.Generator().manual_seed(self.noise)
         noise = _NOISE * torch.randn(SIDE, SIDE, generator=generator)
         return (ground + (shape - ground) * covered + noise).clamp(0, 1)
 
     @property
     def touched(self) -> list[int]:
-        """The numbers of the patches that the shape lies in, row by row."""
-        within = (self.distance < 0).unfold(0, PATCH, PATCH).unfold(1, PATCH, PATCH)
-        found: list[int] = within.flatten(2).any(-1).flatten().nonzero()[:, 0].tolist()
-        return found
+        """Indices of the patches that overlap the shape, row by row."""
+        inside = (self.distance < 0).unfold(0, PATCH, PATCH).unfold(1, PATCH, PATCH)
+        indices: list[int] = inside.flatten(2).any(-1).flatten().nonzero()[:, 0].tolist()
+        return indices
 
 
 def read(text: str) -> Drawing:
-    """The drawing of a written form; what it does not say is as usual.
+    """Parse a description; missing parameters have their defaults.
 
     Raises:
-        HeadlightError: it names no shape, or something is out of the picture.
+        HeadlightError: it names no shape, or something is outside of the picture.
     """
     lowered = text.lower()
     shape = next((name for name in CLASSES if name in lowered), None)
@@ -99,20 +108,24 @@ def read(text: str) -> Drawing:
         else:
             values[name] = int(first)
     drawing = Drawing(shape, **values)
-    for name, least, most in (("size", 2, SIDE), ("x", 0, SIDE), ("y", 0, SIDE), ("noise", 0, 10**9)):
-        if not least <= getattr(drawing, name) <= most:
-            raise HeadlightError(f"{name} {getattr(drawing, name)}: choose {least} to {most:,}")
+    for name, low, high in (("size", 2, SIDE), ("x", 0, SIDE), ("y", 0, SIDE), ("noise", 0, 10**9)):
+        if not low <= getattr(drawing, name) <= high:
+            raise HeadlightError(f"{name} {getattr(drawing, name)}: choose {low} to {high:,}")
     return drawing
 
 
-def pixels_of(texts: Sequence[str]) -> Tensor:
-    """The pictures of these written forms, (b, side, side). Raises as `read`."""
+def draw_all(texts: Sequence[str]) -> Tensor:
+    """Draw pictures from their descriptions, (b, side, side).
+
+    Raises:
+        HeadlightError: as `read`.
+    """
     return torch.stack([read(text).pixels for text in texts])
 
 
 @dataclass(frozen=True)
 class Pictures(Labelled):
-    """Pictures to classify: the text of a row is the written form of its drawing."""
+    """Pictures to classify: the text of a row is the description of its drawing."""
 
     side: int = SIDE
     patch: int = PATCH
@@ -120,17 +133,17 @@ class Pictures(Labelled):
 
     @cached_property
     def train_pixels(self) -> Tensor:
-        """The pictures of the training rows, (rows, side, side)."""
-        return pixels_of([row.text for row in self.train])
+        """Pictures of the training rows, (rows, side, side)."""
+        return draw_all([row.text for row in self.train])
 
     @cached_property
     def test_pixels(self) -> Tensor:
-        """The pictures of the test rows, (rows, side, side)."""
-        return pixels_of([row.text for row in self.test])
+        """Pictures of the test rows, (rows, side, side)."""
+        return draw_all([row.text for row in self.test])
 
 
 def pictures(seed: int = 0) -> Pictures:
-    """Drawings by chance, no two with one noise; the test rows are others than the training rows."""
+    """Generate random drawings, each with its own noise, so that training and test rows differ."""
     generator = random.Random(seed)
     rows = []
     for number in range(_TRAIN_ROWS + _TEST_ROWS):
@@ -138,5 +151,5 @@ def pictures(seed: int = 0) -> Pictures:
         x, y = (generator.randint(size, SIDE - size) for _ in range(2))
         rows.append(Row(Drawing(CLASSES[label], size, x, y, generator.randrange(_MAX_TURNED), number).text, label))
     train, test = tuple(rows[:_TRAIN_ROWS]), tuple(rows[_TRAIN_ROWS:])
-    asked = tuple(next(row.text for row in test if row.label == label) for label in range(len(CLASSES)))
-    return Pictures("shapes", "Shapes", 1, CLASSES, train, test, asked, asked[:1])
+    questions = tuple(next(row.text for row in test if row.label == label) for label in range(len(CLASSES)))
+    return Pictures("shapes", "Shapes", 1, CLASSES, train, test, questions, questions[:1])

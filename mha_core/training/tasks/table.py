@@ -1,4 +1,4 @@
-"""Labelled texts out of a table that somebody brings: CSV as UTF-8, with a column of texts and one of labels."""
+"""Labelled texts from a user's table: CSV in UTF-8, with a column of texts and one of labels."""
 
 import csv
 import io
@@ -14,11 +14,11 @@ from ...errors import HeadlightError
 from . import columns
 from .base import Labelled, Row
 
-# What a table may have at most.
+# Maximum sizes of a table.
 LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}
 
 _TEST_SHARE = 0.25
-_BEGINNING, _MAX_LETTERS = 12, 120  # words of a test row to ask about; not every language has spaces between words
+_BEGINNING, _MAX_LETTERS = 12, 120  # words and characters of a question: not every language has spaces between words
 _QUESTIONS = ("how are you", "you how are", "can you can that")
 
 _Cells = tuple[str, str]  # text and label
@@ -33,17 +33,19 @@ def from_csv(
     keep_duplicates: bool = False,
     name: str = "csv",
 ) -> Labelled:
-    """The task of a CSV file of any language: its first line names the columns, between comma, semicolon or tab.
+    """Build the task of a CSV file with a header line, separated by comma, semicolon or tab.
 
     Args:
-        text, label: names of the two columns, upper and lower case being the same. Where a column of the usual name is
-            missing it is guessed from what stands in the others, and a note says so.
+        data: the content of the file.
+        text: the name of the text column, case-insensitive. If a column of the default name is missing, it is guessed
+            from the contents, and a note says so.
+        label: the name of the label column, likewise.
         seed: of the split.
-        keep_duplicates: keep rows whose text was there before; how many fall on both sides of the split is noted.
+        keep_duplicates: keep rows with repeated texts; how many are on both sides of the split is noted.
         name: of the task.
 
     Raises:
-        HeadlightError: this is no such table, or it is too large, or no split into classes can be made of it.
+        HeadlightError: this is no such table, it is too large, or it cannot be split into classes.
     """
     if len(data) > LIMITS["bytes"]:
         raise HeadlightError(
@@ -56,20 +58,23 @@ def from_csv(
             f"the file is not UTF-8 (byte {error.start:,}); save the table as CSV with UTF-8"
         ) from error
     head = next(_lines(content), [])
-    found = columns.find(head, islice(_lines(content), 1, LIMITS["rows"] + 2), text, label, LIMITS["classes"])
+    header = columns.find(head, islice(_lines(content), 1, LIMITS["rows"] + 2), text, label, LIMITS["classes"])
     title = "News in classes" if name == "news" else "Your own table"
-    lines = islice(_lines(content), 1 if found.headed else 0, None)
-    rows = (_cells(line, (found.text, found.label), len(head)) for line in lines)
-    task = of_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
-    return replace(task, notes=(*found.notes, *task.notes))
+    lines = islice(_lines(content), 1 if header.headed else 0, None)
+    rows = (_cells(line, (header.text, header.label), len(head)) for line in lines)
+    task = from_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
+    return replace(task, notes=(*header.notes, *task.notes))
 
 
-def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, name: str, title: str) -> Labelled:
-    """The task of pairs (text, label), cleaned, counted and split by chance, a quarter of each class for testing.
+def from_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, name: str, title: str) -> Labelled:
+    """Build the task of pairs (text, label): clean them and hold out a quarter of each class for testing.
 
     Args:
         rows: None stands for a row that does not fit its columns.
-        seed, keep_duplicates, name: as in `from_csv`.  title: of the task.
+        seed: as in `from_csv`.
+        keep_duplicates: as in `from_csv`.
+        name: as in `from_csv`.
+        title: of the task.
 
     Raises:
         HeadlightError: too many rows, too many classes, or fewer than two with two rows.
@@ -81,10 +86,10 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
     random.Random(seed).shuffle(numbered)
     train, test = _split(numbered)
     if keep_duplicates:
-        known = {row.text for row in train}
-        both = sum(row.text in known for row in test)
-        notes.append(f"Test rows whose text is also in the training rows: {both:,} of {len(test):,}.")
-    questions, probes = _asked(train, test, name)
+        train_texts = {row.text for row in train}
+        shared = sum(row.text in train_texts for row in test)
+        notes.append(f"Test rows whose text is also in the training rows: {shared:,} of {len(test):,}.")
+    questions, probes = _questions_and_probes(train, test, name)
     return Labelled(
         name=name,
         title=title,
@@ -98,19 +103,19 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
     )
 
 
-def _asked(train: list[Row], test: list[Row], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Questions and probes: the long post's where the training rows have its words, and beginnings of test rows."""
+def _questions_and_probes(train: list[Row], test: list[Row], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return questions and probes: the long post's if the training rows have its words, and beginnings of test rows."""
     if name == "news":
         return _QUESTIONS, (_QUESTIONS[2], _QUESTIONS[0])
     beginnings = tuple(" ".join(row.text.split()[:_BEGINNING])[:_MAX_LETTERS] for row in test[:2])
-    known = {word for row in train for word in row.text.casefold().split()}
-    if known.issuperset(" ".join(_QUESTIONS).split()):
+    vocabulary = {word for row in train for word in row.text.casefold().split()}
+    if vocabulary.issuperset(" ".join(_QUESTIONS).split()):
         return (*_QUESTIONS, *beginnings), (_QUESTIONS[2], _QUESTIONS[0])
     return beginnings, beginnings
 
 
 def _lines(content: str) -> Iterator[list[str]]:
-    """The lines of a table, the first one included; empty ones are left out."""
+    """Yield the non-empty lines of a table, including the first one."""
     head = re.split(r"[\r\n]", content.lstrip("\r\n"), maxsplit=1)[0]
     lines = csv.reader(io.StringIO(content, newline=""), delimiter=max(",;\t", key=head.count))
     try:
@@ -128,7 +133,7 @@ def _lines(content: str) -> Iterator[list[str]]:
 
 
 def _cells(line: list[str], places: tuple[int, int], columns: int) -> _Cells | None:
-    """Text and label of a line, which may end early; None for one that goes on after the last column."""
+    """Return text and label of a line, "" for missing cells; None if it has too many cells."""
     if any(line[columns:]):
         return None
     text, label = (line[place] if place < len(line) else "" for place in places)
@@ -136,8 +141,8 @@ def _cells(line: list[str], places: tuple[int, int], columns: int) -> _Cells | N
 
 
 def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_Cells], list[str]]:
-    """The rows that can be used, and what was done to the others."""
-    found: list[_Cells] = []
+    """Return the usable rows, and notes on the others."""
+    cleaned: list[_Cells] = []
     labels: defaultdict[str, set[str]] = defaultdict(set)
     count: Counter[str] = Counter()
     for number, cells in enumerate(rows, 1):
@@ -156,23 +161,23 @@ def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_
         text = text[: LIMITS["characters"]]
         count["repeated"] += text in labels
         if keep_duplicates or text not in labels:
-            found.append((text, label))
+            cleaned.append((text, label))
         labels[text].add(label)
-    count["doubtful"] = sum(len(known) > 1 for known in labels.values())
-    kept = "they were kept" if keep_duplicates else "they were left out"
-    labelled = "each label was kept" if keep_duplicates else "the first label was kept"
-    told = {
+    count["doubtful"] = sum(len(text_labels) > 1 for text_labels in labels.values())
+    duplicates = "they were kept" if keep_duplicates else "they were left out"
+    ambiguous = "each label was kept" if keep_duplicates else "the first label was kept"
+    templates = {
         "empty": "Rows without a text or a label: {:,}; they were left out.",
         "ragged": "Rows with more cells than there are columns: {:,}; they were left out.",
         "cut": f"Texts of more than {LIMITS['characters']:,} characters: {{:,}}; they were cut there.",
-        "repeated": f"Rows whose text was there before: {{:,}}; {kept}.",
-        "doubtful": f"Texts that occur with more than one label: {{:,}}; {labelled}.",
+        "repeated": f"Rows whose text was there before: {{:,}}; {duplicates}.",
+        "doubtful": f"Texts that occur with more than one label: {{:,}}; {ambiguous}.",
     }
-    return found, [sentence.format(count[kind]) for kind, sentence in told.items() if count[kind]]
+    return cleaned, [sentence.format(count[kind]) for kind, sentence in templates.items() if count[kind]]
 
 
 def _without_single_rows(cleaned: list[_Cells], notes: list[str]) -> list[_Cells]:
-    """The rows of the classes that have two or more, one for training and one for testing."""
+    """Return the rows of the classes with at least two, one for training and one for testing."""
     rows = Counter(label for _, label in cleaned)
     single = sorted(label for label, count in rows.items() if count == 1)
     if not single or len(rows) > LIMITS["classes"]:
@@ -196,16 +201,19 @@ def _classes(labels: list[str]) -> tuple[str, ...]:
 
 
 def _split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Training and test rows: a quarter of each class, rounded so that a quarter of all comes out, is for testing."""
+    """Split rows into training and test rows, a quarter of each class.
+
+    The quotas are rounded so that a quarter of all rows is for testing.
+    """
     share = {label: _TEST_SHARE * count for label, count in Counter(row.label for row in rows).items()}
-    wanted = {label: max(1, math.floor(quota)) for label, quota in share.items()}
-    missing = math.ceil(_TEST_SHARE * len(rows)) - sum(wanted.values())
-    largest_rest_first = sorted((quota for quota in share.items() if quota[1] >= 1), key=lambda quota: -(quota[1] % 1))
-    for label, _ in largest_rest_first[: max(0, missing)]:
-        wanted[label] += 1
+    quotas = {label: max(1, math.floor(quota)) for label, quota in share.items()}
+    missing = math.ceil(_TEST_SHARE * len(rows)) - sum(quotas.values())
+    by_remainder = sorted((quota for quota in share.items() if quota[1] >= 1), key=lambda quota: -(quota[1] % 1))
+    for label, _ in by_remainder[: max(0, missing)]:
+        quotas[label] += 1
     train: list[Row] = []
     test: list[Row] = []
     for row in rows:
-        wanted[row.label] -= 1
-        (test if wanted[row.label] >= 0 else train).append(row)
+        quotas[row.label] -= 1
+        (test if quotas[row.label] >= 0 else train).append(row)
     return train, test

@@ -11,7 +11,7 @@ from .base import Batch, Language
 UNKNOWN = "[UNK]"
 _LENGTH = 32
 _TEST_ROWS = 256
-_TEST_SEED = 2**32 - 1  # minus the seed: the generator has 32 bits, and no recipe counts down from there
+_TEST_SEED = 2**32 - 1  # minus the seed, so that it differs from every training seed; the generator takes 32 bits
 
 _WORDS = (
     "apple", "ball", "bird", "boat", "book", "bread", "chair", "clock", "cloud", "cup", "door", "drum", "egg", "fish",
@@ -31,8 +31,8 @@ _VERBS = ("called", "thanked", "saw", "helped")
 _PLAIN = ("met", "and", "later", ".")
 
 
-class _OfWords(Language):
-    """Rows of words that return; the test rows come from a generator of their own."""
+class _RecurringWords(Language):
+    """Rows of recurring words; the test rows have their own generator."""
 
     length = _LENGTH
     joined_by = " "
@@ -42,13 +42,14 @@ class _OfWords(Language):
 
     @lru_cache(maxsize=1)  # noqa: B019
     def test(self) -> Batch:
+        """Return the test rows."""
         return self.batch(_TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
 
 
-class Words(_OfWords):
-    """A few random words, then the same words again and again. What comes next stands after the word's last mention.
+class Words(_RecurringWords):
+    """Random words that are repeated over and over; the next word followed its previous occurrence.
 
-    Scored from the second round on, where the word stands once in its period, so that it alone tells what follows.
+    It is scored from the second round on, for words that occur once per period, so that the next word is unambiguous.
     """
 
     name = "words"
@@ -58,31 +59,32 @@ class Words(_OfWords):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        chosen = random.Random(seed)
-        rounds = [chosen.sample(_WORDS, _MIN_PERIOD) for _ in range(4)]
+        generator = random.Random(seed)
+        rounds = [generator.sample(_WORDS, _MIN_PERIOD) for _ in range(4)]
         self.questions = tuple(" ".join(words + words[:2]) for words in rounds)
         self.probes = tuple(" ".join(words + words) for words in rounds[:2])
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        """Return rows of repeated random words."""
         order = torch.randint(len(_WORDS), (rows, _MAX_PERIOD), generator=generator)
         period = torch.randint(_MIN_PERIOD, _MAX_PERIOD + 1, (rows, 1), generator=generator)
         place = torch.arange(_LENGTH + 1).expand(rows, -1)
         ids = order.gather(1, place % period)
 
-        same = (order[:, :, None] == order[:, None]) & (torch.arange(_MAX_PERIOD) < period)[:, None]
+        is_equal = (order[:, :, None] == order[:, None]) & (torch.arange(_MAX_PERIOD) < period)[:, None]
         place = place[:, :-1]
-        # nothing tells how long a period is before its first word has returned, which is at place `period`
-        scored = (place >= period) & (same.sum(2) == 1).gather(1, place % period)
-        # from the third round on the answer stands at several places
+        # the period is unknown until its first word has returned, at position `period`
+        scored = (place >= period) & (is_equal.sum(2) == 1).gather(1, place % period)
+        # from the third round on the answer is at several positions
         source = torch.where(scored & (place + 1 < 2 * period), place + 1 - period, -1)
         return Batch(ids, scored, source)
 
 
-class Names(_OfWords):
-    """People with first and last names, drawn for each row: "ada stone met leo finch . later leo finch called …".
+class Names(_RecurringWords):
+    """Sentences about people, drawn for each row: "ada stone met leo finch . later leo finch called …".
 
-    After a first name's second mention the surname can only be known from its first mention. A row is filled up with
-    further sentences on the same two or three people, so that no place is lost to padding, and cut at its end.
+    After a first name's second mention the surname can only be inferred from its first mention. A row is filled up with
+    further sentences on the same two or three people, so that no position is padding, and cut at its end.
     """
 
     name = "names"
@@ -92,44 +94,45 @@ class Names(_OfWords):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        chosen = random.Random(seed)
+        rng = random.Random(seed)
         stories = []
         for _ in range(4):
-            one, two = (
-                f"{first} {last}" for first, last in zip(chosen.sample(_FIRST, 2), chosen.sample(_LAST, 2), strict=True)
+            person, other = (
+                f"{first} {last}" for first, last in zip(rng.sample(_FIRST, 2), rng.sample(_LAST, 2), strict=True)
             )
-            stories.append(f"{one} met {two} . later {two} {chosen.choice(_VERBS)} {one}")
+            stories.append(f"{person} met {other} . later {other} {rng.choice(_VERBS)} {person}")
         self.questions = tuple(story.rsplit(" ", 1)[0] for story in stories)
         self.probes = tuple(stories[:2])
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        """Return rows about two or three people."""
         first = torch.rand(rows, len(_FIRST), generator=generator).argsort(1)[:, :3]
         last = torch.rand(rows, len(_LAST), generator=generator).argsort(1)[:, :3] + len(_FIRST)
         three = torch.rand(rows, 1, generator=generator) < 0.5
         stories = [self._story(people, first, last, generator) for people in (2, 3)]
         ids, source = (torch.where(three, long, short) for short, long in zip(*stories, strict=True))
-        source = source[:, 1:]  # of the token that comes next
+        source = source[:, 1:]  # of the next token
         return Batch(ids, source >= 0, source)
 
     def _story(self, people: int, first: Tensor, last: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Rows (b, t + 1), and for each token the place of the surname that it repeats, or -1."""
+        """Return rows (b, t + 1), and for each token the position of the surname that it repeats, or -1."""
         rows = len(first)
         nothing = torch.full((rows, 1), -1)
 
-        def said(word: str) -> tuple[Tensor, Tensor]:
+        def column(word: str) -> tuple[Tensor, Tensor]:
             return torch.full((rows, 1), self.vocabulary.index(word)), nothing
 
-        told: list[tuple[Tensor, Tensor]] = []
+        columns: list[tuple[Tensor, Tensor]] = []
         for number in range(people):
-            told += [said(("met", "and")[number - 1])] if number else []
-            told += [(first[:, [number]], nothing), (last[:, [number]], nothing)]
-        told.append(said("."))
-        while len(told) <= _LENGTH:
-            doer = torch.randint(people, (rows, 1), generator=generator)
-            other = (doer + torch.randint(1, people, (rows, 1), generator=generator)) % people
+            columns += [column(("met", "and")[number - 1])] if number else []
+            columns += [(first[:, [number]], nothing), (last[:, [number]], nothing)]
+        columns.append(column("."))
+        while len(columns) <= _LENGTH:
+            agent = torch.randint(people, (rows, 1), generator=generator)
+            other = (agent + torch.randint(1, people, (rows, 1), generator=generator)) % people
             verb = torch.randint(len(_VERBS), (rows, 1), generator=generator) + len(_FIRST) + len(_LAST)
-            told.append(said("later"))
-            for person, then in ((doer, (verb, nothing)), (other, said("."))):
-                told += [(first.gather(1, person), nothing), (last.gather(1, person), 3 * person + 1), then]
-        ids, source = (torch.cat(parts, 1)[:, : _LENGTH + 1] for parts in zip(*told, strict=True))
+            columns.append(column("later"))
+            for person, end in ((agent, (verb, nothing)), (other, column("."))):
+                columns += [(first.gather(1, person), nothing), (last.gather(1, person), 3 * person + 1), end]
+        ids, source = (torch.cat(parts, 1)[:, : _LENGTH + 1] for parts in zip(*columns, strict=True))
         return ids, source
