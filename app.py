@@ -30,11 +30,11 @@ from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import store
 from headlight.server import logs, memory, readiness
-from headlight.server.gates import HostGate, RouteGate
+from headlight.server.gates import ClosedRoutesMiddleware, HostMiddleware
 from headlight.server.headers import SecurityHeaders
-from headlight.server.own_files import OwnFiles
-from headlight.server.own_routes import LazyApp, OwnRoutes
-from headlight.server.readiness import ReadinessGate
+from headlight.server.own_files import MemoryFiles
+from headlight.server.own_routes import LazyApp, MountMiddleware
+from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
 from pages.frame.socket_gate import SocketGate
@@ -44,7 +44,7 @@ HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
 # What lies below the addresses of a version that this is not: a proxy may have another copy that has it.
 OF_ANOTHER_VERSION = PlainTextResponse("That is of another version.", 404, {"Cache-Control": "no-store"})
-GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
+GATES = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware, ClosedRoutesMiddleware, SocketGate, UploadGate)
 
 allow_open_files()
 memory.limit_malloc_arenas()
@@ -116,7 +116,7 @@ def rooms() -> ASGIApp:
 
 def own_files() -> ASGIApp:
     """The browser's files."""
-    return OwnFiles(web.FILES)
+    return MemoryFiles(web.FILES)
 
 
 def first_message(page: str, raw: bytes) -> bytes:
@@ -148,7 +148,7 @@ app = st.App(
     middleware=[
         *(Middleware(gate) for gate in GATES),
         Middleware(
-            OwnRoutes,
+            MountMiddleware,
             {
                 f"{web.API}/machine": LazyApp(machine),
                 f"{web.API}/room": LazyApp(rooms),

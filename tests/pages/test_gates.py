@@ -19,11 +19,11 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from headlight.server.gates import HostGate, RouteGate
+from headlight.server.gates import ClosedRoutesMiddleware, HostMiddleware
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.own_files import IMMUTABLE, TYPES, OwnFiles
+from headlight.server.own_files import IMMUTABLE, TYPES, MemoryFiles
 from headlight.server.public import VARIABLE
-from headlight.server.sockets import NoDelay, client_network, transport_of
+from headlight.server.sockets import NoDelay, client_network, get_transport
 from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
 from pages.frame import socket_gate, upload_gate
@@ -131,12 +131,12 @@ async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.
     )  # fmt: skip
     for host in (*own, *foreign):
         headers = [(b"host", host.encode())]
-        status = (await through(HostGate, headers=headers))[0].get("status")
+        status = (await through(HostMiddleware, headers=headers))[0].get("status")
         assert status == (200 if host in own else 421), host
-        socket = await through(HostGate, type="websocket", headers=headers)
+        socket = await through(HostMiddleware, type="websocket", headers=headers)
         assert socket[0]["type"] == ("websocket.accept" if host in own else "websocket.close"), host
     for headers in ([], [(b"host", b"localhost"), (b"host", b"evil.example")]):
-        assert (await through(HostGate, headers=headers))[0]["status"] == 421
+        assert (await through(HostMiddleware, headers=headers))[0]["status"] == 421
 
 
 async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> None:
@@ -146,7 +146,7 @@ async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> N
         "/_stcore/script-health-check", "/auth/login", "/oauth2callback",
     )  # fmt: skip
     for path in (*closed, "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx"):
-        status = (await through(RouteGate, path=path, headers=headers))[0]["status"]
+        status = (await through(ClosedRoutesMiddleware, path=path, headers=headers))[0]["status"]
         assert status == (404 if path in closed else 200), path
 
 
@@ -309,7 +309,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with what its socket does."""
-    connection = transport_of(receive).get_extra_info("socket")
+    connection = get_transport(receive).get_extra_info("socket")
     delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
 
@@ -341,7 +341,7 @@ async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone()
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(web.FILES))]))
+    return TestClient(Starlette(routes=[Mount(web.PREFIX, MemoryFiles(web.FILES))]))
 
 
 def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClient) -> None:
