@@ -11,7 +11,7 @@ from headlight import ROOT
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
 from headlight.picture import pictures
-from headlight.picture.link_query import TYPED
+from headlight.picture.link_query import TEXT_KEYS
 from headlight.picture.query import MAX_BYTES
 from headlight.registry import models, pretrained
 from headlight.ui.terms import MARKED
@@ -70,7 +70,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "CALLED": (
             "Record<string, string>",
             "The texts of a link in a sentence.",
-            {key: FIELDS[key].noun for key in (*TYPED, "pin") if FIELDS[key].noun},
+            {key: FIELDS[key].noun for key in (*TEXT_KEYS, "pin") if FIELDS[key].noun},
         ),
     }
 

@@ -57,7 +57,7 @@ class HostMiddleware:
         with suppress(ValueError):
             return bool(ipaddress.ip_address(name))
         return bool(name) and any(
-            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in allowed_hosts()
+            host in ("*", name) or (host.startswith("*.") and name.endswith(host[1:])) for host in allowed_hosts()
         )
 
 

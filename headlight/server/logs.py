@@ -12,9 +12,7 @@ from typing import Any
 MAX_LINES = 5  # per location in the code and period
 PERIOD = 60.0  # seconds
 MAX_LINE_LENGTH = 300  # characters
-_ID = re.compile(
-    r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
-)  # a session ID, which is a secret
+_ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # a session ID, which is a secret
 _ARGUMENT = re.compile(r"%(\(\w+\))?[-#0 +]*\d*(\.\d+)?[a-z]", re.IGNORECASE)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # values that a library quotes
 _SUPPRESSED = -1  # below the level of every handler

@@ -16,20 +16,20 @@ class MountMiddleware:
 
     def __init__(self, app: ASGIApp, routes: Mapping[str, ASGIApp]) -> None:
         self.app = app
-        self._routes = {f"{beginning}/": own for beginning, own in routes.items()}
+        self._routes = {f"{prefix}/": mounted for prefix, mounted in routes.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the connection to the app of its prefix, or on."""
         if scope["type"] == "http":
-            for beginning, own in self._routes.items():
-                if scope["path"].startswith(beginning):
-                    await own({**scope, "root_path": beginning[:-1]}, receive, send)
+            for prefix, mounted in self._routes.items():
+                if scope["path"].startswith(prefix):
+                    await mounted({**scope, "root_path": prefix[:-1]}, receive, send)
                     return
         await self.app(scope, receive, send)
 
 
 class LazyApp:
-    """ASGI app that is created at its first request, so that its imports do not delay the start of the server."""
+    """ASGI app that is created at its first request, so that its imports do not delay start-up."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make

@@ -48,9 +48,9 @@ class Folder:
         """Delete files that are too old, and the oldest ones beyond a total size.
 
         Args:
-            ours: pattern of the names that may be deleted.
-            older: the largest age, in seconds.
-            most: the largest total size, in bytes.
+            names: pattern of the names that may be deleted.
+            max_age_s: the largest age, in seconds.
+            max_bytes: the largest total size.
         """
         entries, now = list[tuple[float, int, str]](), time.time()
         with suppress(OSError):
