@@ -105,8 +105,8 @@ class FirstPicture:
 def _moved(path: str, query: str) -> str | None:
     """Return the address behind the server's that an older one leads to; None for an address of today."""
     name, asked = path.strip("/"), dict(parse_qsl(query))
-    if name in pages.MOVED or (BASE and not path):
-        page, added = pages.MOVED.get(name, ("", {}))
+    if name in pages.REDIRECTS or (BASE and not path):
+        page, added = pages.REDIRECTS.get(name, ("", {}))
         present = asked.keys() | ({"s", "at"} if "model" in asked else set())
         pairs = [*(f"{key}={text}" for key, text in added.items() if key not in present), query]
         whole = "&".join(filter(None, pairs))

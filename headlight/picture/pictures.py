@@ -21,7 +21,7 @@ from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import peek, run_heavy, single_flight
 from headlight.queue.slots import pass_slot, threads_for
 from headlight.registry import MINILM, foreign, models, source_of
-from headlight.ui.packing import goes_whole, pack_maps
+from headlight.ui.packing import is_sent_whole, pack_maps
 from mha_core import Model, Run
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong
@@ -217,7 +217,7 @@ def pass_length(model: Model, text: str) -> int:
 
 
 @single_flight(
-    LRUCache(PACKED_BYTES, len), lambda item, layer: (item.settings, 0 if goes_whole(item.run.weights) else layer)
+    LRUCache(PACKED_BYTES, len), lambda item, layer: (item.settings, 0 if is_sent_whole(item.run.weights) else layer)
 )
 def packed(picture: Picture, layer: int) -> bytes:
     """Return the picture's maps as one packed message, cached for clicks that change only the view."""

@@ -10,18 +10,18 @@ import streamlit as st
 from headlight.ui import events
 from headlight.ui.figures import CONFIG, Figure
 from headlight.ui.sheet import Block
-from headlight.ui.web import one_line
+from headlight.ui.web import component_js
 
 from . import view
 
 MAX_WISHES = 100  # events that a sheet may have sent without an answer
 
-_house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
-_page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("frame/bridge.js", "projected"))
-_news = st.components.v2.component("headlight_news", js=one_line("frame/bridge.js", "news"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("frame/bridge.js", "visit"))
-_sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
+_house = st.components.v2.component("headlight_house", js=component_js("frame/frame.js", "house"), isolate_styles=False)
+_page_flags = st.components.v2.component("headlight_page_flags", js=component_js("frame/frame.js", "page_flags"))
+_projected = st.components.v2.component("headlight_projected", js=component_js("frame/bridge.js", "projected"))
+_news = st.components.v2.component("headlight_news", js=component_js("frame/bridge.js", "news"))
+_visit = st.components.v2.component("headlight_visit", js=component_js("frame/bridge.js", "visit"))
+_sheet = st.components.v2.component("headlight_sheet", js=component_js("sheets/sheet.js"))
 
 
 class House(TypedDict):

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import streamlit as st
 
 from headlight.ui import events
-from headlight.ui.web import one_line
+from headlight.ui.web import component_js
 
 from . import visits
 
@@ -31,7 +31,7 @@ class View:
 
     def __init__(self, key: str, component: str, file: str) -> None:
         self.key = key
-        self._view = st.components.v2.component(f"headlight_{component}", js=one_line(file))
+        self._view = st.components.v2.component(f"headlight_{component}", js=component_js(file))
 
     def mount(self) -> None:
         """Draws a view that owns what is shown."""
