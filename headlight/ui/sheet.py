@@ -349,10 +349,5 @@ def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:
 
 
 def _is_number(text: str) -> bool:
-    digits = r"[−<>≈+-]?\s?[\d.,]+(e[−+-]?\d+)?"
-    return bool(
-        re.fullmatch(
-            rf"{digits}( ?[×%]| (±|to) {digits}|–{digits}| \({digits}( (to|of) {digits})?\)|)|[−]?∞|—|never|",
-            text,
-        )
-    )
+    num = r"[−<>≈+-]?\s?[\d.,]+(e[−+-]?\d+)?"
+    return bool(re.fullmatch(rf"{num}( ?[×%]| (±|to) {num}|–{num}| \({num}( (to|of) {num})?\)|)|[−]?∞|—|never|", text))

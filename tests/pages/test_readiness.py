@@ -44,7 +44,7 @@ if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
 print(visitor.name(), training.folder.parent, *pids, flush=True)
 readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
-served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
+served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessMiddleware)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 

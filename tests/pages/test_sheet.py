@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.ui import paper, sheet
-from headlight.ui.tables import Table, to_csv, map_of, npz_of, to_npz, of_blocks, quoted
+from headlight.ui.tables import Table, map_of, npz_of, of_blocks, quoted, to_csv, to_npz
 from headlight.ui.web import FOLDER
 from mha_core import Model
 
