@@ -37,8 +37,8 @@ from headlight.server.own_routes import LazyApp, MountMiddleware
 from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
-from pages.frame.socket_gate import SocketGate
-from pages.frame.upload_gate import UploadGate
+from pages.frame.socket_gate import WebSocketMiddleware
+from pages.frame.upload_gate import UploadMiddleware
 
 ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -50,8 +50,8 @@ MIDDLEWARE = (
     ReadinessMiddleware,
     HostMiddleware,
     ClosedRoutesMiddleware,
-    SocketGate,
-    UploadGate,
+    WebSocketMiddleware,
+    UploadMiddleware,
 )
 
 allow_open_files()

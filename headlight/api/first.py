@@ -1,4 +1,4 @@
-"""Server-side pre-rendering: adds the page's header and the data of its picture to Streamlit's index.html.
+"""Server-side pre-rendering: adds the page's header and the data of its picture to Streamlit's HTML page.
 
 So the first picture is drawn before Streamlit's front end has loaded; a request of the page's own would wait behind a
 hundred of its files.
