@@ -30,29 +30,21 @@ from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import store
 from headlight.server import logs, memory, readiness
-from headlight.server.gates import ClosedRoutesMiddleware, HostMiddleware
+from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import SecurityHeaders
 from headlight.server.own_files import MemoryFiles
 from headlight.server.own_routes import LazyApp, MountMiddleware
 from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
-from pages.frame.socket_gate import WebSocketMiddleware
+from pages.frame.socket_gate import SocketMiddleware
 from pages.frame.upload_gate import UploadMiddleware
 
 ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
 # Files of another version, which a proxy may find on another replica.
 OTHER_VERSION = PlainTextResponse("This file belongs to another version.", 404, {"Cache-Control": "no-store"})
-MIDDLEWARE = (
-    NoDelay,
-    SecurityHeaders,
-    ReadinessMiddleware,
-    HostMiddleware,
-    ClosedRoutesMiddleware,
-    WebSocketMiddleware,
-    UploadMiddleware,
-)
+STACK = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware, RouteMiddleware)
 
 allow_open_files()
 memory.limit_malloc_arenas()
@@ -154,7 +146,7 @@ app = st.App(
         Route(room.PRIVACY, room.privacy),
     ],
     middleware=[
-        *(Middleware(gate) for gate in MIDDLEWARE),
+        *(Middleware(layer) for layer in (*STACK, SocketMiddleware, UploadMiddleware)),
         Middleware(
             MountMiddleware,
             {

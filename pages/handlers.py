@@ -37,10 +37,7 @@ _FILES: Final[dict[str, ModuleType]] = {
     "by_hand": by_hand_files,
     "implementations": implementations_files,
 }
-_WRITERS: Final = {
-    "about": take_along.about,
-    "ipynb": notebook,
-}  # of the settings of each side and the cursor
+_WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # they take settings of each side, and cursor
 
 
 def _file(page: str, kind: str) -> Handler:

@@ -77,9 +77,7 @@ class PrerenderMiddleware:
             if path.rstrip("/") not in _PAGE_PATHS and INDEX in response.text:
                 await response.send(unknown_page(path), 404)
             else:
-                model = await asyncio.to_thread(
-                    _model_tag, path, scope["query_string"]
-                )  # it may read a file of the store
+                model = await asyncio.to_thread(_model_tag, path, scope["query_string"])  # it may read a file
                 message = await picture if picture else None
                 more = _course_tag(scope["query_string"]) + model
                 await response.send(inject_head(response.text, page and page[1], message, more))

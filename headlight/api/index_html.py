@@ -29,14 +29,12 @@ def inject_head(index: str, module: str | None, message: bytes | None, more: str
     if INDEX not in index or font is None:
         return index
     page_data = f'<script type="application/json" id="headlight-pages">{pages.as_json()}</script>'
-    font_face = (
-        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{html.escape(font[1])}"); }}'
-    )
+    face = f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{html.escape(font[1])}"); }}'
     block = ""
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{font_face}</style>", _HEAD_TAGS, page_data, more, block])
+    head = "".join([f"<style>{face}</style>", _HEAD_TAGS, page_data, more, block])
     return _defer_scripts(index).replace("<title>", head + "<title>", 1)
 
 

@@ -104,10 +104,8 @@ class DataApi:
             return
         except Exception as error:  # its message may quote the user, so that it is not logged
             if package := missing_package(error):
-                message = (
-                    f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
-                )
-                await error_response(422, message)(scope, receive, send)
+                text = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
+                await error_response(422, text)(scope, receive, send)
                 return
             stack = "".join(traceback.format_tb(error.__traceback__))
             log.error("The route %s failed with %s at\n%s", name, type(error).__name__, stack)
@@ -128,12 +126,10 @@ async def _send_chunks(body: bytes, headers: Mapping[str, str], receive: Receive
     start = Response(None, 200, {**headers, "Content-Length": str(len(body))})
     try:
         await send({"type": "http.response.start", "status": 200, "headers": start.raw_headers})
-        for offset in range(0, len(body), CHUNK_BYTES):
+        for first in range(0, len(body), CHUNK_BYTES):
             async with asyncio.timeout(SEND_TIMEOUT_S):
-                more = offset + CHUNK_BYTES < len(body)
-                await send(
-                    {"type": "http.response.body", "body": body[offset : offset + CHUNK_BYTES], "more_body": more}
-                )
+                end = first + CHUNK_BYTES
+                await send({"type": "http.response.body", "body": body[first:end], "more_body": end < len(body)})
     except OSError:  # a TimeoutError too
         abort_connection(receive)
 

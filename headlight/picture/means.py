@@ -23,9 +23,8 @@ def heads_of(look: DisplayOptions, cursor: Cursor, layers: int, heads: int) -> l
         return layer_heads if look.mean == "mean" else all_heads
     if look.solo:
         return [look.solo]
-    return [
-        pair for pair in (all_heads if "all" in look.switches else layer_heads) if pair not in look.hidden
-    ] or layer_heads
+    heads_in_scope = all_heads if "all" in look.switches else layer_heads
+    return [pair for pair in heads_in_scope if pair not in look.hidden] or layer_heads
 
 
 def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:

@@ -122,18 +122,13 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
-def _next_token(picture: Picture, number: int, probabilities: Tensor, baseline: Tensor | None) -> NextToken:
+def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
     model = picture.model
     label = model.tokenizer.id_to_token(number) or str(number)
     text, earlier = _token_text(model, number, label), None if baseline is None else float(baseline[number])
     if isinstance(model.tokenizer, ByteLevel):
         label = in_text(label, picture.settings.text)
-    return {
-        "label": _VISIBLE.get(label, label),
-        "text": text,
-        "chance": float(probabilities[number]),
-        "before": earlier,
-    }
+    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "before": earlier}
 
 
 def _token_text(model: Model, number: int, label: str) -> str:

@@ -131,9 +131,7 @@ def tokens(settings: Settings) -> list[str]:
 def fits_at_first(settings: Settings) -> None:
     """Raise a HeadlightError if a picture is too large to be sent within the page itself."""
     if (count := len(tokens(settings))) > MAX_PRERENDER_TOKENS:
-        raise HeadlightError(
-            f"a page contains a picture of at most {MAX_PRERENDER_TOKENS} tokens, this one has {count}"
-        )
+        raise HeadlightError(f"a page contains at most {MAX_PRERENDER_TOKENS} tokens, this picture has {count}")
 
 
 def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
@@ -156,16 +154,14 @@ def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Set
     if not count:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if settings.painted and isinstance(model, HfModel) and model.whole:
-        warning = (
-            f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
-        )
-        return settings.without_painting, [warning]
+        text = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
+        return settings.without_painting, [text]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
         return settings, []
     mismatch = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
     applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
-    warning = f"This mask was painted {mismatch}, {applies}"
-    return settings.without_painting, [warning]
+    text = f"This mask was painted {mismatch}, {applies}"
+    return settings.without_painting, [text]
 
 
 @single_flight(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))

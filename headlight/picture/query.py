@@ -75,18 +75,16 @@ def parse(raw: bytes, ignored_key: str = "") -> ParsedQuery:
     except ValueError:
         raise HeadlightError("the query is not UTF-8 (percent-encoded)") from None
     pairs = tuple(sorted((key, text) for key, text in raw_pairs if key in FIELDS and key != ignored_key))
-    texts_by_key: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for key, text in pairs:
-        texts_by_key.setdefault(key, []).append(text)
+        by_key.setdefault(key, []).append(text)
     values, errors = dict[str, Any](), dict[str, str]()
-    for key, texts in texts_by_key.items():
+    for key, texts in by_key.items():
         try:
             values[key] = _value(FIELDS[key], texts)
         except HeadlightError as error:
             errors[key] = str(error)
-    return ParsedQuery(
-        pairs, texts_by_key, values, errors, [text for key, text in raw_pairs if key == link_version.KEY]
-    )
+    return ParsedQuery(pairs, by_key, values, errors, [text for key, text in raw_pairs if key == link_version.KEY])
 
 
 class Query:
@@ -280,14 +278,12 @@ def _check(field: Field, text: str) -> None:
 
 def _number(field: Field, text: str) -> float:
     """Return a number within the range of its field, an int if the default is one."""
-    minimum, maximum = field.range
+    low, high = field.range
     try:
         number = float(text) if len(text) <= 30 else math.nan
     except ValueError:
         number = math.nan
-    is_integer = isinstance(field.default, int)
-    if not minimum <= number <= maximum or (is_integer and number != int(number)):
-        raise HeadlightError(
-            f"“{field.key}” of a link is a {'whole ' * is_integer}number from {minimum:g} to {maximum:g}"
-        )
-    return int(number) if is_integer else number
+    is_int = isinstance(field.default, int)
+    if not low <= number <= high or (is_int and number != int(number)):
+        raise HeadlightError(f"“{field.key}” of a link is a {'whole ' * is_int}number from {low:g} to {high:g}")
+    return int(number) if is_int else number

@@ -12,13 +12,8 @@ from types import CodeType
 import mha_core
 
 ROOT = Path(mha_core.__file__).parents[1]
-_RECORDERS = {
-    "trace",
-    "together",
-    "of_head",
-    "_record",
-    "softmax_over_keys",
-}  # functions whose calls, as statements, only record
+# functions whose calls, as statements, only record
+_RECORDERS = {"trace", "together", "of_head", "_record", "softmax_over_keys"}
 
 
 @dataclass(frozen=True)

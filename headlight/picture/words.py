@@ -233,26 +233,19 @@ def _trained(model: Model) -> dict[str, str]:
 def about(picture: Picture) -> dict[str, str]:
     """Return all details needed to reproduce these numbers."""
     model, name = picture.model, picture.settings.model
-    facts = model.facts
+    facts, title = model.facts, f"{source_of(name).title} ({model.origin})"
     if model.encoder is None:
-        return {
-            "model": f"{source_of(name).title} ({model.origin})",
-            **facts,
-            **_capabilities(model),
-            **_computation(picture),
-        }
+        return {"model": title, **facts, **_capabilities(model), **_device_facts(picture)}
     return {
-        "model": f"{facts['model']} ({model.origin} weights)"
-        if name == MINILM
-        else f"{source_of(name).title} ({model.origin})",
+        "model": f"{facts['model']} ({model.origin} weights)" if name == MINILM else title,
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
-        **_computation(picture),
+        **_device_facts(picture),
     }
 
 
-def _computation(picture: Picture) -> dict[str, str]:
+def _device_facts(picture: Picture) -> dict[str, str]:
     """Return how this picture was computed."""
     model = picture.model
     return {
@@ -274,11 +267,9 @@ def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
     rows = repeated_words(weights, [tokens.index(token) for token in tokens])
     if rows is None:
         return ""
-    subject = (
-        f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
-    )
+    start = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
     if rows.difference <= _ROUNDING:
-        return f"{subject} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
+        return f"{start} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
     maxima = []
     for place in rows.places:
         row = weights[place]
@@ -286,4 +277,4 @@ def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
         maxima.append(
             f"the one at {place} looks most at “{tokens[peak]}” at {peak} ({numbers.share(float(row[peak]), 2)})"
         )
-    return f"{subject} differ by up to {numbers.small(rows.difference)}: {', '.join(maxima)}."
+    return f"{start} differ by up to {numbers.small(rows.difference)}: {', '.join(maxima)}."

@@ -61,7 +61,7 @@ class HostMiddleware:
         )
 
 
-class ClosedRoutesMiddleware:
+class RouteMiddleware:
     """ASGI middleware that answers 404 on the routes of Streamlit that Headlight does not use."""
 
     def __init__(self, app: ASGIApp) -> None:

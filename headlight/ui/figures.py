@@ -198,15 +198,9 @@ def _add_marks(layout: Figure, marks: Mapping[str, int], middle: float, colour: 
     """Add labelled vertical lines to a layout, each label on the side of the middle."""
     line_style = {"yref": "paper", "y0": 0, "y1": 1, "line": {"color": colour, "width": 1.5, "dash": "dot"}}
     layout["shapes"] = [{"type": "line", "x0": x, "x1": x, **line_style} for x in marks.values()]
-    label_style = {
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": {"color": colour, "size": 13},
-    }
+    label = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"color": colour, "size": 13}}
     layout["annotations"] = [
-        {"x": x, "text": escaped(name), "xanchor": "right" if x > middle else "left", **label_style}
+        {"x": x, "text": escaped(name), "xanchor": "right" if x > middle else "left", **label}
         for name, x in marks.items()
     ]
     if marks:

@@ -25,9 +25,7 @@ def _node(tag: str, *nodes: Node) -> Node:
 
 name, sign, value = (partial(_leaf, tag) for tag in ("mi", "mo", "mn"))  # a variable or function, "=" or "(", a number
 row, fraction, root = (partial(_node, tag) for tag in ("mrow", "mfrac", "msqrt"))
-superscript, subscript, subsuperscript, underscript = (
-    partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder")
-)
+sup, sub, subsup, munder = (partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder"))
 
 
 def tensor(base: Node, *sizes: Size) -> Node:
@@ -35,7 +33,7 @@ def tensor(base: Node, *sizes: Size) -> Node:
     parts: list[Node] = []
     for axis, size in sizes:
         parts += [sign("×")] * bool(parts) + [value(whole(size), axis)]
-    return underscript(base, row(*parts))
+    return munder(base, row(*parts))
 
 
 def call(function: str, *arguments: Node) -> Node:
@@ -66,12 +64,10 @@ def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int]
     """
     q, k, v = (
         tensor(_Q, ("i", len_q), ("d", d)),
-        tensor(superscript(_K, name("T")), ("d", d), ("j", len_k)),
+        tensor(sup(_K, name("T")), ("d", d), ("j", len_k)),
         tensor(_V, ("j", len_k), ("c", width)),
     )
-    scores = fraction(
-        row(q, k), underscript(root(subscript(name("d"), name("k"))), row(sign("√"), value(whole(d), "d")))
-    )
+    scores = fraction(row(q, k), munder(root(sub(name("d"), name("k"))), row(sign("√"), value(whole(d), "d"))))
     weights = call("softmax", scores)
     left = tensor(call("Attention", _Q, _K, _V), ("i", len_q), ("c", width))
     count = " × ".join(whole(size) for size in leading)
@@ -90,17 +86,17 @@ def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None)
     """
     d = d_model // n_heads
     d_v = d if width is None else width
-    heads = [subscript(name("head"), value("1"))]
+    heads = [sub(name("head"), value("1"))]
     if n_heads > 1:
-        heads += [sign("…")] * (n_heads > 2) + [subscript(name("head"), value(whole(n_heads), "h"))]
+        heads += [sign("…")] * (n_heads > 2) + [sub(name("head"), value(whole(n_heads), "h"))]
     joined = tensor(call("Concat", *heads), ("i", len_q), ("c", n_heads * d_v))
-    out = tensor(superscript(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
+    out = tensor(sup(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
     layer = row(call("MultiHead", _Q, _K, _V), sign("="), joined, out)
     projections = [
-        row(letter, tensor(subsuperscript(name("W"), name("h", "h"), letter), ("c", d_model), ("d", size)))
+        row(letter, tensor(subsup(name("W"), name("h", "h"), letter), ("c", d_model), ("d", size)))
         for letter, size in ((_Q, d), (_K, d), (_V, d_v))
     ]
-    head = tensor(subscript(name("head"), name("h", "h")), ("i", len_q), ("d", d_v))
+    head = tensor(sub(name("head"), name("h", "h")), ("i", len_q), ("d", d_v))
     lines = [layer, row(head, sign("="), call("Attention", *projections))]
     note = f"h from 1 to {n_heads}, as the paper counts" if n_heads > 1 else "with one head"
     return equation("Multi-head attention", lines, note)

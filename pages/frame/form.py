@@ -62,11 +62,8 @@ class Form(layout.Page):
             last = last if model == settings.model else source_of(settings.model).presets[0]
             fallback, warnings = pictures.fitted(replace(settings, text=last))
             shown_text = f"“{cut(last)}”" if last else "an empty sentence"
-            return (
-                compute(fallback),
-                fallback,
-                [f"{words.sentence(error)} Below: still {shown_text}.", *earlier, *warnings],
-            )
+            notice = f"{words.sentence(error)} Below: still {shown_text}."
+            return compute(fallback), fallback, [notice, *earlier, *warnings]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitted, [*earlier, *warnings]
 

@@ -24,7 +24,7 @@ MAX_CONTROLS = 500  # in a message; the largest page has about seventy
 MIN_PARSED_BYTES = 2**13  # a message of at most this size cannot name too many controls
 
 
-class WebSocketMiddleware:
+class SocketMiddleware:
     """ASGI middleware that limits connections, messages and memory of clients."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -42,11 +42,8 @@ def text(key: str, default: str | None = None, *, on_change: Callable[[], None] 
     """Show a text field; `more` are arguments of `st.text_input`."""
     field = FIELDS[key]
     start = field.default if default is None else default
-    return str(
-        st.text_input(
-            more.pop("label", field.label), start, key=key, bind=binding_for(key), on_change=on_change, **more
-        )
-    )
+    options: dict[str, Any] = {"key": key, "bind": binding_for(key), "on_change": on_change}
+    return str(st.text_input(more.pop("label", field.label), start, **options, **more))
 
 
 def number(key: str, *, label: str = "") -> float:

@@ -19,7 +19,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from headlight.server.gates import ClosedRoutesMiddleware, HostMiddleware
+from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import HEADERS, SecurityHeaders
 from headlight.server.own_files import IMMUTABLE, TYPES, MemoryFiles
 from headlight.server.public import VARIABLE
@@ -27,7 +27,7 @@ from headlight.server.sockets import NoDelay, client_network, get_transport
 from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
 from pages.frame import socket_gate, upload_gate
-from pages.frame.socket_gate import MAX_CONTROLS, MESSAGE_RATE, OVERFLOW_RATE, WebSocketMiddleware
+from pages.frame.socket_gate import MAX_CONTROLS, MESSAGE_RATE, OVERFLOW_RATE, SocketMiddleware
 from pages.frame.upload_gate import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, UPLOADS, UploadMiddleware
 
 from .looped import through, without_waiting
@@ -146,7 +146,7 @@ async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> N
         "/_stcore/script-health-check", "/auth/login", "/oauth2callback",
     )  # fmt: skip
     for path in (*closed, "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx"):
-        status = (await through(ClosedRoutesMiddleware, path=path, headers=headers))[0]["status"]
+        status = (await through(RouteMiddleware, path=path, headers=headers))[0]["status"]
         assert status == (404 if path in closed else 200), path
 
 
@@ -170,13 +170,13 @@ class Line:
     `reads`: whether the client takes what is sent to it.
     """
 
-    def __init__(self, gate: WebSocketMiddleware | None = None, address: str = "10.0.0.1") -> None:
+    def __init__(self, gate: SocketMiddleware | None = None, address: str = "10.0.0.1") -> None:
         self.received = list[tuple[float, bytes]]()
         self.sent, self._inbox = list[Message](), asyncio.Queue[Message]()
         self.reads, self.aborted, self.transport = asyncio.Event(), False, self
         self.reads.set()
         scope = {"type": "websocket", "client": (address, 1), "headers": [], "line": self}
-        self.task = asyncio.create_task((gate or WebSocketMiddleware(self.echo))(scope, self.receive, self.send))
+        self.task = asyncio.create_task((gate or SocketMiddleware(self.echo))(scope, self.receive, self.send))
 
     async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending() -> None:
@@ -233,7 +233,7 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
     async def to_its_line(scope: Scope, receive: Receive, send: Send) -> None:
         await scope["line"].echo(scope, receive, send)
 
-    gate = WebSocketMiddleware(to_its_line)
+    gate = SocketMiddleware(to_its_line)
     hasty, calm = [Line(gate) for _ in range(4)], Line(gate, "10.0.0.2")
     for line in hasty:
         line.say(*[b"x"] * 50)
@@ -281,7 +281,7 @@ async def test_a_client_that_does_not_read_is_not_listened_to() -> None:
 async def test_connections_are_bounded_by_address_and_in_all_until_they_are_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def opened(gate: WebSocketMiddleware, address: str) -> Line | None:
+    async def opened(gate: SocketMiddleware, address: str) -> Line | None:
         """The connection; None where it is refused."""
         line = Line(gate, address)
         await asyncio.sleep(0.01)
@@ -297,7 +297,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
     ):
         with monkeypatch.context() as patched:
             patched.setattr(socket_gate, name, 2)
-            gate = WebSocketMiddleware(stays)
+            gate = SocketMiddleware(stays)
             lines = [await opened(gate, address) for address in addresses]
             assert [line is not None for line in lines] == admitted, name
             assert lines[0]
