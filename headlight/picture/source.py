@@ -54,7 +54,7 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marked=tuple(sorted(number - first for number in marks)),
-        records=tuple(sorted({number - first for statement in recording(function) for number in lines_of(statement)})),
+        records=tuple(sorted({n - first for statement in recording(function) for n in lines_of(statement)})),
     )
 
 

@@ -165,8 +165,8 @@ def recorded(settings: Settings, layer: int) -> Recorded:
     """Return the recorded tensors of one layer. Raises what `Model.run` raises."""
     trace = traced(settings, layer, "fused")
     steps = {step.name: step.value[0] for step in trace.steps if step.name in STEP_NAMES}
-    masked = steps.pop("masked", None)
-    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf, notices=trace.notices)
+    mask = steps.pop("masked", None)
+    return Recorded(trace.tokens, **steps, allow=None if mask is None else mask > -math.inf, notices=trace.notices)
 
 
 def value_lengths(settings: Settings, layer: int) -> Tensor:

@@ -266,15 +266,15 @@ def bars(
 ) -> Block:
     """Return signed horizontal bars with their numbers, in columns if there are many.
 
-    `full_scale` is the value of a full bar, default the largest.
+    `scale` is the value of a full bar, default the largest.
     """
-    scale = most or max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
+    full = most or max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
     return {
         "kind": "bars",
         "name": name,
         "labels": list(labels),
         "values": [number(value, decimals) for value in values],
-        "sizes": [round(value / scale, 4) if math.isfinite(value) else math.copysign(1, value) for value in values],
+        "sizes": [round(value / full, 4) if math.isfinite(value) else math.copysign(1, value) for value in values],
         "note": note,
     }
 

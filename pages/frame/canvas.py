@@ -142,9 +142,9 @@ def sheet(key: str, blocks: Sequence[Block], on_event: Callable[[dict[str, Any]]
     def on_change() -> None:
         acknowledged = view.acknowledged()
         message = st.session_state.get(key, {}).get("act")
-        entries = message.get("wishes") if isinstance(message, dict) else None
-        for entry in entries[-MAX_EVENTS:] if isinstance(entries, list) else []:
-            turn, event = (events.whole(entry, "turn"), entry.get("event")) if isinstance(entry, dict) else (None, None)
+        items = message.get("wishes") if isinstance(message, dict) else None
+        for item in items[-MAX_EVENTS:] if isinstance(items, list) else []:
+            turn, event = (events.whole(item, "turn"), item.get("event")) if isinstance(item, dict) else (None, None)
             # the browser repeats an event until it is acknowledged, so skip those already handled
             if turn is not None and turn > acknowledged.get(key, 0):
                 if on_event is not None and isinstance(event, dict):

@@ -88,7 +88,7 @@ def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
         package: name of the page.
         takes_model: the page shows the model of the link, otherwise MiniLM.
     """
-    models = visitor.offered() if takes_model else {}  # before the link is read, which may name a model of the user
+    models = visitor.offered() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)
     with layout.page_frame(Form, package, models, devices.available(), query=query) as page:

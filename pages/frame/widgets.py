@@ -30,7 +30,7 @@ def hidden_but_mounted(name: str, is_visible: bool) -> Any:
 
 
 def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
-    """Return a collapsible container, open at first if the link has one of these keys.
+    """Return a collapsible container (st.expander), open at first if the link has one of these keys.
 
     With `lazy` the page runs again when it opens or closes, and its `open` says whether it is open.
     """
@@ -61,9 +61,9 @@ def whole(key: str, *, label: str = "") -> int:
 def optional_number(key: str, usual: str, *, most: float | None = None, **more: Any) -> float | None:
     """Show a number field that may be empty; `usual` is its placeholder."""
     field = FIELDS[key]
-    minimum, limit = field.range
+    lower, end = field.range
     return st.number_input(
-        field.label, minimum, limit if most is None else most, None, key=key, **_BINDING, placeholder=usual, **more
+        field.label, lower, end if most is None else most, None, key=key, **_BINDING, placeholder=usual, **more
     )
 
 

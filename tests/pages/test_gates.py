@@ -114,7 +114,7 @@ async def test_no_file_is_taken_while_the_memory_is_full(
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(upload_gate, "MAX_HELD", 2 * MAX_BYTES)
+    monkeypatch.setattr(upload_gate, "MAX_TOTAL_BYTES", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 

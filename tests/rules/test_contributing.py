@@ -39,8 +39,8 @@ shown("shapes", impl="bare")
 shown("implementations")
 """,
     "A kind of model": """
-from headlight.registry import offered, source_of
-assert offered()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
+from headlight.registry import available, source_of
+assert available()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
 assert source_of("random:minilm").load("cpu").run("how are you").weights.shape == (6, 12, 5, 5)
 shown("", model="random:minilm")
 """,
