@@ -35,7 +35,7 @@ def switches(page: Form) -> Settings:
 def mask(page: Form, *, paints: bool = True) -> str:
     """Show the controls of the mask and return it in written form.
 
-    With `paints` the page uses painted cells; otherwise a caption says that they are ignored.
+    With `has_painting` the page uses painted cells; otherwise a caption says that they are ignored.
     """
     kind = widgets.segments("mask")
     # all fields stay mounted, so that the link keeps their values
