@@ -1,10 +1,10 @@
-"""Headlight's entry: the ASGI app, warmed up before the first visitor. Start it with `streamlit run app.py`."""
+"""The ASGI app of Headlight, which loads the model before the first request. Run it with `streamlit run app.py`."""
 
 from __future__ import annotations
 
 import gc
 
-# Imports make many long-lived objects; collecting among them costs 0.4 s of start-up. `lifespan` switches it on again.
+# Imports create many long-lived objects, and collections among them take 0.4 s. `lifespan` enables it again.
 gc.disable()
 
 import logging
@@ -30,28 +30,28 @@ from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import store
 from headlight.server import logs, memory, readiness
-from headlight.server.gates import HostGate, RouteGate
+from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import SecurityHeaders
-from headlight.server.own_files import OwnFiles
-from headlight.server.own_routes import LazyApp, OwnRoutes
-from headlight.server.readiness import ReadinessGate
+from headlight.server.own_files import MemoryFiles
+from headlight.server.own_routes import LazyApp, MountMiddleware
+from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
-from pages.frame.socket_gate import SocketGate
-from pages.frame.upload_gate import UploadGate
+from pages.frame.socket_gate import SocketMiddleware
+from pages.frame.upload_gate import UploadMiddleware
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
-# What lies below the addresses of a version that this is not: a proxy may have another copy that has it.
-OF_ANOTHER_VERSION = PlainTextResponse("That is of another version.", 404, {"Cache-Control": "no-store"})
-GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
+# Files of another version, which a proxy may find on another replica.
+OTHER_VERSION = PlainTextResponse("This file belongs to another version.", 404, {"Cache-Control": "no-store"})
+STACK = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware, RouteMiddleware)
 
 allow_open_files()
 memory.limit_malloc_arenas()
-# A pass is hundreds of calls into torch, and after each it may have to wait so long until it may go on in Python.
+# A pass is hundreds of calls into torch, and after each one it may wait this long for the GIL.
 sys.setswitchinterval(SWITCH_SECONDS)
 
-# `--logger.level=debug` shows everything
+# `--logger.level=debug` logs everything
 if st.get_option("logger.level") != "debug":
     logs.install_redacting_records()
 
@@ -60,13 +60,13 @@ try:
 except ValueError as error:
     sys.exit(f"headlight: {store.VARIABLE}: {error}.")
 
-# On an unknown Origin Streamlit asks a host outside for this machine's address. Nothing leaves this machine.
+# On an unknown Origin Streamlit asks an external host for this machine's address; no request may leave the machine.
 net_util.get_external_ip = lambda: None
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
-    """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
+    """Load the model, run it once, and freeze all objects for the garbage collector."""
     end: AbstractContextManager[None] = nullcontext()
     try:
         from headlight.jobs.visit import end_all, wind_up
@@ -76,7 +76,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         warm_up()
         course.begin(sys.argv[1:])
         end = readiness.graceful_shutdown(wind_up, end_all)
-    except ImportError as error:  # a package is missing: the pages say which, the server stays up
+    except ImportError as error:  # a package is missing, which the pages name
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()
     gc.enable()
@@ -86,59 +86,59 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         yield
 
 
-def wire() -> ASGIApp:
-    """The data routes."""
+def data_api() -> ASGIApp:
+    """Return the app of the data routes."""
     from headlight.api.routes import DataApi
 
     return DataApi(handlers)
 
 
 def handlers() -> Mapping[str, Callable[[bytes], bytes]]:
-    """The handlers of all pages, imported when the first of them is asked for."""
+    """Return the handlers of all pages, imported at the first request."""
     from pages.handlers import HANDLERS
 
     return HANDLERS
 
 
 def machine() -> ASGIApp:
-    """What only who sits at this machine may ask."""
-    from headlight.api.machine import of_this_machine
+    """Return the app for clients on this machine."""
+    from headlight.api.machine import machine_app
 
-    return of_this_machine
+    return machine_app
 
 
 def rooms() -> ASGIApp:
-    """The rooms of a class."""
+    """Return the app of the classroom routes."""
     from headlight.rooms.routes import RoomRoutes
 
     return RoomRoutes(STORE)
 
 
 def own_files() -> ASGIApp:
-    """The browser's files."""
-    return OwnFiles(web.FILES)
+    """Return the app of the browser's static files."""
+    return MemoryFiles(web.FILES)
 
 
 def first_message(page: str, raw: bytes) -> bytes:
-    """The message that a page begins with. Raises a HeadlightError when it has to come later."""
+    """Return the first message of a page. Raises a HeadlightError if it has to be fetched later."""
     from pages.handlers import FIRST
 
     return FIRST[page](raw)
 
 
 def first_picture(app: ASGIApp) -> ASGIApp:
-    """Pages with their picture in them."""
+    """Return the middleware that pre-renders pages."""
 
     def make() -> ASGIApp:
-        from headlight.api.first import FirstPicture
+        from headlight.api.first import PrerenderMiddleware
 
-        return FirstPicture(app, first_message)
+        return PrerenderMiddleware(app, first_message)
 
     return LazyApp(make)
 
 
 app = st.App(
-    str(HERE / "pages" / "frame" / "shell.py"),
+    str(ROOT / "pages" / "frame" / "shell.py"),
     lifespan=lifespan,
     routes=[
         Route(handout.ADDRESS, handout.handout),
@@ -146,15 +146,15 @@ app = st.App(
         Route(room.PRIVACY, room.privacy),
     ],
     middleware=[
-        *(Middleware(gate) for gate in GATES),
+        *(Middleware(layer) for layer in (*STACK, SocketMiddleware, UploadMiddleware)),
         Middleware(
-            OwnRoutes,
+            MountMiddleware,
             {
                 f"{web.API}/machine": LazyApp(machine),
                 f"{web.API}/room": LazyApp(rooms),
-                web.API: LazyApp(wire),
+                web.API: LazyApp(data_api),
                 web.PREFIX: LazyApp(own_files),
-                web.VERSIONS: OF_ANOTHER_VERSION,
+                web.VERSIONS: OTHER_VERSION,
             },
         ),
         Middleware(first_picture),

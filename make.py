@@ -1,28 +1,28 @@
-"""Sets Headlight up beside this file and runs it: ``python make.py run``.
+"""Set-up and commands of a checkout: ``python make.py run``.
 
     run           start the app in the browser
-    test          the whole product once: every public function, every page in a browser, every bad input
-    test-all      test, and cross products, other kernels, long walks, killed servers, installed commands
+    test          the main tests: every public function, every page in a browser, invalid input
+    test-all      test, and cross products, other kernels, long random walks, killed servers, installed commands
     test-quick    test without a browser               test-browser  all browser tests
-    test-web      the browser's modules in Node        test-numeric  what compares floats, with other kernels
-    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
-    faults        what the visitor sees when something breaks: a disk is full, a trainer is killed, a server ends
-    check         lint and test-all, side by side
-    bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
-    attack        what an attack, and a class, do to a visitor who types
-    load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
+    test-web      the browser's modules in Node        test-numeric  tests that compare floats, with other kernels
+    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, vulnerabilities
+    faults        what the user sees when something breaks: a full disk, a killed trainer, a server that stops
+    check         lint and test-all, in parallel
+    bench         benchmarks: core, server, screen     lock          write both lock files again (needs uv)
+    attack        latency for a user while the server is attacked, or used by a class
+    load          latency and cost of 25 users who type, change controls and switch pages: load --visitors 50
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
-    models        every model type of transformers, tiny, and what of its attention can be seen: docs/models.md
+    models        every model type of transformers, tiny, and which of its maps are visible: docs/models.md
     checkpoints   train the models in assets/trained again: checkpoints [--workers 4] [--csv NEWS]
-    scripts       build assets/app.js and what mha_core draws with, after a change of assets/web
+    scripts       build assets/app.js and the script of mha_core, after a change of assets/web
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
 
-Further arguments are handed on: ``python make.py test -k softmax -x`` (and ``-n 0`` for one test after another),
+Further arguments are passed on: ``python make.py test -k softmax -x`` (and ``-n 0`` for a single process),
 ``python make.py lock --upgrade``.
 
-The first call makes ``.venv`` and installs what ``requirements.lock`` names, each file checked against its hash, then
-the pinned torch from whatever index your pip uses. Set HEADLIGHT_TORCH_INDEX to an index address to take torch, and
-only torch, from there (a CPU build, say). Later calls find the set-up done; an interrupted one is made again.
+The first call creates ``.venv`` and installs the packages of ``requirements.lock``, each checked against its hash, then
+the pinned torch from the index that pip uses. Set HEADLIGHT_TORCH_INDEX to an index URL to install torch, and only
+torch, from there (a CPU build, say). Later calls reuse the environment; an incomplete one is created again.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TORCH = "torch==2.13.0"
-# What only torch's CUDA build needs: torch pins these exactly, so pip brings them along with it where they belong.
+# Packages of torch's CUDA build alone: torch pins them exactly, so pip installs them with it where needed.
 CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13",
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
-# The tests that each command selects; those marked `thorough` belong to test-all and check alone.
+# pytest options of each command; tests marked `thorough` run in test-all and check alone
 TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (),
          "test-quick": ("-m", "not browser and not thorough"), "test-browser": ("-m", "browser"),
          "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not thorough"),
          "faults": ("-m", "faults")}  # fmt: skip
 IN_BROWSER = ("test", "test-all", "check", "test-browser")
-# Commands that run beside the tests when no choice of tests is given.
-BESIDE = {
+# commands that run in parallel with the tests unless some tests are selected
+PARALLEL = {
     "test": ("test-web",),
     "test-all": ("test-web", "test-numeric"),
     "check": ("lint", "test-web", "test-numeric"),
 }
-# How long they take, as docs/measurements.md has it.
+# durations from docs/measurements.md
 DURATIONS = {"test": "about 3 minutes on two cores", "test-all": "about 10 minutes on two cores"}
-# What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
+# modules of each benchmark; with arguments the first one alone
 BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "screen", "decoder")),
            "attack": ("tests.bench.attack", "tests.bench.load")}  # fmt: skip
-# A module, and what it is told where nothing else is said, or before that.
+# command -> module and its first arguments
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
            "screenshots": ("tests.browser.screenshots",)}  # fmt: skip
 COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock", "scripts")
-# The plainest kernels of torch and of MKL, which no processor of today takes by itself.
+# the most basic kernels of torch and MKL, which no current processor selects by default
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
+MAX_WORKERS = 6  # of pytest; each takes about 1.2 GiB with its browser
 MIN_FREE_GB = {"set-up": 4, "tests": 1}  # on the disk
 
 ROOT = Path(__file__).resolve().parent
@@ -77,69 +77,72 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 RUNTIME, DEV = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
 WEB = ROOT / "tests" / "web"  # the tools that check assets/web
-STEADY = VENV / ".steady"  # there only while nothing is half installed
+INSTALL_OK = VENV / ".steady"  # exists unless an installation is incomplete
 
 
 def say(text: str) -> None:
+    """Print a message."""
     print(f"headlight: {text}", flush=True)
 
 
-def names(lock: str) -> list[str]:
+def package_names(lock: str) -> list[str]:
+    """Return the names of the packages in a lock file."""
     return [line.split("==")[0] for line in lock.splitlines() if line[:1].isalnum()]
 
 
-def install(what: str, *args: str, show: bool = False) -> None:
-    """pip install into .venv. pip's own output is shown only when it fails, or as it comes with `show`."""
-    say(f"installing {what} …")
+def install(label: str, *args: str, show: bool = False) -> None:
+    """Run pip install in .venv. Its output is shown only if it fails, or at once with `show`."""
+    say(f"installing {label} …")
     start = time.monotonic()
-    STEADY.unlink(missing_ok=True)
+    INSTALL_OK.unlink(missing_ok=True)
     command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-warn-conflicts"]
-    command.append("--no-compile")  # Python compiles what is imported, a fifth of it, when it is
+    command.append("--no-compile")  # Python compiles modules at import, a fifth of all
     out, err = (None, None) if show else (subprocess.PIPE, subprocess.STDOUT)
     done = subprocess.run([*command, *args], cwd=ROOT, text=True, errors="replace", stdout=out, stderr=err)
-    if done.returncode >= 0:  # not killed: pip came to its end, so it has also put away what it could not finish
-        STEADY.touch()
+    if done.returncode >= 0:  # pip was not killed, so a failed installation is rolled back
+        INSTALL_OK.touch()
     if done.returncode:
         errors = [line for line in (done.stdout or "").splitlines() if line.startswith("ERROR: ")]
         print("\n".join(errors[-5:]), file=sys.stderr)
         sys.exit(
-            f"headlight: pip could not install {what}; check the network (and the pip index you have set), "
+            f"headlight: pip could not install {label}; check the network (and the pip index you have set), "
             f"then give the same command again, or delete .venv to start over."
         )
-    say(f"installed {what.partition(' (')[0]} in {time.monotonic() - start:.0f} s")
+    say(f"installed {label.partition(' (')[0]} in {time.monotonic() - start:.0f} s")
 
 
 def has_torch() -> bool:
-    """Whether .venv can import the pinned torch, whatever its build (2.13.0, 2.13.0+cpu, 2.13.0+cu130 …)."""
+    """Return whether .venv can import the pinned torch, whatever its build (2.13.0, 2.13.0+cpu, 2.13.0+cu130 …)."""
     code = "import torch; print(torch.__version__)"
     done = subprocess.run([PYTHON, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return done.returncode == 0 and done.stdout.strip().split("+")[0] == TORCH.partition("==")[2]
 
 
-def made_with_this_python() -> bool:
+def uses_this_python() -> bool:
+    """Return whether .venv exists and has the version of this Python."""
     config = VENV / "pyvenv.cfg"
-    wanted = "version = {}.{}.".format(*sys.version_info)
-    return PYTHON.exists() and config.exists() and wanted in config.read_text(encoding="utf-8")
+    version = "version = {}.{}.".format(*sys.version_info)
+    return PYTHON.exists() and config.exists() and version in config.read_text(encoding="utf-8")
 
 
 def set_up(dev: bool) -> None:
-    """Bring .venv to what the locks say. Costs a few milliseconds when that is how it stands."""
+    """Update .venv to the lock files, which takes milliseconds if it is up to date."""
     python = "{}.{}".format(*sys.version_info)
-    if not (STEADY.exists() and made_with_this_python()):
+    if not (INSTALL_OK.exists() and uses_this_python()):
         state = "again: the last set-up was cut short, or used another Python" if VENV.exists() else "beside make.py"
         say(f"making .venv with Python {python}, {state}")
         base = getattr(sys, "_base_executable", None) or sys.executable
         if subprocess.run([base, "-m", "venv", "--clear", VENV], stdout=subprocess.DEVNULL).returncode:
             sys.exit("headlight: Python could not make .venv; on Debian or Ubuntu, `apt install python3-venv` helps.")
-        STEADY.touch()
+        INSTALL_OK.touch()
     for lock in (RUNTIME, DEV) if dev else (RUNTIME,):
         text = lock.read_text(encoding="utf-8")
         digest = hashlib.sha256("\n".join((text, TORCH, python)).encode()).hexdigest()
         stamp = VENV / f".{lock.name}.done"
         if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
             continue
-        what = f"the {len(names(text))} packages of {lock.name}"
-        install(what, "-q", "--require-hashes", "--no-deps", "-r", str(lock))
+        label = f"the {len(package_names(text))} packages of {lock.name}"
+        install(label, "-q", "--require-hashes", "--no-deps", "-r", str(lock))
         if lock == RUNTIME and not has_torch():
             index = os.environ.get("HEADLIGHT_TORCH_INDEX")
             source = ["--index-url", index, "--no-deps"] if index else []
@@ -151,13 +154,14 @@ def set_up(dev: bool) -> None:
 
 
 def python_m(*args: str, **environment: str) -> int:
+    """Run a module with the Python of .venv and return its exit code."""
     return subprocess.call([PYTHON, "-m", *args], cwd=ROOT, env=os.environ | environment)
 
 
-def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
-    """Run what takes longest and, beside it, other commands of this file in turn, each shown when it has ended."""
+def run_parallel(commands: tuple[str, ...], main_job: Callable[[], int]) -> int:
+    """Run `main_job`, and beside it other commands of this file, printing the output of each when it ends."""
 
-    def held(command: str) -> int:
+    def run_captured(command: str) -> int:
         done = subprocess.run(
             [sys.executable, __file__, command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -165,8 +169,8 @@ def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
         return done.returncode
 
     with ThreadPoolExecutor(1) as pool:
-        others = [pool.submit(held, command) for command in commands]
-        codes = [longest(), *(other.result() for other in others)]
+        pending = [pool.submit(run_captured, command) for command in commands]
+        codes = [main_job(), *(other.result() for other in pending)]
     return next(filter(None, codes), 0)
 
 
@@ -186,19 +190,19 @@ def check_machine() -> None:
 
 
 def test(command: str, *args: str) -> int:
-    """Run the tests; find a browser first, so that its absence is said at once and not by the first browser test."""
+    """Run the tests; a missing browser is reported first, before any test."""
     in_browser = command in IN_BROWSER
     if in_browser:
-        found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        if found.returncode:
-            return found.returncode
-        os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # then each of many Pythons would compile torch for seconds
+        probe = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        if probe.returncode:
+            return probe.returncode
+        os.environ["HEADLIGHT_CHROMIUM"] = probe.stdout.strip().splitlines()[-1]
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # each worker would compile torch for seconds
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "compiled"))
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     workers = min(MAX_WORKERS, 2 * cores if in_browser else cores)
-    alone = command in ("test-gpu", "test-numeric")  # there is one device, and the other tests go on beside
-    together = () if alone else ("-n", str(workers), "--dist=worksteal")
+    is_serial = command in ("test-gpu", "test-numeric")  # there is one device, and other tests run in parallel
+    parallel = () if is_serial else ("-n", str(workers), "--dist=worksteal")
     environment = {"test-numeric": {**OTHER_KERNELS, "OMP_NUM_THREADS": "1"}}.get(command, {})
     if command in ("test-all", "check"):
         environment = {"HEADLIGHT_THOROUGH": "1"}
@@ -206,16 +210,16 @@ def test(command: str, *args: str) -> int:
         environment = {**environment, "HEADLIGHT_DURATION": DURATIONS[command]}
 
     files = args
-    if command == "test-numeric" and not args:  # the others need not be read
+    if command == "test-numeric" and not args:  # other files need not be collected
         files = tuple(
             str(file) for file in sorted(ROOT.glob("tests/*/test_*.py")) if "mark.numeric" in file.read_text("utf-8")
         )
 
     def tests() -> int:
-        return python_m("pytest", *together, *TESTS[command], *files, **environment)
+        return python_m("pytest", *parallel, *TESTS[command], *files, **environment)
 
-    also = BESIDE.get(command, ())
-    return beside(also, tests) if also and not args else tests()
+    others = PARALLEL.get(command, ())
+    return run_parallel(others, tests) if others and not args else tests()
 
 
 def with_node(tool: str, *args: str) -> int:
@@ -225,6 +229,7 @@ def with_node(tool: str, *args: str) -> int:
 
 
 def test_web(*args: str) -> int:
+    """Run the tests of the browser's modules in Node."""
     files = map(str, sorted((WEB / "unit").glob("*.test.js")))
     return with_node("node", "--test", "--test-reporter=dot", *args, *files)
 
@@ -232,7 +237,7 @@ def test_web(*args: str) -> int:
 def install_node_tools() -> None:
     """Install Biome, TypeScript and esbuild when their lock has changed."""
     lock = (WEB / "package-lock.json").read_text(encoding="utf-8")
-    stamp = WEB / "node_modules" / ".lock.done"  # npm empties the folder first: a stamp means that it came to its end
+    stamp = WEB / "node_modules" / ".lock.done"  # npm empties the folder first, so a stamp means success
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == lock):
         say("installing Biome, TypeScript and esbuild …")
         if with_node("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"):
@@ -241,7 +246,7 @@ def install_node_tools() -> None:
 
 
 def scripts(*args: str) -> int:
-    """Build the scripts of assets/web; `--check` tells whether they are what it gives now."""
+    """Build the scripts of assets/web; `--check` compares them with the built ones instead."""
     install_node_tools()
     return with_node("node", "bundle.js", *args)
 
@@ -255,12 +260,13 @@ def lint_web() -> int:
 
 
 def lint() -> int:
+    """Run all linters and type checkers, and look for known vulnerabilities."""
     checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
     return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), lint_web())
 
 
 def lock(*args: str) -> int:
-    """Resolve pyproject.toml for every platform; the dev lock holds only what the dev group adds."""
+    """Resolve pyproject.toml for every platform; the dev lock adds only the packages of the dev group."""
     uv = shutil.which("uv")
     if not uv:
         sys.exit("headlight: `lock` needs uv; `pipx install uv` or your package manager gets it.")
@@ -278,18 +284,19 @@ def lock(*args: str) -> int:
         Path(folder, "cuda").write_text("\n".join(CUDA_ONLY), encoding="utf-8")
         extras = ("--extra=models", "--extra=rooms")
         compile_to(RUNTIME, *extras)
-        known = sorted(set(names(RUNTIME.read_text(encoding="utf-8"))))
+        packages = sorted(set(package_names(RUNTIME.read_text(encoding="utf-8"))))
         compile_to(
             DEV,
             *extras,
             "--group=dev",
             f"--constraints={RUNTIME.name}",
-            *(f"--no-emit-package={k}" for k in known),
+            *(f"--no-emit-package={k}" for k in packages),
         )
     return 0
 
 
 def main(command: str, *args: str) -> int:
+    """Run a command and return its exit code."""
     if command == "lock":
         return lock(*args)
     if command in TESTS:

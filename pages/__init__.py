@@ -1,0 +1,1 @@
+"""Streamlit pages, one package each, and the table of their data handlers."""

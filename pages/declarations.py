@@ -1,7 +1,7 @@
-"""The types of all that the browser is told, for its side: `python -m pages.declarations` writes them.
+"""TypeScript declarations of all messages to the browser: `python -m pages.declarations` writes them.
 
-What makes a message names its fields, in a TypedDict beside it, and mypy holds it to them. The file written of these is
-assets/web/base/messages.d.ts, by which tsc checks the browser's side; a test compares it with this.
+Each message is a TypedDict beside the function that builds it, which mypy checks. tsc checks the browser's modules
+against assets/web/base/messages.d.ts; a test compares that file with `text`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _NAMES = {str: "string", int: "number", float: "number", bool: "boolean", NoneTy
 
 
 def text() -> str:
-    found: dict[str, type] = {}
+    """Return the contents of the file."""
+    types: dict[str, type] = {}
     for module in map(import_module, MODULES):
-        found |= {name: one for name, one in vars(module).items() if is_typeddict(one) and name[0] != "_"}
-    return _HEAD + "".join(map(_interface, found.values()))
+        types |= {name: item for name, item in vars(module).items() if is_typeddict(item) and name[0] != "_"}
+    return _HEAD + "".join(map(_interface, types.values()))
 
 
 def _interface(message: type) -> str:
@@ -44,26 +45,26 @@ def _interface(message: type) -> str:
 
 
 def _field(name: str, hint: Any) -> str:
-    left_out = get_origin(hint) is NotRequired
-    return f"{name}?: {written(get_args(hint)[0])};" if left_out else f"{name}: {written(hint)};"
+    is_optional = get_origin(hint) is NotRequired
+    return f"{name}?: {ts_type(get_args(hint)[0])};" if is_optional else f"{name}: {ts_type(hint)};"
 
 
-def written(hint: Any) -> str:
-    """A type as TypeScript writes that of its JSON. Raises a TypeError for one that no message has yet."""
+def ts_type(hint: Any) -> str:
+    """Return a type of Python as the TypeScript type of its JSON. Raises a TypeError for an unsupported one."""
     kind, parts = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
         return str(hint.__name__)
     if hint in _NAMES:
         return _NAMES[hint]
     if kind is UnionType:
-        return " | ".join(map(written, parts))
+        return " | ".join(map(ts_type, parts))
     if kind is tuple:
-        return f"[{', '.join(map(written, parts))}]"
+        return f"[{', '.join(map(ts_type, parts))}]"
     if kind in (list, Sequence):
-        element = written(parts[0])
+        element = ts_type(parts[0])
         return f"({element})[]" if get_origin(parts[0]) is UnionType else f"{element}[]"
     if kind in (dict, Mapping):
-        return f"Record<{', '.join(map(written, parts))}>"
+        return f"Record<{', '.join(map(ts_type, parts))}>"
     raise TypeError(f"a message cannot have a field of {hint}")
 
 

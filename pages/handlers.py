@@ -1,4 +1,4 @@
-"""The data API's handlers: which function makes the answer of which route, from a link's query to bytes."""
+"""Handlers of the data API by their routes; each takes a link's query and returns bytes."""
 
 from types import ModuleType
 from typing import Final
@@ -37,17 +37,17 @@ _FILES: Final[dict[str, ModuleType]] = {
     "by_hand": by_hand_files,
     "implementations": implementations_files,
 }
-_WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # from the settings of each side, and the place
+_WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # they take settings of each side, and cursor
 
 
 def _file(page: str, kind: str) -> Handler:
-    """The handler of a page's file of one kind, see `headlight.export.files`."""
+    """Return the handler of a page's file of one kind, see `headlight.export.files`."""
     module = _FILES[page]
     if kind in OF_SETTINGS:
         sides = getattr(module, "sides_of_link", take_along.of_link)
         return lambda raw: _WRITERS[kind](*sides(raw))
-    own: Handler | None = getattr(module, kind, None)
-    return own or (lambda raw: tables.WRITERS[kind](module.tables(raw)))
+    handler: Handler | None = getattr(module, kind, None)
+    return handler or (lambda raw: tables.WRITERS[kind](module.tables(raw)))
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -80,7 +80,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "lesson.handout": lesson_files.handout,
 } | {f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds}
 
-# The message that a page begins with, by the page's name.
+# page -> handler of its first message, which is sent within the page
 FIRST: Final[dict[str, Handler]] = {
     "explore": explore.first,
     "masks": masks.first,

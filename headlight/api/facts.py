@@ -1,6 +1,6 @@
-"""What both sides must agree on, said once: `python -m headlight.api.facts` writes it for the browser.
+"""Constants that Python and the browser share: `python -m headlight.api.facts` writes them as JavaScript.
 
-What it writes is `modules`, which a test compares with this.
+A test compares the written files with `modules`.
 """
 
 import json
@@ -11,14 +11,14 @@ from headlight import ROOT
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
 from headlight.picture import pictures
-from headlight.picture.link_query import TYPED
+from headlight.picture.link_query import TEXT_KEYS
 from headlight.picture.query import MAX_BYTES
 from headlight.registry import models, pretrained
 from headlight.ui.terms import MARKED
 
 FOLDER = ROOT / "assets" / "web" / "base"
 _HEAD = "// Written by `python -m headlight.api.facts` from the Python side; do not edit.\n"
-_LINES = {  # what a mask does, in a few words
+_MASK_LINES = {  # effect of each mask
     "none": "every word may look at every word",
     "causal": "no word may look at what comes after it",
     "window": "only at the words near it",
@@ -26,8 +26,8 @@ _LINES = {  # what a mask does, in a few words
     "sinks": "only at the first words",
     "dilated": "at every s-th word to each side",
 }
-_NUMBERS = {"w": "words on either side, and itself", "first": "first words", "gap": "steps between them"}
-_POSITIONS = {  # what an encoding of the order is, in a few words
+_MASK_NUMBERS = {"w": "words on either side, and itself", "first": "first words", "gap": "steps between them"}
+_POSITIONS = {  # short description of each positional encoding
     "as trained": "what the model learnt with",
     "none": "a bag of words: nothing says who stands where",
     "shuffled": "the learnt table, its rows in another order",
@@ -42,54 +42,57 @@ _POSITIONS = {  # what an encoding of the order is, in a few words
 
 
 def table() -> dict[str, tuple[str, str, Any]]:
-    """Every fact: name -> its type in the browser, what it says, and the fact."""
+    """Return the facts of all pages: name -> type in the browser, description and value."""
     masks = [
-        {"name": name, "line": line, "numbers": [[key, _NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
-        for name, line in _LINES.items()
+        {"name": name, "line": line, "numbers": [[key, _MASK_NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
+        for name, line in _MASK_LINES.items()
     ]
     return {
         "MASKS": (
             "{name: string, line: string, numbers: [string, string, number][]}[]",
-            "The masks, each with what it does and the numbers that it takes: key, name, and what is usual.",
+            "The masks, each with its effect and its numbers: key, name and default.",
             masks,
         ),
-        "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
-        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE_KEYS)),
-        "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
-        "MODEL": ("string", "The model that is shown where the link names none.", pretrained.MINILM),
-        "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", pretrained.SMOLLM2),
-        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.UNASSIGNED),
-        "MAX_LINK_BYTES": ("number", "Bytes of the query of a link.", MAX_LINK_BYTES),
-        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(DROP_ORDER)),
-        "MAX_QUERY_BYTES": ("number", "Bytes of a query that the server reads.", MAX_BYTES),
-        "MAX_SENTENCE_LENGTH": ("number", "Characters of a sentence that is computed.", limits.MAX_TEXT_LENGTH),
-        "MAX_TEXT_LENGTH": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
-        "MAX_RULE_LENGTH": ("number", "Characters of a mask in written form.", limits.MAX_RULE_LENGTH),
-        "MAX_WINDOW": ("number", "The largest number of a mask.", limits.MAX_WINDOW),
-        "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),
+        "POSITIONS": ("Record<string, string>", "Short descriptions of the positional encodings.", _POSITIONS),
+        "SIDE": ("string[]", "Keys of the link that each side of a picture has.", list(SIDE_KEYS)),
+        "RULE": ("string", "Default of the link's `rule`.", DEFAULTS["rule"]),
+        "MODEL": ("string", "The default model.", pretrained.MINILM),
+        "LARGE_MODEL": ("string", "A model that takes long to load.", pretrained.SMOLLM2),
+        "NOBODY": ("string", "Label of the column for weight that goes to no token.", pictures.UNASSIGNED),
+        "MAX_LINK_BYTES": ("number", "Longest query of a link, in bytes.", MAX_LINK_BYTES),
+        "LEFT_OUT": ("string[]", "Keys that are dropped from a longer link, in this order.", list(DROP_ORDER)),
+        "MAX_QUERY_BYTES": ("number", "Longest query that the server accepts, in bytes.", MAX_BYTES),
+        "MAX_SENTENCE_LENGTH": ("number", "Longest sentence that is computed, in characters.", limits.MAX_TEXT_LENGTH),
+        "MAX_TEXT_LENGTH": ("number", "Longest sentence that a field accepts, in characters.", FIELDS["s"].longest),
+        "MAX_RULE_LENGTH": ("number", "Longest rule of a mask, in characters.", limits.MAX_RULE_LENGTH),
+        "MAX_WINDOW": ("number", "Largest number in a rule of a mask.", limits.MAX_WINDOW),
+        "TEMPERATURES": ("number[]", "Range of the softmax temperature.", list(limits.TEMPERATURES)),
         "CALLED": (
             "Record<string, string>",
-            "The texts of a link in a sentence.",
-            {key: FIELDS[key].noun for key in (*TYPED, "pin") if FIELDS[key].noun},
+            "Nouns for the texts of a link.",
+            {key: FIELDS[key].noun for key in (*TEXT_KEYS, "pin") if FIELDS[key].noun},
         ),
     }
 
 
 def modules() -> dict[Path, str]:
-    """Each file that is written, and its text; what a picture to take home does not need stands apart."""
-    of_pages = {
-        "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
-        "OWN_CODE": ("string", "How one looks at a model of one’s own in Python.", models.OWN_CODE),
+    """Return the contents of the generated files by their paths.
+
+    Facts that an exported picture does not need are in a file of their own.
+    """
+    page_facts = {
+        "TERMS": ("Record<string, string>", "Glossary terms that are marked in texts, with their meanings.", MARKED),
+        "OWN_CODE": ("string", "Python code that shows a model of one’s own.", models.OWN_CODE),
     }
-    return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
+    return {FOLDER / "facts.js": _module_source(table()), FOLDER / "page_facts.js": _module_source(page_facts)}
 
 
-def _text(facts: dict[str, tuple[str, str, Any]]) -> str:
-    said = [
-        f"\n/** {says} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
-        for name, (kind, says, fact) in facts.items()
+def _module_source(facts: dict[str, tuple[str, str, Any]]) -> str:
+    lines = [
+        f"\n/** {description} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
+        for name, (kind, description, fact) in facts.items()
     ]
-    return _HEAD + "".join(said)
+    return _HEAD + "".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The first picture: a page brings its bar, its question and the answer to its own link along, and what draws them.
+"""Server-side pre-rendering: adds the page's header and the data of its picture to Streamlit's HTML page.
 
-They stand before Streamlit is there: what the page asked for itself would wait behind a hundred files of the front end.
+So the first picture is drawn before Streamlit's front end has loaded; a request of the page's own would wait behind a
+hundred of its files.
 """
 
 import asyncio
@@ -27,39 +28,42 @@ from mha_core.errors import HeadlightError
 from .index_html import INDEX, inject_head, unknown_page
 from .routes import GZIP_LEVEL, classify, error_response
 
-WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
-# The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
+WAIT_SECONDS = 0.25  # for the picture, which the page fetches itself if it takes longer
+# path of a page with a picture -> its package and the module of its view
 PAGES = {
     "/": ("explore", "explore/explore.js"),
     "/masks": ("masks", "masks/painter.js"),
     "/compare": ("compare", "compare/pair.js"),
     "/shapes": ("shapes", "shapes/steps.js"),
 }
-_KNOWN = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
+_PAGE_PATHS = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
 
 
-class FirstPicture:
-    """ASGI middleware that puts the picture of a link into the page that the link opens.
+class PrerenderMiddleware:
+    """ASGI middleware that adds the picture of a link to the page.
 
     Args:
-        answers: the message that a page of this name begins with, for a query.
+        app: the app that serves the page.
+        first_message: returns the first message of a page, by its package, for a query.
+        queue: the queue that computes it.
     """
 
-    def __init__(self, app: ASGIApp, answers: Callable[[str, bytes], bytes], queue: Queue = QUEUE) -> None:
-        self.app, self._queue, self._answers = app, queue, answers
+    def __init__(self, app: ASGIApp, first_message: Callable[[str, bytes], bytes], queue: Queue = QUEUE) -> None:
+        self.app, self._queue, self._first_message = app, queue, first_message
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a page with its picture; redirect former paths, and pass on what is not a page."""
         whole_path = scope.get("path", "")
         path = whole_path.removeprefix(BASE)
-        # a last part with a point is a file's
+        # a last segment with a dot is a file
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
         if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > MAX_BYTES:
             await self.app(scope, receive, send)
             return
-        address = _moved(path, scope["query_string"].decode("latin-1"))
-        if address is not None:
-            redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
-            if len(redirect.headers["location"]) > MAX_BYTES:  # it quotes, and a proxy takes headers of a bounded size
+        target = _redirect_target(path, scope["query_string"].decode("latin-1"))
+        if target is not None:
+            redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{target}")
+            if len(redirect.headers["location"]) > MAX_BYTES:  # quoting makes it longer, and proxies limit headers
                 redirect = error_response(414, f"A link may have {MAX_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
@@ -67,30 +71,30 @@ class FirstPicture:
         picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None
         response = _BufferedResponse(send, scope)
         try:
-            # the page as it is, not packed and not “as before”: it is another one with the picture in it
-            plain = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
-            await self.app({**scope, "headers": plain}, receive, response.capture)
-            if path.rstrip("/") not in _KNOWN and INDEX in response.text:
+            # the page is changed, so it must come uncompressed and whole, never as 304
+            headers = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
+            await self.app({**scope, "headers": headers}, receive, response.capture)
+            if path.rstrip("/") not in _PAGE_PATHS and INDEX in response.text:
                 await response.send(unknown_page(path), 404)
             else:
-                model = await asyncio.to_thread(_model, path, scope["query_string"])  # a file of the store, maybe
+                model = await asyncio.to_thread(_model_tag, path, scope["query_string"])  # it may read a file
                 message = await picture if picture else None
-                more = _course(scope["query_string"]) + model
+                more = _course_tag(scope["query_string"]) + model
                 await response.send(inject_head(response.text, page and page[1], message, more))
         finally:
             if picture:
                 picture.cancel()
 
     async def _picture(self, page: str, scope: Scope) -> bytes | None:
-        """The message, None where it cannot be had in time."""
+        """Return the message, None if it is not ready in time."""
         raw = scope["query_string"]
         try:
-            if not source_of(Query(raw)["model"]).is_loaded:  # the page itself loads it, and says so
+            if not source_of(Query(raw)["model"]).is_loaded:  # the page loads it and shows the progress
                 return None
             return await self._queue.submit(
                 Client(f"opens from {client_network_of(scope)}"),
                 (page, raw),
-                lambda: self._answers(page, raw),
+                lambda: self._first_message(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
                 work=classify(page, raw),
             )
@@ -98,40 +102,41 @@ class FirstPicture:
             HeadlightError,
             ImportError,
             ClientDisconnected,
-        ):  # the page itself says why, if there is anything to say
+        ):  # the page shows the error
             return None
 
 
-def _moved(path: str, query: str) -> str | None:
-    """Return the address behind the server's that an older one leads to; None for an address of today."""
-    name, asked = path.strip("/"), dict(parse_qsl(query))
-    if name in pages.MOVED or (BASE and not path):
-        page, added = pages.MOVED.get(name, ("", {}))
-        present = asked.keys() | ({"s", "at"} if "model" in asked else set())
+def _redirect_target(path: str, query: str) -> str | None:
+    """Return the path and query that a former link leads to, None for a current one."""
+    name, params = path.strip("/"), dict(parse_qsl(query))
+    if name in pages.REDIRECTS or (BASE and not path):
+        page, added = pages.REDIRECTS.get(name, ("", {}))
+        present = params.keys() | ({"s", "at"} if "model" in params else set())
         pairs = [*(f"{key}={text}" for key, text in added.items() if key not in present), query]
-        whole = "&".join(filter(None, pairs))
-        return f"{page}?{whole}" if whole else page
-    if name != "claims" or not asked.keys() & {"claim", "say"}:
+        full_query = "&".join(filter(None, pairs))
+        return f"{page}?{full_query}" if full_query else page
+    if name != "claims" or not params.keys() & {"claim", "say"}:
         return None
     from headlight.lessons.course import course
 
-    # an answer without a claim was to the first one, which was another one when answers were numbers
-    first = "orange" if asked.get("say", "").isdecimal() else "symmetric"
-    return course().claims().get(asked.get("claim", first), "claims")
+    # an answer without a claim belonged to the first claim, which differed when answers were numbers
+    first = "orange" if params.get("say", "").isdecimal() else "symmetric"
+    return course().claims().get(params.get("claim", first), "claims")
 
 
 _CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
 class _BufferedResponse:
-    """A response that is buffered until it is complete, if it is a page."""
+    """A response that is buffered if it is an HTML page, and passed on otherwise."""
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send, self._scope = send, scope
-        self._start: Message | None = None  # of a page
+        self._start: Message | None = None  # if the response is a page
         self._body = b""
 
     async def capture(self, message: Message) -> None:
+        """Buffer or pass on a message of the response."""
         if message["type"] == "http.response.start" and message["status"] == 200:
             kind = Headers(raw=message["headers"]).get("content-type", "")
             self._start = message if kind.startswith("text/html") else None
@@ -142,11 +147,11 @@ class _BufferedResponse:
 
     @property
     def text(self) -> str:
-        """The page; empty while the response is none."""
+        """The page as text, "" if the response is not a page."""
         return self._body.decode("utf-8")
 
     async def send(self, text: str, status: int = 200) -> None:
-        """Send this text in the place of the page."""
+        """Send this text in place of the page."""
         if self._start is None:
             return
         body = text.encode("utf-8")
@@ -155,7 +160,7 @@ class _BufferedResponse:
         for name in ("etag", "last-modified", "content-length"):
             if name in headers:
                 del headers[name]
-        headers["Cache-Control"] = "no-store"  # a sentence is in it
+        headers["Cache-Control"] = "no-store"  # it contains the user's sentence
         if should_gzip(self._scope):
             body = gzip.compress(body, GZIP_LEVEL, mtime=0)
             headers["Content-Encoding"] = "gzip"
@@ -164,8 +169,11 @@ class _BufferedResponse:
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _course(raw: bytes) -> str:
-    """The course, where the link is one of its steps: a curtain must be there before the picture that it hides."""
+def _course_tag(raw: bytes) -> str:
+    """Return the course as a script tag if the link is a step of it, "" otherwise.
+
+    A step may hide the picture, so that the curtain must be there before it.
+    """
     if b"learn=" not in raw:
         return ""
     from headlight.lessons.message import as_json
@@ -173,13 +181,13 @@ def _course(raw: bytes) -> str:
     return f'<script type="application/json" id="headlight-course">{as_json()}</script>'
 
 
-def _model(path: str, raw: bytes) -> str:
-    """The name of the model that the page will show, for the bar."""
-    if not any(named.model and path == f"/{pages.path(name)}" for name, named in pages.PAGES.items()):
+def _model_tag(path: str, raw: bytes) -> str:
+    """Return the title of the model as a script tag for the navigation bar, "" for a page without one."""
+    if not any(page.model and path == f"/{pages.path(name)}" for name, page in pages.PAGES.items()):
         return ""
     try:
         title = source_of(LinkQuery(raw).name).title
     except HeadlightError:
         return ""
-    said = json.dumps(title).replace("<", "\\u003c")
-    return f'<script type="application/json" id="headlight-model">{said}</script>'
+    title_json = json.dumps(title).replace("<", "\\u003c")
+    return f'<script type="application/json" id="headlight-model">{title_json}</script>'

@@ -1,4 +1,4 @@
-"""The page on which a lesson is printed: assets/web/standalone/handout.js asks for the lesson and draws it."""
+"""The printable page of a lesson, which assets/web/standalone/handout.js fetches and renders."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -10,7 +10,7 @@ ADDRESS = f"{BASE}/handout"
 
 
 async def handout(_: Request) -> Response:
-    """The same page for every lesson; its address says which."""
+    """Return the page, the same for every lesson; the script reads the lesson from its URL."""
     head = f"""<link rel="stylesheet" href="{PREFIX}/base/view.css">
 <link rel="stylesheet" href="{PREFIX}/standalone/handout.css">
 <script type="module" src="{PREFIX}/standalone/handout.js"></script>"""
@@ -19,7 +19,7 @@ async def handout(_: Request) -> Response:
 
 
 def document(title: str, head: str, body: str) -> str:
-    """A page in which Streamlit has no part."""
+    """Return an HTML page that does not use Streamlit."""
     return f"""<!doctype html>
 <html lang="en">
 <head>

@@ -1,4 +1,4 @@
-"""Streamlit's index.html as Headlight sends it: with our own tags, the first picture, and scripts that wait for it."""
+"""Streamlit's index.html with Headlight's tags, the first picture, and deferred scripts."""
 
 import base64
 import html
@@ -8,13 +8,13 @@ from headlight.server.base_path import BASE
 from headlight.ui import pages
 from headlight.ui.web import PREFIX, SCRIPT
 
-INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
+INDEX = '<div id="root">'  # part of Streamlit's index.html, its answer to every unknown path
 _UNKNOWN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>No such page · Headlight</title>
 <link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
 <h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
-# What has the browser fetch our files at once, and then run what draws first; both scripts when the page has been read.
+# The browser fetches these files first; both scripts run when the page is parsed, boot.js before the bundle.
 _HEAD_TAGS = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
 <link rel="stylesheet" href="{PREFIX}/frame/house.css">
 <link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">
@@ -28,29 +28,29 @@ def inject_head(index: str, module: str | None, message: bytes | None, more: str
     font = _FONT.search(index)
     if INDEX not in index or font is None:
         return index
-    listed = f'<script type="application/json" id="headlight-pages">{pages.as_json()}</script>'
+    page_data = f'<script type="application/json" id="headlight-pages">{pages.as_json()}</script>'
     face = f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{html.escape(font[1])}"); }}'
     block = ""
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{face}</style>", _HEAD_TAGS, listed, more, block])
+    head = "".join([f"<style>{face}</style>", _HEAD_TAGS, page_data, more, block])
     return _defer_scripts(index).replace("<title>", head + "<title>", 1)
 
 
 def _defer_scripts(index: str) -> str:
     """Return the page with Streamlit's own scripts in a template, which boot.js empties when the picture is drawn."""
-    found = _SCRIPT.findall(index)
-    if not found:
+    scripts = _SCRIPT.findall(index)
+    if not scripts:
         return index
-    later = f'<template id="headlight-later">{"".join(found)}</template>'
-    return _SCRIPT.sub("", index).replace("</head>", f"{later}</head>", 1)
+    template = f'<template id="headlight-later">{"".join(scripts)}</template>'
+    return _SCRIPT.sub("", index).replace("</head>", f"{template}</head>", 1)
 
 
 def unknown_page(path: str) -> str:
     """Return the page for an address that no page has."""
     links = "".join(
-        f'<li><a href="{BASE}/{pages.path(name)}">{named.title}</a> {html.escape(named.question)}</li>'
-        for name, named in pages.PAGES.items()
+        f'<li><a href="{BASE}/{pages.path(name)}">{page.title}</a> {html.escape(page.question)}</li>'
+        for name, page in pages.PAGES.items()
     )
     return _UNKNOWN_PAGE.format(prefix=PREFIX, name=html.escape(path.strip("/")[:60]), links=links)

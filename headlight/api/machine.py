@@ -1,7 +1,7 @@
-"""What only who sits at this machine may ask: which models it holds, a folder of it, and one more of the hub.
+"""Routes for clients on the server's own machine: cached models, a local folder, and downloads from the hub.
 
-GET only, for this server's own pages only. A download answers as it goes: a line of JSON for each step, the last one
-with the model's name, or why there is none. Who hangs up ends it.
+GET only, for this server's own pages. A download streams a line of JSON for each step, the last one with the model's
+name or the error; it stops when the client disconnects.
 """
 
 import asyncio
@@ -26,56 +26,56 @@ from mha_core.pretrained import hub
 from .routes import error_response, is_own_page
 
 PATH = f"{API}/machine"
-MAX_QUERY_BYTES = 4096  # bytes of a question
-NO_HUB = "the Hugging Face hub is asked by nobody here: HF_HUB_OFFLINE is set, or this server serves others"
-_one = threading.Lock()  # at a time, out of the hub
+MAX_QUERY_BYTES = 4096
+NO_HUB = "downloads from the Hugging Face hub are off: HF_HUB_OFFLINE is set, or other machines reach this server"
+_download_lock = threading.Lock()  # one download at a time
 
-Asked = dict[str, str]
-
-
-def cached(_: Asked) -> list[dict[str, str]]:
-    """Every model of the cache."""
-    return [asdict(found) for found in foreign.cached()]
+Params = dict[str, str]
 
 
-def folder(asked: Asked) -> dict[str, str]:
-    """A folder by its path, which has a name from now on."""
-    return asdict(foreign.opened(asked.get("path", "")))
+def list_cached(_: Params) -> list[dict[str, str]]:
+    """Return the models in the hub's cache."""
+    return [asdict(source) for source in foreign.cached()]
 
 
-def size(asked: Asked) -> dict[str, int]:
-    """How many bytes a model of the hub would bring."""
-    return {"size": hub.size_of(*_wanted(asked))}
+def open_folder(params: Params) -> dict[str, str]:
+    """Register the model in a local folder and return its source."""
+    return asdict(foreign.opened(params.get("path", "")))
 
 
-def _wanted(asked: Asked) -> tuple[str, str | None]:
-    """The id and the revision. Raises a HeadlightError where the hub is not to be asked."""
+def download_size(params: Params) -> dict[str, int]:
+    """Return the number of bytes that a download from the hub takes."""
+    return {"size": hub.size_of(*_repo_and_revision(params))}
+
+
+def _repo_and_revision(params: Params) -> tuple[str, str | None]:
+    """Return the ID and the revision of a model. Raises a HeadlightError if downloads are not allowed."""
     if not (public.is_local() and public.ASKS_HUB):
         raise HeadlightError(NO_HUB)
-    name, _, revision = asked.get("id", "").strip().partition("@")
+    name, _, revision = params.get("id", "").strip().partition("@")
     return name, revision or None
 
 
-ANSWERS: dict[str, Callable[[Asked], Any]] = {"cached": cached, "folder": folder, "size": size}
+HANDLERS: dict[str, Callable[[Params], Any]] = {"cached": list_cached, "folder": open_folder, "size": download_size}
 
 
-async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI app of the questions under `PATH`."""
+async def machine_app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve the routes under `PATH`, as an ASGI app."""
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
-    asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
-    if name not in (*ANSWERS, "download") or len(raw) > MAX_QUERY_BYTES:
-        answer: ASGIApp = error_response(404, "There is no such route.")
+    params = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
+    if name not in (*HANDLERS, "download") or len(raw) > MAX_QUERY_BYTES:
+        response: ASGIApp = error_response(404, "There is no such route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-        answer = error_response(403, "Only Headlight’s own pages are answered here.")
+        response = error_response(403, "Only Headlight’s own pages are answered here.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
-        answer = StreamingResponse(_progress(asked), headers=headers, media_type="application/x-ndjson")
+        response = StreamingResponse(_progress(params), headers=headers, media_type="application/x-ndjson")
     else:
-        answer = await asyncio.to_thread(_answer, ANSWERS[name], asked)
-    await answer(scope, receive, send)
+        response = await asyncio.to_thread(_call, HANDLERS[name], params)
+    await response(scope, receive, send)
 
 
-async def _progress(asked: Asked) -> AsyncIterator[bytes]:
+async def _progress(params: Params) -> AsyncIterator[bytes]:
     """Yield each step of a download as a line of JSON; a client that disconnects ends the download."""
     steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     loop, disconnected = asyncio.get_running_loop(), threading.Event()
@@ -85,12 +85,12 @@ async def _progress(asked: Asked) -> AsyncIterator[bytes]:
 
     def on_progress(done: float) -> None:
         if disconnected.is_set():
-            raise HeadlightError("nobody waits for it any more")
+            raise HeadlightError("the client has disconnected")
         put({"done": round(done, 4)})
 
     def work() -> None:
         try:
-            put(_got(asked, on_progress))
+            put(_download(params, on_progress))
         except HeadlightError as error:
             put({"error": f"{capital(str(error))}."})
         finally:
@@ -105,19 +105,19 @@ async def _progress(asked: Asked) -> AsyncIterator[bytes]:
         await working
 
 
-def _got(asked: Asked, progress: Callable[[float], None]) -> dict[str, str]:
-    wanted = _wanted(asked)
-    if not _one.acquire(blocking=False):
-        raise HeadlightError("another model is on its way; wait until it is here")
+def _download(params: Params, progress: Callable[[float], None]) -> dict[str, str]:
+    spec = _repo_and_revision(params)
+    if not _download_lock.acquire(blocking=False):
+        raise HeadlightError("another model is being downloaded; try again when it is complete")
     try:
-        _, revision = hub.download(*wanted, progress)
+        _, revision = hub.download(*spec, progress)
     finally:
-        _one.release()
-    return asdict(foreign.cached_one(wanted[0], revision))
+        _download_lock.release()
+    return asdict(foreign.cached_one(spec[0], revision))
 
 
-def _answer(question: Callable[[Asked], Any], asked: Asked) -> Response:
+def _call(handler: Callable[[Params], Any], params: Params) -> Response:
     try:
-        return JSONResponse(question(asked), headers={"Cache-Control": "no-store"})
+        return JSONResponse(handler(params), headers={"Cache-Control": "no-store"})
     except HeadlightError as error:
         return error_response(422, f"{capital(str(error))}.")

@@ -1,6 +1,6 @@
-"""The data routes: a link's query in, the bytes that a view draws out, without a run of the app's script.
+"""The data API: GET routes that return binary messages for a link's query, without a run of Streamlit's script.
 
-GET only, for this server's own pages only. A refusal is one sentence, with the status that fits.
+Only this server's own pages may use them. Errors are plain text with a fitting status.
 """
 
 import asyncio
@@ -31,32 +31,33 @@ Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.pack
 
 Handlers = Mapping[str, Handler]
 
-LESSONS = ("course", "lesson", "lesson.handout")  # whose files may change while the server runs
+LESSONS = ("course", "lesson", "lesson.handout")  # routes whose files may change while the server runs
 BYTES = "application/octet-stream"
-TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
-# below a picture: they must not keep another one waiting
+TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of files that a page shows directly
+# panels below a picture, which must not delay other pictures
 LOW_PRIORITY = (
     "outcomes", "several", "shuffled", "reshape", "classes", "compared", "each", "lesson",
     "overview", "flow", "channels",
 )  # fmt: skip
-VISIT = "headlight-visit"  # the header that names the visitor
-# whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
+SESSION_HEADER = "headlight-visit"  # header with the client's session ID
+# routes with query keys that are not in the table of fields
 KEYED_BY_RAW_QUERY = ("part", "tile", "film", "qr", "lesson.handout")
-LONG_QUERY_BYTES = 700  # bytes of a query; a sentence of a hundred words has so many
-PIECE = 2**17  # bytes that are sent at once
-UNREAD_SECONDS = 30.0  # after which a client that takes no piece is hung up on
-GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
-_START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
+LONG_QUERY_BYTES = 700  # about a sentence of a hundred words
+CHUNK_BYTES = 2**17
+SEND_TIMEOUT_S = 30.0  # for one chunk
+GZIP_LEVEL = 1  # level 6 saves a fifth of the bytes and takes five times as long
+_PROCESS_SALT = secrets.token_hex(4)  # after a restart results may differ in their last digits
 
 log = logging.getLogger(__name__)
 
 
 class DataApi:
-    """The ASGI app of the routes under `API`.
+    """ASGI app of the routes under `API`.
 
     Args:
-        handlers: gives the table of handlers by the names of their routes; called for each request, so that a missing
-            package is named to whoever asks.
+        handlers: returns the handlers by the names of their routes; it is called at a request, so that the response
+            names a missing package.
+        queue: the queue that runs them.
     """
 
     def __init__(self, handlers: Callable[[], Handlers], queue: Queue = QUEUE) -> None:
@@ -64,32 +65,33 @@ class DataApi:
         self._handlers: Handlers | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
         name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
-        squeezed, raw = should_gzip(scope), scope["query_string"]
+        gzipped, raw = should_gzip(scope), scope["query_string"]
         try:
-            if self._handlers is None:  # the pages' modules: a tenth of a second in which others are answered
+            if self._handlers is None:  # imports for 0.1 s, in which others are served
                 self._handlers = await asyncio.to_thread(self._import_handlers)
             handlers = self._handlers
-            refusal = _error(scope, handlers, headers)
-            if refusal is not None:
-                await refusal(scope, receive, send)
+            rejection = _rejection(scope, handlers, headers)
+            if rejection is not None:
+                await rejection(scope, receive, send)
                 return
             parsed = parse(raw)
             files = await asyncio.to_thread(_course_stamps) if name in LESSONS else None
-            asked = raw if name in KEYED_BY_RAW_QUERY else parsed.pairs
-            tag = _etag(name, asked, squeezed, files)
+            query = raw if name in KEYED_BY_RAW_QUERY else parsed.pairs
+            tag = _etag(name, query, gzipped, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
             body = await self._queue.submit(
                 self._client(scope, headers),
                 tag,
-                lambda: _compute(handlers[name], raw, squeezed),
+                lambda: _compute(handlers[name], raw, gzipped),
                 wait_for_disconnect(receive),
                 work=classify(name, raw),
                 view=name,
             )
-        except Superseded:  # who asked something newer does not miss it; who did not asks again
+        except Superseded:  # the client has sent a newer request, or repeats this one
             await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
         except QueueFull as busy:
             await error_response(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
@@ -100,40 +102,40 @@ class DataApi:
             await error_response(422, words.sentence(error))(scope, receive, send)
         except ClientDisconnected:
             return
-        except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
+        except Exception as error:  # its message may quote the user, so that it is not logged
             if package := missing_package(error):
-                told = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
-                await error_response(422, told)(scope, receive, send)
+                text = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
+                await error_response(422, text)(scope, receive, send)
                 return
-            where = "".join(traceback.format_tb(error.__traceback__))
-            log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)
+            stack = "".join(traceback.format_tb(error.__traceback__))
+            log.error("The route %s failed with %s at\n%s", name, type(error).__name__, stack)
             await error_response(500, "This picture could not be computed.")(scope, receive, send)
         else:
-            # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
-            encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
-            await _send_pieces(body, _headers(tag) | encoding, receive, send)
+            # always set, as Streamlit compresses responses without an encoding, slower than sending them locally
+            encoding = {"Content-Encoding": "gzip" if gzipped else "identity", "Content-Type": TYPES.get(name, BYTES)}
+            await _send_chunks(body, _headers(tag) | encoding, receive, send)
 
     def _client(self, scope: Scope, headers: Headers) -> Client:
         """Return the client of a request: its session, or its address alone where no page is open."""
-        name = headers.get(VISIT, "")
+        name = headers.get(SESSION_HEADER, "")
         return Client(client_network_of(scope), name if is_open(name) else "")
 
 
-async def _send_pieces(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
-    """Send a response in pieces, so that a client that stops reading is noticed and hung up on."""
+async def _send_chunks(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
+    """Send a response in chunks, and abort the connection when the client stops reading."""
     start = Response(None, 200, {**headers, "Content-Length": str(len(body))})
     try:
         await send({"type": "http.response.start", "status": 200, "headers": start.raw_headers})
-        for at in range(0, len(body), PIECE):
-            async with asyncio.timeout(UNREAD_SECONDS):
-                more = at + PIECE < len(body)
-                await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
+        for first in range(0, len(body), CHUNK_BYTES):
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                end = first + CHUNK_BYTES
+                await send({"type": "http.response.body", "body": body[first:end], "more_body": end < len(body)})
     except OSError:  # a TimeoutError too
         abort_connection(receive)
 
 
-def _error(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
-    """The response to a request that is none of this API; None where it is one."""
+def _rejection(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
+    """Return the error response to an invalid request, None for a valid one."""
     if scope["path"].removeprefix(f"{API}/") not in handlers:
         return error_response(404, "There is no such route.")
     if scope["method"] != "GET":
@@ -145,13 +147,13 @@ def _error(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None
     return None
 
 
-def _compute(handler: Handler, raw: bytes, squeezed: bool) -> bytes:
+def _compute(handler: Handler, raw: bytes, gzipped: bool) -> bytes:
     message = handler(raw)
-    return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
+    return gzip.compress(message, GZIP_LEVEL, mtime=0) if gzipped else message
 
 
 def classify(route: str, raw: bytes) -> Work:
-    """What a question seems to ask for, before anything of it is computed."""
+    """Return the kind of work that a request seems to need, judged by its route and query alone."""
     is_long = len(raw) > LONG_QUERY_BYTES
     if route == "lesson.handout" or (is_long and route in LOW_PRIORITY):
         return Work.HEAVY
@@ -167,18 +169,19 @@ def _course_stamps() -> object:
 
 
 def error_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as plain text."""
     return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def _etag(name: str, asked: object, squeezed: bool, files: object) -> str:
-    """Names exactly this answer: equal questions have equal ones, as long as the files are the same."""
-    said = repr((_START, name, asked, squeezed, files)).encode("utf-8", "surrogatepass")
-    return f'"{hashlib.blake2b(said, digest_size=12).hexdigest()}"'
+def _etag(name: str, query: object, gzipped: bool, files: object) -> str:
+    """Return the ETag of a response, which depends on the query, the encoding and the course files."""
+    identity = repr((_PROCESS_SALT, name, query, gzipped, files)).encode("utf-8", "surrogatepass")
+    return f'"{hashlib.blake2b(identity, digest_size=12).hexdigest()}"'
 
 
 def _headers(tag: str) -> dict[str, str]:
     return {
-        "Cache-Control": "private, no-cache",  # kept by the browser, and asked for again by its tag
+        "Cache-Control": "private, no-cache",  # stored by the browser and revalidated by its ETag
         "ETag": tag,
         "Vary": "Accept-Encoding",
         "Cross-Origin-Resource-Policy": "same-origin",
@@ -186,7 +189,7 @@ def _headers(tag: str) -> dict[str, str]:
 
 
 def is_own_page(headers: Headers) -> bool:
-    """Tells whether this server's page asks, as far as the browser says who does."""
+    """Return whether a request comes from this server's own page, judged by the headers that the browser sends."""
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host"):
         return False

@@ -1,0 +1,1 @@
+"""The picture of a link: its query, settings, forward pass and texts."""

@@ -1,4 +1,4 @@
-"""The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
+"""The lenient reader of link queries, which replaces unusable values by defaults and adds warnings."""
 
 from bisect import bisect
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,35 +21,35 @@ from mha_core.pretrained.audio_processor import AudioProcessor
 from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
-from .query import READERS, Query, Unusable
+from .query import READERS, Query, UnusableValue
 from .settings import Settings
 
 T = TypeVar("T")
-EVERYWHERE = (link_version.KEY, "model", "dev", "big")  # keys of every page
+COMMON_KEYS = (link_version.KEY, "model", "dev", "big")  # keys of every page
 SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
-# What a person types: while such a text cannot be used, the view keeps the last one that could.
-TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
+# While one of these texts cannot be used, the view keeps the last one that could.
+TEXT_KEYS = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
 NOT_A_RULE = f"Not a valid rule (at most {MAX_RULE_LENGTH} characters, numbers below 1,000). {WRITTEN_FORMS}"
 
 
 class PictureAnswer(TypedDict):
-    """What every picture says, to the query that it answers."""
+    """The fields that every picture's answer has."""
 
     digest: str
     model: str  # its name in the link
-    used: dict[str, str]  # key of a typed text -> what the picture is of
-    unusable: dict[str, list[str]]  # keys of the link that cannot be used, with what of them can
-    told: list[str]  # what must be said of them, which stands in notices too
-    defaults: dict[str, str | list[str]]  # key -> what a link means where it says nothing
+    used: dict[str, str]  # key -> the text that the picture is of
+    unusable: dict[str, list[str]]  # unusable keys of the link, each with its usable part
+    told: list[str]  # the warnings about them, also among the notices
+    defaults: dict[str, str | list[str]]  # key -> its value if the link does not set it
     notices: list[str]
     presets: Sequence[str]
-    presetNames: Sequence[str]  # what each of them shows, in a few words; "" where its task alone says it
-    positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
+    presetNames: Sequence[str]  # a short label of each preset, "" if the text itself is clear
+    positions: list[tuple[str, str]]  # encodings that the model supports, each with its effect
     fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
-    groups: Sequence[str]  # its kinds of attention; the picture is of one of them
-    group: str
-    groupNames: Sequence[str]  # what they are called
+    groups: Sequence[str]  # kinds of attention in the model
+    group: str  # that of the picture
+    groupNames: Sequence[str]  # their labels
     layers: int
     heads: int
     layer: int
@@ -59,7 +59,12 @@ class PictureAnswer(TypedDict):
 
 
 class Refused(HeadlightError):
-    """A typed text cannot be used: `key` is that of its field, `fits` how many of its characters could be, if any."""
+    """A text that cannot be used.
+
+    Attributes:
+        key: the key of its field.
+        fits: number of its leading characters that can be used, 0 if none.
+    """
 
     def __init__(self, key: str, sentence: str, fits: int = 0) -> None:
         super().__init__(sentence)
@@ -68,18 +73,20 @@ class Refused(HeadlightError):
 
 
 class LinkQuery(Query):
-    """A query of which nothing but a typed text is refused: the nearest value stands for every other.
+    """A lenient query: only an unusable text raises, and every other unusable value is replaced by the nearest one.
 
     Args:
-        takes_model: the page shows the model that the link names, otherwise MiniLM.
+        raw: as in `Query`.
+        minilm_cursor: as in `Query`.
+        takes_model: the page shows the model of the link, otherwise MiniLM.
 
     Attributes:
-        warnings: key -> what is said of a value that cannot be used.
-        unusable: the same keys, each with what of it can be used, which the address must say instead.
+        warnings: key -> warning about an unusable value.
+        unusable: the same keys, each with the part of its values that is usable, which the address must show instead.
     """
 
     def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
-        super().__init__(raw, minilm_at=minilm_at, without="" if takes_model else "model")
+        super().__init__(raw, minilm_cursor=minilm_at, ignored_key="" if takes_model else "model")
         version = link_version.in_words(self.parsed.version)
         self.warnings = {link_version.KEY: version} if version else {}
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
@@ -92,65 +99,65 @@ class LinkQuery(Query):
         return self.default(key) if key in self.unusable else self.values[key]
 
     def read(self, key: str) -> Any:
-        """Return the reading of a key as `Query` does, or the nearest that the model has."""
+        """Return the model-specific value of a key of `READERS`, or the nearest that the model supports."""
         return self.readings[key]
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
-        """What every control says; the default in place of what none could say.
+        """Values of all controls, with defaults in place of unusable ones.
 
-        A typed text is cut to its bound, beyond which its own check refuses it.
+        Texts are only cut to their bound; each is checked where it is used.
         """
-        _ = self.model  # first: it may not be the one that the link names
+        _ = self.model  # loaded first, as a fallback changes the model's name and defaults
         return {key: self._value(key) for key in FIELDS}
 
     @cached_property
     def readings(self) -> Mapping[str, Any]:
-        """Readings of all keys of `READERS` in the model, or the nearest that it has."""
-        found = {}
+        """Model-specific values of all keys of `READERS`, or the nearest that the model supports."""
+        readings = {}
         for key, reader in READERS.items():
             try:
-                found[key] = reader(self, key)
-            except Unusable as error:
-                found[key] = error.nearest
+                readings[key] = reader(self, key)
+            except UnusableValue as error:
+                readings[key] = error.fallback
                 self.ignore(key, usable=error.usable)
-        return found
+        return readings
 
     def _value(self, key: str) -> Any:
-        base, said, parsed = key.removesuffix("2"), self.parsed.said.get(key), self.parsed.values
-        if said is None or key in self.unusable:
+        base, texts, parsed = key.removesuffix("2"), self.parsed.texts.get(key), self.parsed.values
+        if texts is None or key in self.unusable:
             return self.default(key)
         if base in SIDE_KEYS and (why := self.fixed.get(base)):
             return self.ignore(key, FIELDS[base].default, f" {why}")
-        if key in ("s", "s2") and (why := self._no_text(key, said[0])):
+        if key in ("s", "s2") and (why := self._text_rejection(key, texts[0])):
             return self.ignore(key, self.default(key), f" {why}")
         if key in parsed:
             return parsed[key]
-        is_one_text = key in TYPED and len(said) == 1
-        return said[0][: FIELDS[key].longest] if is_one_text else self.ignore(key, self.default(key))
+        is_one_text = key in TEXT_KEYS and len(texts) == 1
+        return texts[0][: FIELDS[key].longest] if is_one_text else self.ignore(key, self.default(key))
 
-    def _no_text(self, key: str, said: str) -> str:
-        """Why the sentence of the link is none that the model reads, where it reads a few alone."""
-        is_others = key == "s2" and (not said or self.parsed.values.get("model2"))
-        known = is_others or said in source_of(self.name).presets or album.is_there(said)
-        return "" if known else self.fixed.get("s", "")
+    def _text_rejection(self, key: str, text: str) -> str:
+        """Return why a model that reads preset sentences alone rejects this one, "" if it accepts it."""
+        is_unset = key == "s2" and (not text or self.parsed.values.get("model2"))
+        is_allowed = is_unset or text in source_of(self.name).presets or album.is_there(text)
+        return "" if is_allowed else self.fixed.get("s", "")
 
     @cached_property
     def fixed(self) -> Mapping[str, str]:
-        """As `models.fixed` of its model."""
+        """Controls without effect in the model, as `models.fixed`."""
         return models.fixed(self.model)
 
     def default(self, key: str) -> Any:
-        """What a control says while the link says nothing of it."""
+        """Return the value of a control that the link does not set."""
         if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
-            return SHARPER  # what is left to compare
+            return SHARPER  # only the temperature can differ
         if key == "pos2" and ("pos" in self.fixed or self.parsed.values.get("model2")):
-            return "as trained"  # another model is the one thing that differs
+            return "as trained"  # the sides differ in their models or not at all
         return devices.available()[0] if key == "dev" else super().default(key)
 
     @cached_property
     def model(self) -> Model:
-        """Its model; as a whole where it has no attention of the kind that is named."""
+        """The model, with the default kind of attention if it lacks the one in the link."""
         source = source_of(self.name)
         try:
             return pictures.model_on(self.device, self.name)
@@ -163,7 +170,7 @@ class LinkQuery(Query):
 
     @cached_property
     def device(self) -> str:
-        """As in `Settings`; the best one where the one that is named is not here."""
+        """The device, as in `Settings`; the best one if the link's is not available."""
         try:
             return super().device
         except HeadlightError:
@@ -172,69 +179,79 @@ class LinkQuery(Query):
     def fitted_settings(
         self, side: str = "", text: str = "", *, most: int | None = MAX_TOKENS
     ) -> tuple[Settings, list[str]]:
-        """The settings of a side as far as its sentence can take them, and what must be said of the rest.
+        """Return the settings of a side that its sentence supports, and warnings about the others.
 
         Args:
-            text: the sentence where the link has none.
-            most: as in `pictures.within`.
+            side: suffix of the keys, "" or "2".
+            text: the sentence if the link has none.
+            max_tokens: as in `pictures.fit_settings`.
 
         Raises:
-            Refused: a sentence or a rule that cannot be used.
+            UnusableText: a sentence or a rule cannot be used.
         """
         settings = self.settings(side, text)
         try:
-            fitting, left_out = pictures.fitted(settings, most)
-            pictures.tokens(fitting)
+            settings_in_use, warnings = pictures.fitted(settings, most)
+            pictures.tokens(settings_in_use)
         except HeadlightError as error:
             fits = _longest_fit(settings, most)
-            said = words.sentence(error)
+            message = words.sentence(error)
             if isinstance(error, TooLong):
-                said = _too_long(self.model, error, settings.text[fits:])
-            raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
-        return fitting, left_out
+                message = _too_long(self.model, error, settings.text[fits:])
+            raise Refused(f"s{side}" if self[f"s{side}"] else "s", message, fits) from error
+        return settings_in_use, warnings
 
     def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> Cursor:
-        """`at` on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
-        at = self.at
-        if not at.fits(tokens, columns):
-            self.ignore("at", usable=[f"{at.layer}.{at.head}"])
-        return at.on(tokens, columns, goes_on=source_of(self.name).is_generative)
+        """Return the cursor in a sentence, with a row and a key.
+
+        Args:
+            tokens: labels of the rows.
+            columns: labels of the keys, if they differ.
+        """
+        cursor = self.at
+        if not cursor.fits(tokens, columns):
+            self.ignore("at", usable=[f"{cursor.layer}.{cursor.head}"])
+        return cursor.on(tokens, columns, goes_on=source_of(self.name).is_generative)
 
     @property
     def look(self) -> DisplayOptions:
-        """How the maps are drawn."""
-        found: DisplayOptions = self.read("look")
-        return found
+        """Display options of the maps."""
+        options: DisplayOptions = self.read("look")
+        return options
 
     def rule(self, key: str) -> str:
-        """As of a `Query`. Raises Refused for what is no rule."""
+        """Return the rule in its normal form, as `Query.rule`. Raises UnusableText for an invalid rule."""
         try:
             return super().rule(key)
         except HeadlightError as error:
             raise Refused(key, NOT_A_RULE) from error
 
-    def ignore(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
-        """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
+    def ignore(self, key: str, value: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
+        """Mark a key as unusable and add a warning, once; return `value`.
+
+        Args:
+            key: key of the link.
+            value: the value used instead.
+            more: a further sentence of the warning.
+            usable: the part of the link's values that is used.
+        """
         if key not in self.unusable:
             self.unusable[key] = list(usable)
-            meant = "the default"
+            fallback = "the default"
             if FIELDS[key].kind != "text":
                 default = to_param(self.default(key))
-                meant = cut(default if isinstance(default, str) else ", ".join(default), 40) or "nothing"
-            used = cut(", ".join(usable), 40) or meant
-            self.warnings[key] = warning_text(key, self.parsed.said.get(key, []), used) + more
-        return instead
+                fallback = cut(default if isinstance(default, str) else ", ".join(default), 40) or "nothing"
+            replacement = cut(", ".join(usable), 40) or fallback
+            self.warnings[key] = warning_text(key, self.parsed.texts.get(key, []), replacement) + more
+        return value
 
     def warning_texts(self, keys: Iterable[str]) -> dict[str, str]:
-        """The warnings of these keys, and of those that every page has."""
-        return {key: said for key, said in self.warnings.items() if key in (*keys, *EVERYWHERE)}
+        """Return the warnings about these keys and about those of every page."""
+        return {key: warning for key, warning in self.warnings.items() if key in (*keys, *COMMON_KEYS)}
 
 
-def _longest_fit(settings: Settings, most: int | None = MAX_TOKENS) -> int:
-    """How many characters of a text can be shown, cut behind a word; 0 where all of it can, or none.
-
-    `most`: as in `pictures.within`.
-    """
+def _longest_fit(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> int:
+    """Return the length of the longest prefix of a text that fits, cut at a word; 0 if all fits."""
     text, model = settings.text[:MAX_TEXT_LENGTH], pictures.model_of(settings)
 
     def is_too_long(end: int) -> bool:
@@ -242,17 +259,17 @@ def _longest_fit(settings: Settings, most: int | None = MAX_TOKENS) -> int:
             tokens, _ = model.tokenize(text[:end])
         except HeadlightError:
             return True
-        return most is not None and len(tokens) > most
+        return max_tokens is not None and len(tokens) > max_tokens
 
-    longest = bisect(range(1, len(text) + 1), 0, key=is_too_long)
-    if longest == len(settings.text):
+    length = bisect(range(1, len(text) + 1), 0, key=is_too_long)
+    if length == len(settings.text):
         return 0
-    cut = text[: longest + 1] if settings.text[longest].isspace() else text[:longest].rpartition(" ")[0]
-    return len(cut.rstrip()) or longest
+    cut = text[: length + 1] if settings.text[length].isspace() else text[:length].rpartition(" ")[0]
+    return len(cut.rstrip()) or length
 
 
 def _too_long(model: Model, error: TooLong, rest: str) -> str:
-    """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
+    """Return the message about too many tokens; `rest` is the part of the text that does not fit."""
     limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
     if isinstance(model, HfModel) and isinstance(model.preprocessor, AudioProcessor):
         seconds = error.limit * model.preprocessor.step / model.preprocessor.rate
@@ -261,27 +278,29 @@ def _too_long(model: Model, error: TooLong, rest: str) -> str:
 
 
 def picture_payload(
-    query: LinkQuery, keys: Collection[str], at: Cursor, digest: str, notices: Iterable[str], **used: str
+    query: LinkQuery, keys: Collection[str], cursor: Cursor, digest: str, notices: Iterable[str], **texts: str
 ) -> PictureAnswer:
-    """What every picture says of its query.
+    """Return the fields that every picture's answer has.
 
     Args:
-        keys: of the link, that the view owns.
-        at: the place looked at, in the sentence.
-        notices: what must be said beside what cannot be used.
-        used: the typed texts that the picture is of, by their keys.
+        query: the query that is answered.
+        keys: keys of the link that the view owns.
+        cursor: the cursor in the sentence.
+        digest: the digest of the settings.
+        notices: further notices.
+        texts: texts of the picture by their keys.
     """
     (layers, heads), presets = query.sizes, source_of(query.name).presets
-    _ = query.readings  # with which every warning is there
-    told = query.warning_texts((*keys, "mask"))  # which on Masks begins with another value than the table says
+    _ = query.readings  # adds all warnings
+    warnings = query.warning_texts((*keys, "mask"))  # Masks does not own the key, but reads it
     return {
         "digest": digest,
         "model": query.name,
-        "used": used,
-        "unusable": {key: query.unusable[key] for key in told},
-        "told": list(told.values()),
+        "used": texts,
+        "unusable": {key: query.unusable[key] for key in warnings},
+        "told": list(warnings.values()),
         "defaults": {key: to_param(query.default(key)) for key in keys},
-        "notices": list(dict.fromkeys([*told.values(), *words.of_rows(query.model), *notices])),
+        "notices": list(dict.fromkeys([*warnings.values(), *words.row_notes(query.model), *notices])),
         "presets": presets,
         "presetNames": [NAMES.get(text, "") for text in presets],
         "positions": words.encodings(query.model),
@@ -291,15 +310,15 @@ def picture_payload(
         "groupNames": getattr(query.model, "group_names", query.model.groups),
         "layers": layers,
         "heads": heads,
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row or 0,
-        "key": at.key,
+        "layer": cursor.layer,
+        "head": cursor.head,
+        "row": cursor.row or 0,
+        "key": cursor.key,
     }
 
 
 def to_param(value: Any) -> str | list[str]:
-    """A control's value as a link writes it; several in a list."""
+    """Return a control's value as a parameter of a link, a list for several."""
     if isinstance(value, (list, tuple)):
         return list(map(str, value))
     if isinstance(value, bool):
@@ -307,8 +326,8 @@ def to_param(value: Any) -> str | list[str]:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def warning_text(key: str, said: Sequence[str], instead: str = "the default") -> str:
-    """That what a link says of a key cannot be used."""
-    longest = max(map(len, said), default=0)
-    why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
-    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here; {instead} is used instead."
+def warning_text(key: str, texts: Sequence[str], instead: str = "the default") -> str:
+    """Return the warning that the link's texts of a key cannot be used."""
+    length = max(map(len, texts), default=0)
+    why = f"{length:,} characters, too long to be" if length > FIELDS[key].longest else "which cannot be"
+    return f"The link says {key}={cut(', '.join(texts), 40)}, {why} used here; {instead} is used instead."

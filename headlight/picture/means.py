@@ -1,4 +1,4 @@
-"""The mean over heads in the place of one head's map, wherever a head can be chosen."""
+"""The selected map: that of one head, or the mean over several heads."""
 
 from collections.abc import Sequence
 
@@ -9,36 +9,42 @@ from headlight.link.place import Cursor, DisplayOptions
 Heads = Sequence[tuple[int, int]]  # layer and head of each
 
 
-def heads_of(look: DisplayOptions, at: Cursor, layers: int, heads: int) -> list[tuple[int, int]] | None:
-    """The heads whose mean a link wants to see; None where it wants the head in focus.
+def heads_of(look: DisplayOptions, cursor: Cursor, layers: int, heads: int) -> list[tuple[int, int]] | None:
+    """Return the heads to average, None for the single head in focus.
 
-    Those of the layer, of all layers, or those in sight: of the layer, or with all of them in sight of all, without
-    those that are hidden. Where none is in sight it is the layer's mean.
+    The options name the layer's heads, all heads, or the visible ones: the layer's or all, without hidden ones. If none
+    is visible, the layer's heads are averaged.
     """
     if not look.mean:
         return None
-    own = [(at.layer, head) for head in range(heads)]
-    whole = [(layer, head) for layer in range(layers) for head in range(heads)]
+    layer_heads = [(cursor.layer, head) for head in range(heads)]
+    all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
     if look.mean != "meanseen":
-        return own if look.mean == "mean" else whole
+        return layer_heads if look.mean == "mean" else all_heads
     if look.solo:
         return [look.solo]
-    return [pair for pair in (whole if "all" in look.switches else own) if pair not in look.hidden] or own
+    heads_in_scope = all_heads if "all" in look.switches else layer_heads
+    return [pair for pair in heads_in_scope if pair not in look.hidden] or layer_heads
 
 
 def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
-    """The cells (i, j) where the map in focus may have a weight, out of a mask for all heads or one a head: of a mean
-    where any of its heads may look."""
-    return allow if allow.dim() == 2 else allow[[head] if heads is None else [own for _, own in heads]].any(dim=0)
+    """Return the allowed cells (i, j) of the selected map; of a mean, those allowed in any of its heads.
+
+    Args:
+        allow: a mask (i, j) of all heads or (h, i, j).
+        head: the head in focus.
+        heads: the averaged heads, None for the single head.
+    """
+    return allow if allow.dim() == 2 else allow[[head] if heads is None else [number for _, number in heads]].any(dim=0)
 
 
-def map_of(weights: Tensor, at: Cursor, heads: Heads | None) -> Tensor:
-    """The map (i, j) in focus of these (layers, h, i, j): of a place's head, or the mean over these heads."""
-    return weights[at.layer, at.head] if heads is None else mean_of(weights, heads)
+def map_of(weights: Tensor, cursor: Cursor, heads: Heads | None) -> Tensor:
+    """Return the selected map (i, j) out of weights (layers, h, i, j)."""
+    return weights[cursor.layer, cursor.head] if heads is None else mean_of(weights, heads)
 
 
 def mean_of(weights: Tensor, heads: Heads) -> Tensor:
-    """The mean (i, j) of these of the maps (layers, h, i, j)."""
+    """Return the mean (i, j) over these heads of weights (layers, h, i, j)."""
     layers = {layer for layer, _ in heads}
     if len(heads) == len(layers) * weights.shape[1]:  # whole layers
         return (weights[layers.pop()] if len(layers) == 1 else weights.flatten(0, 1)).mean(dim=0)

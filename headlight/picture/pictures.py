@@ -1,4 +1,4 @@
-"""Models and computed pictures, shared by all visitors of this process. The app warms this up."""
+"""Models and computed pictures, cached for all clients of this process."""
 
 import logging
 import time
@@ -21,7 +21,7 @@ from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import peek, run_heavy, single_flight
 from headlight.queue.slots import pass_slot, threads_for
 from headlight.registry import MINILM, foreign, models, source_of
-from headlight.ui.packing import goes_whole, pack_maps
+from headlight.ui.packing import is_sent_whole, pack_maps
 from mha_core import Model, Run
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong
@@ -32,27 +32,29 @@ from mha_core.pretrained.hf_model import HfModel
 
 from .settings import Settings
 
-# room for two pictures of 511 tokens (77 MiB each), a changed one and the one before its changes, or many short ones
+# two pictures of 511 tokens (77 MiB each), a changed one and its baseline, or many short ones
 CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 
-MAX_AT_FIRST = 128  # tokens of a picture that comes with the page itself
-UNASSIGNED = "no word"  # the column for what of a row goes to no token
+MAX_PRERENDER_TOKENS = 128  # of a picture that is sent within the page itself
+UNASSIGNED = "no word"  # label of the column for weight that goes to no token
 
 PASSES = BOUNDS[Work.PASS].max_concurrency
-_beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
+_pair_executor = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One computed run and its figures.
+    """A run with its settings and measures.
 
     Attributes:
-        settings, run: what was asked and what came of it, on the CPU.
-        seconds: time of the pass, its way to the CPU in it; threads: that it was given on a CPU.
+        settings: the settings of the run.
+        run: the run, with its tensors on the CPU.
+        seconds: duration of the pass and of the copy to the CPU.
+        threads: number of CPU threads of the pass.
         worst_row_sum: the row sum farthest from 1, over all maps.
-        model: the one that ran.
+        model: the model.
     """
 
     settings: Settings
@@ -64,31 +66,33 @@ class Picture:
 
     @cached_property
     def cosine(self) -> float:
-        """Of its sentence vector to the untouched model's, whose pass is made for who asks."""
-        own = self.run.sentence
+        """Cosine of the sentence vector to that of the unmodified model, which is computed on demand."""
+        sentence = self.run.sentence
         changed = self.settings != self.settings.baseline
-        return measures.cosine(own, _untouched_sentence(self.settings) if changed else own)
+        return measures.cosine(sentence, _baseline_sentence(self.settings) if changed else sentence)
 
     def words(self, tokens: Sequence[str]) -> list[Word] | None:
-        """Those of tokens that are the text's; None of others, as of a model's own answer.
+        """Return the words that the tokens form, None for tokens of another text, such as a model's own answer.
 
-        Raises Unsupported where the tokenizer does not tell.
+        Raises:
+            Unsupported: the tokenizer gives no offsets.
         """
         text = self.settings.text
-        own = self.model.tokenize(text)[0]
-        if list(tokens) not in (own, [*own, UNASSIGNED]):
+        own_tokens = self.model.tokenize(text)[0]
+        if list(tokens) not in (own_tokens, [*own_tokens, UNASSIGNED]):
             return None
-        nobody = [Word("", len(text), at, at + 1) for at in range(len(own), len(tokens))]
-        return words_of(self.model, text) + nobody
+        unassigned = [Word("", len(text), index, index + 1) for index in range(len(own_tokens), len(tokens))]
+        return words_of(self.model, text) + unassigned
 
     @property
     def nbytes(self) -> int:
+        """Memory that caching the picture costs."""
         return self.run.weights.nbytes + self.run.hidden.nbytes + _retained_bytes(self.settings, self.model)
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """One map (i, j) of a picture. It is kept by itself: two long pictures would push each other out of the cache."""
+    """A single map (i, j), cached apart from its picture, as two long pictures would evict each other."""
 
     settings: Settings
     tokens: list[str]
@@ -98,69 +102,71 @@ class Pinned:
 
     @property
     def nbytes(self) -> int:
+        """Memory that caching the map costs."""
         return self.weights.nbytes + _retained_bytes(self.settings, self.model)
 
 
 def model_on(device: str, name: str = MINILM) -> Model:
-    """A model on a device, loaded once; of the trained ones those used last are kept.
+    """Return a model on a device, loaded once; of the models trained here the last used are kept.
 
-    Raises what `load_model` raises, and a HeadlightError for a name that is not in the list.
+    Raises what `load_model` raises, and a HeadlightError for an unknown name.
     """
     if devices.pick(device).type == "cpu":
-        device = "cpu"  # "auto" is another one only where it can fall back
+        device = "cpu"  # so that "auto" and "cpu" share one model
     source = source_of(name)
-    found = source.load(device)
-    return found.of(source.group) if source.group else found
+    model = source.load(device)
+    return model.of(source.group) if source.group else model
 
 
 def model_of(settings: Settings) -> Model:
-    """The model of these settings. Raises what `model_on` raises."""
+    """Return the model of these settings. Raises what `model_on` raises."""
     return model_on(settings.device, settings.model)
 
 
 def tokens(settings: Settings) -> list[str]:
-    """The tokens of the sentence, nothing else computed. Raises what `Model.tokenize` raises."""
+    """Return the tokens of the sentence, without a pass. Raises what `Model.tokenize` raises."""
     return model_of(settings).tokenize(settings.text)[0]
 
 
 def fits_at_first(settings: Settings) -> None:
-    """Raise a HeadlightError when a picture is too large to come with the page."""
-    if (count := len(tokens(settings))) > MAX_AT_FIRST:
-        raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST} tokens, here are {count}")
+    """Raise a HeadlightError if a picture is too large to be sent within the page itself."""
+    if (count := len(tokens(settings))) > MAX_PRERENDER_TOKENS:
+        raise HeadlightError(f"a page contains at most {MAX_PRERENDER_TOKENS} tokens, this picture has {count}")
 
 
-def fitted(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
-    """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
+def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
+    """Return the settings without a painted mask that does not fit the sentence, and warnings about it.
 
-    `most`: tokens of the sentence; None = as many as the model reads.
+    Args:
+        settings: the settings.
+        max_tokens: limit of the sentence; None for that of the model.
 
     Raises:
-        HeadlightError: a sentence that is too long, or without a token where no special ones stand round it; and what
-            `Model.tokenize` raises.
+        HeadlightError: a sentence that is too long or without tokens, or what `Model.tokenize` raises.
     """
     check_length(settings.text)
     if settings.model == MINILM and not settings.painted:
         return settings, []
     model = model_of(settings)
     count = len(tokens(settings))
-    if most is not None and count > most:
-        raise TooLong(limit=most, got=count)
+    if max_tokens is not None and count > max_tokens:
+        raise TooLong(limit=max_tokens, got=count)
     if not count:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if settings.painted and isinstance(model, HfModel) and model.whole:
-        told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
-        return settings.without_painting, [told]
+        text = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
+        return settings.without_painting, [text]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
         return settings, []
-    sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
+    mismatch = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
     applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
-    told = f"This mask was painted {sizes}, {applies}"
-    return settings.without_painting, [told]
+    text = f"This mask was painted {mismatch}, {applies}"
+    return settings.without_painting, [text]
 
 
 @single_flight(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
 def picture(settings: Settings) -> Picture:
-    """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
+    """Compute or fetch the cached picture of these settings. Raises what `Model.run` raises."""
     model = model_of(settings)
     count = pass_length(model, settings.text)
     with pass_slot(count, models.heads(model)):
@@ -172,7 +178,7 @@ def picture(settings: Settings) -> Picture:
 
 
 def with_unassigned_column(run: Run) -> Run:
-    """The run with a column more for what of each row goes to no token, where there is such."""
+    """Return the run with an additional column for weight that goes to no token, if the model has such weight."""
     if run.extras.nobody is None:
         return run
     weights = torch.cat((run.weights, run.extras.nobody[..., None]), dim=-1)
@@ -180,18 +186,18 @@ def with_unassigned_column(run: Run) -> Run:
 
 
 def among_tokens(run: Run) -> Tensor | None:
-    """The maps (layers, h, i, i) of the tokens among themselves, None where they look at others."""
+    """Return the maps (layers, h, i, i) of the tokens among themselves, None if the keys are other tokens."""
     if run.columns is None:
         return run.weights
     return run.weights[..., :-1] if run.columns == [*run.tokens, UNASSIGNED] else None
 
 
-def compute_pair(one: Settings, other: Settings) -> tuple[Picture, Picture]:
-    """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
-    if one == other or PASSES < 2 or not (_takes_one_thread(one) and _takes_one_thread(other)):
-        return picture(one), picture(other)
-    coming = _beside.submit(copy_context().run, picture, other)
-    return picture(one), coming.result()
+def compute_pair(first: Settings, second: Settings) -> tuple[Picture, Picture]:
+    """Return two pictures, computed in parallel if each pass takes one thread. Raises what `Model.run` raises."""
+    if first == second or PASSES < 2 or not (_takes_one_thread(first) and _takes_one_thread(second)):
+        return picture(first), picture(second)
+    pending = _pair_executor.submit(copy_context().run, picture, second)
+    return picture(first), pending.result()
 
 
 def _takes_one_thread(settings: Settings) -> bool:
@@ -201,36 +207,38 @@ def _takes_one_thread(settings: Settings) -> bool:
 
 
 def pass_length(model: Model, text: str) -> int:
-    """How many tokens a pass over a text has, the silence behind a sound with them."""
+    """Return the number of tokens in a pass over a text, including the padding of a sound."""
     count = len(model.tokenize(text)[1])
     return model.whole or count if isinstance(model, HfModel) else count
 
 
 @single_flight(
-    LRUCache(PACKED_BYTES, len), lambda one, layer: (one.settings, 0 if goes_whole(one.run.weights) else layer)
+    LRUCache(PACKED_BYTES, len), lambda item, layer: (item.settings, 0 if is_sent_whole(item.run.weights) else layer)
 )
 def packed(picture: Picture, layer: int) -> bytes:
-    """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
+    """Return the picture's maps as one packed message, cached for clicks that change only the view."""
     run = picture.run
     return pack_maps(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
 
 
 @single_flight(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
 def pinned(settings: Settings, layer: int, head: int) -> Pinned:
-    """One map to keep beside the present picture. Raises what `Model.run` raises."""
-    whole = picture(settings)
-    one = whole.run.weights[layer, head].clone()
-    return Pinned(settings, whole.run.tokens, one, whole.run.columns, whole.model)
+    """Return one map of a picture, to be shown beside others. Raises what `Model.run` raises."""
+    full = picture(settings)
+    weights = full.run.weights[layer, head].clone()
+    return Pinned(settings, full.run.tokens, weights, full.run.columns, full.model)
 
 
-for _kept in cast("tuple[Any, ...]", (picture, pinned)):
-    foreign.holders.append(_kept.cache)
+for _cached in cast("tuple[Any, ...]", (picture, pinned)):
+    foreign.holders.append(_cached.cache)
 
 
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
-    """The largest difference of untouched MiniLM's maps and hidden states to transformers' on the same sentence.
+    """Return the largest difference between our MiniLM and that of transformers, over all maps and hidden states.
 
-    Only computed with `ask`; otherwise what is known from an earlier time, or None.
+    Args:
+        settings: the sentence and the device; all else is unmodified.
+        compute: compute it, otherwise return the cached result or None.
     """
     return (run_heavy if ask else peek)(_difference, settings.text, settings.device)
 
@@ -242,28 +250,28 @@ def _difference(text: str, device: str) -> float:
 
 @single_flight(LRUCache(256))
 def reordered_difference(settings: Settings, order: str) -> float | None:
-    """max |a − b| of the output vectors, the new order undone; None when `order` has other tokens.
+    """Return max |a − b| of the outputs for two token orders, aligned; None if the tokens differ.
 
     Raises what `Model.run` raises.
     """
-    shown = picture(settings)
-    ids = shown.model.tokenize(order)[1]
-    if sorted(ids) != sorted(shown.run.ids):
+    original = picture(settings)
+    ids = original.model.tokenize(order)[1]
+    if sorted(ids) != sorted(original.run.ids):
         return None
-    with pass_slot(len(ids), models.heads(shown.model)):
-        other = settings.run(shown.model, order)
-    return measures.difference_in_new_order(shown.run, other)
+    with pass_slot(len(ids), models.heads(original.model)):
+        reordered = settings.run(original.model, order)
+    return measures.difference_in_new_order(original.run, reordered)
 
 
 def known_cosines(settings: Settings) -> Tensor | None:
-    """Return the cached result of `cosines_without`, None where it is not cached."""
+    """Return the cached result of `ablation_cosines`, None if there is none."""
     return peek(_cosines, settings)
 
 
 def cosines_without(settings: Settings) -> Tensor:
-    """The cosine of the sentence vector to itself without each head alone, (layers, h).
+    """Return the cosine of the sentence vector to itself with each head ablated alone, (layers, h).
 
-    Raises what `Model.run` and `places.alone` raise.
+    Raises what `Model.run` and the queue raise.
     """
     return run_heavy(_cosines, settings)
 
@@ -277,24 +285,24 @@ def _cosines(settings: Settings) -> Tensor:
 
 
 def warm_up() -> None:
-    """Loads the model and runs it once, so that the first visitor does not wait for it.
+    """Load the model and run it once, before the first request.
 
-    A model that cannot be loaded is logged; the pages say so in a sentence.
+    A model that cannot be loaded is logged, and the pages show the error.
     """
     prepare_profiler()
     try:
-        model_on("auto").run(PRESETS[0])  # the first pass is slow and says nothing about the next
+        model_on("auto").run(PRESETS[0])  # the first pass is slower than all others
         picture(Settings(PRESETS[0]))
     except HeadlightError as error:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
 
 
 def _retained_bytes(settings: Settings, model: Model) -> int:
-    """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
+    """Return the memory of the model that a cached picture keeps alive, 0 for a model that stays loaded."""
     return 0 if source_of(settings.model).is_large else model.nbytes
 
 
 @single_flight(LRUCache(256), lambda settings: settings.baseline)
-def _untouched_sentence(settings: Settings) -> Tensor:
-    """The sentence vector of the untouched model, which is kept longer than its maps."""
+def _baseline_sentence(settings: Settings) -> Tensor:
+    """Return the sentence vector of the unmodified model, cached longer than its maps."""
     return picture(settings.baseline).run.sentence

@@ -1,6 +1,6 @@
-"""The query of a public link: parsed once by the table of fields, and read as the settings of a picture in its model.
+"""The strict reader of link queries, which parses them by the table of fields into the settings of a picture.
 
-What no control could say is an error here, one sentence; `link_query.LinkQuery` leaves it out and says so.
+A value that no control could have raises an error; `link_query.LinkQuery` replaces it and adds a warning.
 """
 
 import math
@@ -22,92 +22,98 @@ from mha_core.errors import HeadlightError
 from . import pictures
 from .settings import Settings
 
-MAX_BYTES = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
+MAX_BYTES = 60_000  # two sentences and a pinned one, with up to nine bytes a character
 MAX_PAIRS = 2_000
-# The kinds of masks that are written out, each with the key of its rule.
+# kind of a mask that has a written rule -> key of the rule
 WRITTEN = {"combination": "rule", "painted": "on"}
 MAX_NAMED = 12  # choices that an error lists
 _SWITCHES = {"true": True, "false": False}
 
 
-class Unusable(HeadlightError):
-    """What a link says of a key cannot be used in its model: the nearest value that can, and what of the text can."""
+class UnusableValue(HeadlightError):
+    """A value that the model does not support.
 
-    def __init__(self, sentence: str, nearest: Any, usable: Sequence[str] = ()) -> None:
+    Attributes:
+        fallback: the nearest supported value.
+        usable: the texts of the link that are supported.
+    """
+
+    def __init__(self, sentence: str, fallback: Any, usable: Sequence[str] = ()) -> None:
         super().__init__(sentence)
-        self.nearest, self.usable = nearest, list(usable)
+        self.fallback, self.usable = fallback, list(usable)
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """What a link says, as far as the table of fields tells.
+class ParsedQuery:
+    """A query parsed by the table of fields.
 
     Attributes:
-        pairs: sorted keys and texts, of the keys that a control has.
-        said: the same, key -> its texts.
-        values: key -> what its control says.
-        errors: key -> why no control could say that, in a sentence.
-        version: of the link's format, as it stands there.
+        pairs: sorted keys and texts, of the keys in the table.
+        texts: key -> its texts.
+        values: key -> its value.
+        errors: key -> why its texts are invalid, in a sentence.
+        version: texts of the link's format version.
     """
 
     pairs: tuple[tuple[str, str], ...]
-    said: Mapping[str, list[str]]
+    texts: Mapping[str, list[str]]
     values: Mapping[str, Any]
     errors: Mapping[str, str]
     version: list[str]
 
 
-def parse(raw: bytes, without: str = "") -> Parsed:
-    """Parse what stands behind the question mark; `without`: a key that does not count, as those of no control.
+def parse(raw: bytes, ignored_key: str = "") -> ParsedQuery:
+    """Parse a query string, ignoring unknown keys and `ignored_key`.
 
     Raises:
-        HeadlightError: it is too long, or no text.
+        HeadlightError: the query is too long or not encoded text.
     """
     if len(raw) > MAX_BYTES:
         raise HeadlightError(f"a query may have {MAX_BYTES:,} bytes, this one has {len(raw):,}")
     try:
-        found = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MAX_PAIRS)
+        raw_pairs = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MAX_PAIRS)
     except ValueError:
-        raise HeadlightError("the query is not UTF-8 in percent signs") from None
-    pairs = tuple(sorted((key, text) for key, text in found if key in FIELDS and key != without))
-    said: dict[str, list[str]] = {}
+        raise HeadlightError("the query is not UTF-8 (percent-encoded)") from None
+    pairs = tuple(sorted((key, text) for key, text in raw_pairs if key in FIELDS and key != ignored_key))
+    by_key: dict[str, list[str]] = {}
     for key, text in pairs:
-        said.setdefault(key, []).append(text)
+        by_key.setdefault(key, []).append(text)
     values, errors = dict[str, Any](), dict[str, str]()
-    for key, texts in said.items():
+    for key, texts in by_key.items():
         try:
             values[key] = _value(FIELDS[key], texts)
         except HeadlightError as error:
             errors[key] = str(error)
-    return Parsed(pairs, said, values, errors, [text for key, text in found if key == link_version.KEY])
+    return ParsedQuery(pairs, by_key, values, errors, [text for key, text in raw_pairs if key == link_version.KEY])
 
 
 class Query:
-    """The values that a link gives to the controls of a page.
+    """The values of a page's controls, read from a link's query.
 
     Args:
-        raw: as of `parse`.
-        minilm_at: where the page looks first in MiniLM, if not where others do.
-        without: as of `parse`.
+        raw: the query string.
+        minilm_cursor: the page's default cursor in MiniLM, "" for that of the model.
+        ignored_key: a key that the page does not read.
 
     Attributes:
-        pairs: as of `Parsed`.
-        name: of its model; whether there is one, `model` says.
+        parsed: the parsed query.
+        pairs: those of `parsed`.
+        name: the name of the model, not yet checked.
 
     Raises:
         HeadlightError: as `parse`.
     """
 
-    def __init__(self, raw: bytes, *, minilm_at: str = "", without: str = "") -> None:
-        self.parsed = parse(raw, without)
-        self.pairs, self._minilm_at = self.parsed.pairs, minilm_at
-        self.name = self.parsed.said.get("model", [MINILM])[0]
+    def __init__(self, raw: bytes, *, minilm_cursor: str = "", ignored_key: str = "") -> None:
+        self.parsed = parse(raw, ignored_key)
+        self.pairs, self._minilm_cursor = self.parsed.pairs, minilm_cursor
+        self.name = self.parsed.texts.get("model", [MINILM])[0]
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a control, its default where the query says nothing.
+        """Return the value of a control, its default if the query does not set it.
 
         Raises:
-            HeadlightError: no control of that key could say this.
+            HeadlightError: an invalid value.
         """
         if key in self.parsed.errors:
             raise HeadlightError(self.parsed.errors[key])
@@ -118,32 +124,33 @@ class Query:
         return self.defaults.get(key, FIELDS[key].default)
 
     def read(self, key: str) -> Any:
-        """Return the reading of a key of `READERS` in the model. Raises a HeadlightError where it has none."""
+        """Return the model-specific value of a key of `READERS`. Raises a HeadlightError if there is none."""
         return READERS[key](self, key)
 
     @cached_property
     def model(self) -> Model:
-        """Its model. Raises a HeadlightError for a name that is not in the list."""
+        """The model. Raises a HeadlightError for an unknown name."""
         return pictures.model_on(self.device, self.name)
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Layers and heads of the model."""
+        """Numbers of layers and heads of the model."""
         return self.model.sizes.n_layers, self.model.sizes.n_heads
 
     @property
     def device(self) -> str:
-        """As in `Settings`: the best one is "auto"."""
-        chosen, present = Query.__getitem__(self, "dev"), devices.available()
-        if chosen not in (None, *present):
-            raise HeadlightError(f"the device “{chosen:.20}” is not here; there are {', '.join(present)}")
-        return "auto" if chosen in (None, present[0]) else chosen
+        """The device, as in `Settings`, where the best one is "auto"."""
+        device, present = Query.__getitem__(self, "dev"), devices.available()
+        if device not in (None, *present):
+            raise HeadlightError(f"the device “{device:.20}” is not here; there are {', '.join(present)}")
+        return "auto" if device in (None, present[0]) else device
 
     def settings(self, side: str = "", text: str = "") -> Settings:
-        """What a picture is asked with; of two sides one has a key of its own for everything.
+        """Return the settings of a picture.
 
         Args:
-            text: the sentence where the link has none.
+            side: suffix of the keys, "2" for the right of two sides.
+            text: the sentence if the link has none.
         """
         rule, painted = self.mask(side)
         return Settings(
@@ -160,88 +167,87 @@ class Query:
 
     @property
     def at(self) -> Cursor:
-        """The place looked at; the sentence may lack its row or key."""
-        found: Cursor = self.read("at")
-        return found
+        """The cursor, whose row and key may be outside the sentence."""
+        cursor: Cursor = self.read("at")
+        return cursor
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """Those that differ on this page, for this model."""
-        first = {"at": self._minilm_at} if self._minilm_at and self.name == MINILM else {}
+        """Defaults that differ from the table on this page and for this model."""
+        first = {"at": self._minilm_cursor} if self._minilm_cursor and self.name == MINILM else {}
         return source_of(self.name).defaults | first
 
     def mask(self, side: str) -> tuple[str, str]:
-        """The rule in written form, and what is painted on it."""
+        """Return the rule in written form and the painted cells."""
         kind = self[f"mask{side}"]
         if kind not in WRITTEN:
             return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""
         return self.rule(f"{WRITTEN[kind]}{side}"), self.read(f"p{side}")
 
     def rule(self, key: str) -> str:
-        """The rule that a control of this key says, in its one spelling."""
+        """Return the rule of a key in its normal form."""
         rule = self[key]
         if not rules.usable(rule):
             raise HeadlightError("this is not a valid rule of a mask")
         return rules.plain(rule)
 
 
-def _painted(query: Query, key: str) -> str:
-    """The cells that are painted, in their one spelling; "" while they are not in use."""
+def _read_painting(query: Query, key: str) -> str:
+    """Return the painted cells in their normal form, "" while the mask is not painted."""
     if query[f"mask{key[1:]}"] != "painted":
         return ""
     cells = mask_codec.usable(query[key], query.sizes[1])
     if cells is None:
-        raise Unusable("this is not a valid painted mask", "")
+        raise UnusableValue("this is not a valid painted mask", "")
     return cells
 
 
-def _position(query: Query, key: str) -> str:
-    """The encoding, as `Model.run` takes it."""
+def _read_position(query: Query, key: str) -> str:
+    """Return the positional encoding as `Model.run` takes it."""
     core = POSITIONS[query[key]]
     if core not in models.encodings(query.model):
-        raise Unusable("this model cannot take these positions", "trained")
+        raise UnusableValue("this model cannot take these positions", "trained")
     return core
 
 
-def _heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
-    """Heads that are switched off, as sorted (layer, head) pairs."""
-    pairs, chosen = named_heads(*query.sizes), query[key]
-    usable = [name for name in chosen if name in pairs]
-    found = tuple(sorted({pairs[name] for name in usable}))
-    if len(usable) < len(chosen):
-        raise Unusable(f"this model has no head “{min(set(chosen) - set(pairs)):.20}”", found, usable)
-    return found
+def _read_heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
+    """Return the ablated heads as sorted (layer, head) pairs."""
+    pairs, names = named_heads(*query.sizes), query[key]
+    usable = [name for name in names if name in pairs]
+    heads = tuple(sorted({pairs[name] for name in usable}))
+    if len(usable) < len(names):
+        raise UnusableValue(f"this model has no head “{min(set(names) - set(pairs)):.20}”", heads, usable)
+    return heads
 
 
-def _values_off(query: Query, key: str) -> tuple[int, ...]:
-    """Sorted places of tokens whose value no other token mixes in."""
+def _read_values_off(query: Query, key: str) -> tuple[int, ...]:
+    """Return the sorted places of tokens whose values are zeroed."""
     places = parse_places(query[key])
     if places is None:
-        raise Unusable("“unheard” of a link has places of tokens, as 0-4", ())
+        raise UnusableValue("“unheard” of a link has places of tokens, as 0-4", ())
     return places
 
 
-def _at(query: Query, key: str) -> Cursor:
-    found = parse_at(query[key], *query.sizes)
-    if found is None:
-        raise Unusable(f"this model has no head “{query[key]:.20}”", Cursor.of(query.default(key)))
-    return found
+def _read_cursor(query: Query, key: str) -> Cursor:
+    cursor = parse_at(query[key], *query.sizes)
+    if cursor is None:
+        raise UnusableValue(f"this model has no head “{query[key]:.20}”", Cursor.of(query.default(key)))
+    return cursor
 
 
-def _look(query: Query, key: str) -> DisplayOptions:
-    """Display options of the maps."""
-    found = parse_look(query[key], *query.sizes)
-    if found is None:
-        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", DisplayOptions())
-    return found
+def _read_display_options(query: Query, key: str) -> DisplayOptions:
+    options = parse_look(query[key], *query.sizes)
+    if options is None:
+        raise UnusableValue("“look” of a link is how the maps are drawn, as linear_nospecials", DisplayOptions())
+    return options
 
 
-_OF_SIDE = {"p": _painted, "pos": _position, "off": _heads_off, "unheard": _values_off}
-# what a key means in a model: its head, its encoding …
+_SIDE_READERS = {"p": _read_painting, "pos": _read_position, "off": _read_heads_off, "unheard": _read_values_off}
+# key -> reader of its model-specific value
 READERS: dict[str, Callable[[Query, str], Any]] = {
-    "at": _at,
-    "look": _look,
-    **{f"{key}{side}": reader for key, reader in _OF_SIDE.items() for side in ("", "2")},
+    "at": _read_cursor,
+    "look": _read_display_options,
+    **{f"{key}{side}": reader for key, reader in _SIDE_READERS.items() for side in ("", "2")},
 }
 
 
@@ -260,24 +266,24 @@ def _value(field: Field, texts: Sequence[str]) -> Any:
 
 
 def _check(field: Field, text: str) -> None:
-    """Raises a HeadlightError for a text that is too long, or not among the choices."""
+    """Check the length of a text and that it is one of the choices. Raises a HeadlightError."""
     if len(text) > field.longest:
-        had = f"{field.longest:,} characters, here it has {len(text):,}"
-        raise HeadlightError(f"“{field.key}” of a link may have {had}")
+        limit = f"{field.longest:,} characters, here it has {len(text):,}"
+        raise HeadlightError(f"“{field.key}” of a link may have {limit}")
     if field.choices and text not in field.choices:
         several = len(field.choices) > MAX_NAMED
-        named = f"{field.choices[0]} to {field.choices[-1]}" if several else f"one of {', '.join(field.choices)}"
-        raise HeadlightError(f"“{field.key}” of a link is {named}")
+        allowed = f"{field.choices[0]} to {field.choices[-1]}" if several else f"one of {', '.join(field.choices)}"
+        raise HeadlightError(f"“{field.key}” of a link is {allowed}")
 
 
 def _number(field: Field, text: str) -> float:
-    """A number within the ends of its field, whole where its default is."""
-    least, most = field.range
+    """Return a number within the range of its field, an int if the default is one."""
+    low, high = field.range
     try:
         number = float(text) if len(text) <= 30 else math.nan
     except ValueError:
         number = math.nan
-    whole = isinstance(field.default, int)
-    if not least <= number <= most or (whole and number != int(number)):
-        raise HeadlightError(f"“{field.key}” of a link is a {'whole ' * whole}number from {least:g} to {most:g}")
-    return int(number) if whole else number
+    is_int = isinstance(field.default, int)
+    if not low <= number <= high or (is_int and number != int(number)):
+        raise HeadlightError(f"“{field.key}” of a link is a {'whole ' * is_int}number from {low:g} to {high:g}")
+    return int(number) if is_int else number

@@ -1,4 +1,4 @@
-"""The settings of a picture: the one key of every cache, and how a model is run under them."""
+"""The settings of a picture: the key of every cache, and the arguments of a model's run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that a picture's numbers depend on.
+    """All settings that a picture's numbers depend on.
 
     Attributes:
+        text: the sentence.
         mask: written form, as in `mha_core.masks.parse`.
         position: "trained" or a name of `mha_core.positions.NAMES`.
+        temperature: divisor of the scores.
         heads_off: sorted (layer, head) pairs, counted from 0.
         device: as in `mha_core.device.pick`.
-        painted: cells of the mask that are turned round, as in `headlight.link.mask_codec`.
+        painted: inverted cells of the mask, as in `headlight.link.mask_codec`.
         model: a name that `headlight.registry.models` knows.
-        values_off: sorted places of tokens whose value no other token mixes in.
+        values_off: sorted places of tokens whose values are zeroed.
     """
 
     text: str
@@ -45,36 +47,36 @@ class Settings:
 
     @property
     def without_painting(self) -> Settings:
-        """The same with the mask's rule alone."""
+        """Settings with the mask's rule alone."""
         return replace(self, painted="")
 
     @property
     def baseline(self) -> Settings:
-        """The same sentence in the model as it was trained."""
+        """Settings of the same sentence in the unmodified model."""
         return Settings(self.text, device=self.device, model=self.model)
 
     @property
     def digest(self) -> str:
-        """A short name for exactly these settings."""
-        parts = astuple(self) if self.values_off else astuple(self)[:-1]  # so that a picture keeps the name it had
+        """A short hash of these settings."""
+        parts = astuple(self) if self.values_off else astuple(self)[:-1]  # so that older digests stay the same
         return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def allow(self, model: Model) -> str | Tensor:
-        """The mask as `Model.run` takes it: the rule, or with painted cells the tensor of both."""
+        """Return the mask as `Model.run` takes it: the rule, or a tensor if cells are painted."""
         if not self.painted:
             return self.mask
         return mask_codec.allowed(self.mask, self.painted, mask_codec.tokens_of(self.painted), model.sizes.n_heads)
 
     def allowed_cells(self, model: Model, n: int, keys: int | None = None) -> Tensor:
-        """Which cells may be looked at by the mask and the model's own, as `mask_codec.allowed`; n tokens look."""
+        """Return the cells that this mask and the model's own allow, as `mask_codec.allowed`, for n queries."""
         return mask_codec.allowed(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
 
     def forbidden_cells(self, model: Model, n: int, keys: int | None = None) -> list[str]:
-        """The others, as `mask_codec.forbidden`."""
+        """Return the cells that this mask or the model's own forbids, as `mask_codec.forbidden`, for n queries."""
         return mask_codec.forbidden(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
 
     def switches(self, model: Model) -> dict[str, Any]:
-        """Mask, position, heads, temperature and values as keyword arguments of `Model.run` and `Model.run_batch`."""
+        """Return the settings as keyword arguments of `Model.run` and `Model.run_batch`."""
         return {
             "mask": self.allow(model),
             "position": self.position,
@@ -84,29 +86,31 @@ class Settings:
         }
 
     def run(self, model: Model, text: str | Sequence[int] | None = None, **more: Any) -> Run:
-        """Runs the model on the sentence, or on another text or its ids, under these settings.
+        """Run the model under these settings, and return the run with its tensors on the CPU.
 
-        Its tensors lie on the CPU, wherever it was computed: of two runs that meet, one may have found the GPU full.
+        They are moved there, since of two runs to compare one may have fallen back from a full GPU.
 
         Args:
+            model: the model.
+            text: another text than the sentence, or token ids.
             more: further arguments of `Model.run`, such as `trace_layer`.
 
         Raises:
-            HeadlightError: whatever `Model.run` raises, and for a text whose maps of all layers would be too many.
+            HeadlightError: what `Model.run` raises, or a text with too many tokens for the maps of all layers.
         """
         text = self.text if text is None else text
         _check(model, text)
         return model.run(text, **self.switches(model), **more).cpu()
 
     def run_batch(self, model: Model, texts: Sequence[str], *, mask_padding: bool) -> list[Run]:
-        """Runs the model on several texts in one padded batch, as `run`. Raises what `Model.run_batch` raises."""
+        """Run the model on several texts in one padded batch. Raises what `run` raises."""
         for text in texts:
             _check(model, text)
         return [run.cpu() for run in model.run_batch(texts, mask_padding=mask_padding, **self.switches(model))]
 
 
 def _check(model: Model, text: str | Sequence[int]) -> None:
-    """Raises TooLong where the maps of all layers are not kept: of 2,048 tokens SmolLM2's would take 4.5 GB."""
+    """Raise TooLong if the maps of all layers would be too large: SmolLM2's of 2,048 tokens take 4.5 GB."""
     count = len(model.tokenize(text)[1])
     if count > MAX_TOKENS:
         raise TooLong(limit=MAX_TOKENS, got=count)

@@ -1,4 +1,4 @@
-"""The source of the function that recorded a step, and in it the lines that made it."""
+"""The source code of a recorded step, with the lines that computed it."""
 
 import ast
 import inspect
@@ -12,25 +12,20 @@ from types import CodeType
 import mha_core
 
 ROOT = Path(mha_core.__file__).parents[1]
-_RECORDS = {
-    "trace",
-    "record_stacked",
-    "head_tracer",
-    "_record",
-    "softmax_over_keys",
-}  # as statements: what they give is not used
+# functions whose calls, as statements, only record
+_RECORDERS = {"trace", "record_stacked", "head_tracer", "_record", "softmax_over_keys"}
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A function's own lines, without its signature and docstring.
+    """The lines of a function, without its signature and docstring.
 
     Attributes:
-        where: file and name of the function.
-        first: number of the first line in the file.
-        lines: as they stand there, less the common indent.
-        marked: the lines that made the step, as indices into `lines`.
-        records: the lines that only record, or prepare a record, of all steps; likewise.
+        location: file and name of the function.
+        first_line: number of the first line in the file.
+        lines: the lines without their common indentation.
+        marks: indices of the lines that computed the step.
+        records: indices of the lines that only record steps.
     """
 
     where: str
@@ -42,63 +37,63 @@ class Excerpt:
 
 @lru_cache(maxsize=1024)
 def excerpt(code: CodeType, line: int) -> Excerpt:
-    """The function of `code`, and in it the lines that gave the tensor which the trace statement at `line` records.
+    """Return the function of `code`, and in it the lines that computed the tensor recorded at `line`.
 
-    These are the assignments that lead to it since the trace statement before; without any, it is made in the statement
-    at `line` itself.
+    These are the assignments since the previous trace statement that lead to it; without any, it is the statement at
+    `line`.
     """
     source, start = inspect.getsourcelines(code)
     function = ast.parse(textwrap.dedent("".join(source))).body[0]
     if not isinstance(function, ast.FunctionDef):
-        raise TypeError(f"{code.co_name} is no function")
+        raise TypeError(f"{code.co_name} is not a function")
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     first, file = body[0].lineno, Path(code.co_filename)
-    marked = {number for statement in _made(function, line - start + 1) for number in lines_of(statement)}
+    marks = {number for statement in _source_statements(function, line - start + 1) for number in lines_of(statement)}
     return Excerpt(
         where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_qualname}",
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
-        marked=tuple(sorted(number - first for number in marked)),
-        records=tuple(sorted({number - first for statement in recording(function) for number in lines_of(statement)})),
+        marked=tuple(sorted(number - first for number in marks)),
+        records=tuple(sorted({n - first for statement in recording(function) for n in lines_of(statement)})),
     )
 
 
-def _made(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
-    """The assignments that lead to what is recorded at `line`: in its block, since the last record above them."""
+def _source_statements(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
+    """Return the assignments in the same block since the previous record that lead to the tensor recorded at `line`."""
     blocks = [getattr(node, name, []) for node in ast.walk(function) for name in ("body", "orelse")]
-    block, at = next(
+    block, index = next(
         (block, number)
         for block in blocks
         for number, statement in enumerate(block)
         if line in lines_of(statement) and _is_record(statement)
     )
-    group = takewhile(_is_record, reversed(block[:at]))  # several tensors are recorded together, below all their lines
-    others = {_recorded(statement) for statement in [*group, *takewhile(_is_record, block[at + 1 :])]}
-    since = takewhile(_records_nothing, dropwhile(_is_record, reversed(block[:at])))
-    wanted, lines = {_recorded(block[at])}, list[ast.stmt]()
-    for statement in since:
-        given = _names(statement, ast.Store) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
-        if given & wanted and not given <= others:
+    group = takewhile(_is_record, reversed(block[:index]))  # a block of records follows the lines of all its tensors
+    others = {_recorded_variable(statement) for statement in [*group, *takewhile(_is_record, block[index + 1 :])]}
+    candidates = takewhile(_records_nothing, dropwhile(_is_record, reversed(block[:index])))
+    sources, lines = {_recorded_variable(block[index])}, list[ast.stmt]()
+    for statement in candidates:
+        targets = _names(statement, ast.Store) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
+        if targets & sources and not targets <= others:
             lines.append(statement)
-            wanted |= _names(statement, ast.Load) - {"trace"}  # which makes nothing
-    return lines or [block[at]]
+            sources |= _names(statement, ast.Load) - {"trace"}  # the tracer computes nothing
+    return lines or [block[index]]
 
 
 def recording(function: ast.AST) -> list[ast.stmt]:
-    """What a function says for the record alone: the trace statements, and what gives `trace` its value."""
-    found = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
-    return [node for node in found if _is_record(node) or ast.unparse(node).startswith("trace = ")]
+    """Return the statements that only serve the record: trace calls and assignments of `trace`."""
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    return [node for node in statements if _is_record(node) or ast.unparse(node).startswith("trace = ")]
 
 
 def recorded_axes(statement: ast.stmt) -> tuple[str, str]:
-    """The variable in `trace("scores", scores, "b h i j", …)` and its axes; "" for what is not written out there."""
-    call = _record_of(statement)
-    texts = [one.value for one in call.args if isinstance(one, ast.Constant)] if call else []
-    return _recorded(statement) or "", str(texts[1]) if len(texts) > 1 else ""
+    """Return the variable and the axes in `trace("scores", scores, "b h i j", …)`, each "" unless written out."""
+    call = _record_call(statement)
+    texts = [argument.value for argument in call.args if isinstance(argument, ast.Constant)] if call else []
+    return _recorded_variable(statement) or "", str(texts[1]) if len(texts) > 1 else ""
 
 
 def _is_record(statement: ast.stmt) -> bool:
-    return _recorded(statement) is not None
+    return _recorded_variable(statement) is not None
 
 
 def _records_nothing(statement: ast.stmt) -> bool:
@@ -106,28 +101,29 @@ def _records_nothing(statement: ast.stmt) -> bool:
 
 
 def lines_of(statement: ast.stmt) -> range:
+    """Return the line numbers of a statement."""
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 
-def _recorded(statement: ast.stmt) -> str | None:
-    """The variable in `trace("scores", scores, …)`, "" if that makes its tensor itself; None of other statements."""
-    call = _record_of(statement)
+def _recorded_variable(statement: ast.stmt) -> str | None:
+    """Return the variable in `trace("scores", scores, …)`, "" if it is an expression; None for other statements."""
+    call = _record_call(statement)
     if call is None or len(call.args) < 2:
         return None
     value = call.args[2 if isinstance(call.args[1], (ast.Constant, ast.JoinedStr)) else 1]  # after the name
     return value.id if isinstance(value, ast.Name) else ""
 
 
-def _record_of(statement: ast.stmt) -> ast.Call | None:
-    """The call of a statement that only records."""
+def _record_call(statement: ast.stmt) -> ast.Call | None:
+    """Return the call in a statement that only records, None for other statements."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     name = call.func if isinstance(call, ast.Call) else None
     name = name.func if isinstance(name, ast.Call) else name  # head_tracer(trace, n)(…)
-    called = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
-    return call if isinstance(call, ast.Call) and called in _RECORDS else None
+    function = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
+    return call if isinstance(call, ast.Call) and function in _RECORDERS else None
 
 
 def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
-    """The names that a statement reads, ast.Load, or gives a value, ast.Store."""
+    """Return the names that a statement reads, ast.Load, or assigns, ast.Store."""
     names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
     return {name.id for name in names if isinstance(name.ctx, context)}

@@ -1,4 +1,4 @@
-"""The steps of one layer as a pass recorded them, in any implementation, kept for all visitors; and random draws."""
+"""Recorded steps of one layer, cached for all clients, and seeded random draws."""
 
 import math
 import threading
@@ -21,20 +21,20 @@ from mha_core.device import seed_draws
 from . import pictures, words
 from .source import Excerpt, excerpt
 
-NAMES = {"q", "k", "scores", "masked", "weights"}  # of the steps in a `Recorded`
-_drawing = threading.Lock()  # torch's one generator must not be somebody else's meanwhile
-_SHOWN_AS = {"torch": "nn.MultiheadAttention"}
-TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not kept
+STEP_NAMES = {"q", "k", "scores", "masked", "weights"}  # steps in a `LayerTensors`
+_generator_lock = threading.Lock()  # torch's generator is shared by all threads
+_LABELS = {"torch": "nn.MultiheadAttention"}
+TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not cached
 
 
 @dataclass(frozen=True)
 class RandomLayer:
-    """What a visitor chose instead of the model's weights.
+    """A layer with random weights in place of the model's.
 
     Attributes:
         biases: a key of `mha_core.measure.agreement.BIASES`.
-        dropout: rate of the weights' dropout.
-        seed: of the weights, and of what is dropped.
+        dropout: dropout rate of the attention weights.
+        seed: seed of the weights and of the dropout.
     """
 
     biases: str = "all"
@@ -43,25 +43,29 @@ class RandomLayer:
 
     @property
     def label(self) -> str:
-        """In a few words."""
+        """A short description."""
         dropped = f", dropout {self.dropout:g}" if self.dropout else ""
         return f"random weights (seed {self.seed}), {biases_in_words(self.biases)}{dropped}"
 
 
 def biases_in_words(biases: str) -> str:
-    """A key of `mha_core.measure.agreement.BIASES` as a sentence has it."""
+    """Return a short description of a key of `mha_core.measure.agreement.BIASES`."""
     alone = f"biases of {biases.removesuffix(' alone')} alone"
     return {"all": "all biases", "none": "no biases"}.get(biases, alone)
 
 
 @dataclass(frozen=True)
 class Traced:
-    """The steps of one layer.
+    """The recorded steps of one layer.
 
     Attributes:
-        steps: in the order in which they were made.
-        notices: what must be said of the pass, in whole sentences.
-        instead: the random weights, where they are not the model's own.
+        settings: the settings of the pass.
+        layer: the layer.
+        implementation: the implementation that computed it.
+        tokens: tokens of the sentence.
+        steps: steps in the order of the computation.
+        notices: notices about the pass, whole sentences.
+        random_layer: the random layer that replaces the model's, if any.
     """
 
     settings: Settings
@@ -74,29 +78,29 @@ class Traced:
 
     @property
     def nbytes(self) -> int:
-        """Memory that keeping it costs; tensors that share memory count once."""
+        """Memory that caching the trace costs; storage that tensors share counts once."""
         pieces = {step.value.untyped_storage().data_ptr(): step.value.untyped_storage().nbytes() for step in self.steps}
         return sum(pieces.values())
 
-    def parents(self, at: int) -> list[int]:
-        """The numbers of the steps that step `at` was made from."""
-        numbers = {step.name: number for number, step in enumerate(self.steps[:at])}
-        return [numbers[name] for name in self.steps[at].of]
+    def parents(self, index: int) -> list[int]:
+        """Return the indices of the steps that a step was computed from."""
+        numbers = {step.name: number for number, step in enumerate(self.steps[:index])}
+        return [numbers[name] for name in self.steps[index].of]
 
     def source(self, step: Step) -> Excerpt:
-        """The function that recorded a step, with the lines that made it."""
+        """Return the function that recorded a step, with the lines that computed it."""
         return excerpt(step.code, step.line)
 
 
 def settings_within(settings: Settings, layer: int, implementation: str) -> tuple[Settings, list[str]]:
-    """The settings as far as this implementation can take them, and what it cannot, as whole sentences."""
-    can, left_out = IMPLEMENTATIONS[implementation].can, []
+    """Return the settings that an implementation supports, and warnings about the others."""
+    can, warnings = IMPLEMENTATIONS[implementation].can, []
     if settings.temperature != 1 and "temperature" not in can:
         settings = replace(settings, temperature=1.0)
-        left_out.append(f"{_SHOWN_AS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
+        warnings.append(f"{_LABELS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
     if mask_codec.per_head(settings.painted) and "head_mask" not in can:
         settings = settings.without_painting
-        left_out.append(
+        warnings.append(
             f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
         )
     model = pictures.model_of(settings)
@@ -104,23 +108,23 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         name = model.sizes.position if settings.position == "trained" else settings.position
         trained = words.places("trained", model) - {"add"} <= can
         instead = "the trained ones" if trained else "none"
-        left_out.append(f"{implementation} cannot apply {name} positions; shown with {instead}.")
+        warnings.append(f"{implementation} cannot apply {name} positions; shown with {instead}.")
         settings = replace(settings, position="trained" if trained else "none")
-    of_layer = tuple(pair for pair in settings.heads_off if pair[0] == layer)
-    if of_layer and "heads" not in can:
+    heads_off = tuple(pair for pair in settings.heads_off if pair[0] == layer)
+    if heads_off and "heads" not in can:
         settings = replace(settings, heads_off=tuple(pair for pair in settings.heads_off if pair[0] != layer))
-        left_out.append(
+        warnings.append(
             f"{implementation} cannot switch heads off: its steps are those with all heads of this layer on."
         )
     if settings.values_off and "values_off" not in can:
         settings = replace(settings, values_off=())
-        left_out.append(f"{implementation} cannot switch a value off: its steps are those with all values on.")
-    return settings, left_out
+        warnings.append(f"{implementation} cannot switch a value off: its steps are those with all values on.")
+    return settings, warnings
 
 
 @single_flight(LRUCache(TRACED_BYTES, getsizeof=lambda trace: trace.nbytes))
 def traced(settings: Settings, layer: int, implementation: str) -> Traced:
-    """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
+    """Compute or fetch the cached trace of a layer. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
     models.require(model, "steps")
     with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
@@ -130,12 +134,16 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The tensors of one layer that a pass recorded, on the CPU.
+    """The recorded tensors of one layer, on the CPU.
 
     Attributes:
-        q: (h, i, d). k: (h, j, d). scores, weights: (h, i, j).
-        allow: (h, i, j), True = may look; None when everything is allowed.
-        notices: what must be said of the pass, in whole sentences.
+        tokens: tokens of the sentence.
+        q: (h, i, d).
+        k: (h, j, d).
+        scores: (h, i, j).
+        weights: (h, i, j).
+        allow: (h, i, j), True = may look; None if all cells are allowed.
+        notices: notices about the pass, whole sentences.
     """
 
     tokens: list[str]
@@ -147,41 +155,39 @@ class Recorded:
     notices: tuple[str, ...] = ()
 
     def bias(self, head: int, temperature: float) -> Tensor | None:
-        """(i, j), what the scores of a head have beyond q·k / √d: the position's part; None when that is rounding."""
+        """Return the position's part (i, j) of a head's scores, beyond q·k / √d; None within rounding."""
         plain = self.q[head].double() @ self.k[head].double().T / math.sqrt(self.q.shape[-1])
         beyond = self.scores[head].double() * temperature - plain
         return beyond if float(beyond.abs().max()) > 1e-4 * max(1.0, float(plain.abs().max())) else None
 
 
 def recorded(settings: Settings, layer: int) -> Recorded:
-    """Return the trace of one layer in the pass of these settings. Raises what `Model.run` raises."""
+    """Return the recorded tensors of one layer. Raises what `Model.run` raises."""
     trace = traced(settings, layer, "fused")
-    steps = {step.name: step.value[0] for step in trace.steps if step.name in NAMES}
-    masked = steps.pop("masked", None)
-    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf, notices=trace.notices)
+    steps = {step.name: step.value[0] for step in trace.steps if step.name in STEP_NAMES}
+    mask = steps.pop("masked", None)
+    return Recorded(trace.tokens, **steps, allow=None if mask is None else mask > -math.inf, notices=trace.notices)
 
 
 def value_lengths(settings: Settings, layer: int) -> Tensor:
-    """‖v‖ of every key in every head, (h, j): float32, of the pass, or of a recorded one of the layer.
+    """Return ‖v‖ of every key in every head, (h, j) in float32.
 
-    Weights tell who is looked at, and not how much is handed over. Heads that share their values have the same. Raises
-    what `Model.run` raises.
+    Weights show where a query looks, but not how much it receives. Heads that share their values have the same norms.
+    Raises what `Model.run` raises.
     """
     model = pictures.model_of(settings)
     if "steps" not in model.can:
         v = pictures.picture(settings).run.extras.values[layer]
     else:
         v = next(step.value for step in traced(settings, layer, "fused").steps if step.name == "v")[0]
-    found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
-    return found.repeat_interleave(model.sizes.n_heads // len(found), dim=0)
+    lengths: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
+    return lengths.repeat_interleave(model.sizes.n_heads // len(lengths), dim=0)
 
 
 @contextmanager
 def drawn(seed: int, x: Tensor) -> Iterator[None]:
-    """In here torch draws by this seed on the device of `x`, without gradients, the same on every rerun; afterwards it
-    goes on as before.
-    """
+    """Seed torch's generator for the device of `x` and disable gradients, restoring both at the end of the block."""
     devices = [x.device] if x.is_cuda else []
-    with _drawing, torch.random.fork_rng(devices), torch.no_grad():
+    with _generator_lock, torch.random.fork_rng(devices), torch.no_grad():
         seed_draws(x.device, seed)
         yield

@@ -1,4 +1,4 @@
-"""Words on the screen, each computed from what is shown."""
+"""Texts about a picture, computed from its settings and tensors."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from .settings import Settings
 
 NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
 
-_SAME = 1e-5  # rows that differ by no more are called the same: the rest is rounding
+_ROUNDING = 1e-5  # largest difference between rows that are called the same
 _TRAINED = {
     "sinusoidal": "the model's sinusoidal table",
     "learned": "the model's learned table",
@@ -36,19 +36,20 @@ _PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys",
 
 
 class Figure(TypedDict):
-    """A number and what it is."""
+    """A value with its label."""
 
     value: str
     label: str
-    ask: NotRequired[str]  # what a button says that has the value computed
+    ask: NotRequired[str]  # label of the button that computes the value
 
 
 def sentence(error: Exception) -> str:
+    """Return the message of an error as a sentence."""
     return f"{numbers.capital(str(error)).rstrip('.')}."
 
 
 def figures(picture: Picture) -> list[Figure]:
-    """The strip under the maps."""
+    """Return the figures below the maps."""
     model, off = picture.model, len(picture.settings.heads_off)
     if isinstance(model, RecordedModel):
         return [_row_sum(picture)]
@@ -74,12 +75,12 @@ def _row_sum(picture: Picture) -> Figure:
 
 
 def compared(difference: float | None) -> str:
-    """The value of the figure that is computed when it is asked for."""
+    """Return the value of the figure that is computed on demand, "" before."""
     return "" if difference is None else numbers.scientific(difference)
 
 
 def status(picture: Picture, sent: int) -> str:
-    """Device, compute time, bytes, and how much of the limit is used."""
+    """Return device, computation time, size in bytes and number of tokens."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
     if isinstance(picture.model, RecordedModel):
         return f"{picture.run.changes.said} · {size} of maps · {len(picture.run.tokens)} tokens"
@@ -87,8 +88,8 @@ def status(picture: Picture, sent: int) -> str:
     return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
 
 
-def of_rows(model: Model) -> list[str]:
-    """Whose tokens the rows are where they are not those of the sentence."""
+def row_notes(model: Model) -> list[str]:
+    """Return a note on whose tokens the rows are, if they are not those of the sentence."""
     if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
     looked_at = f"; the columns are the {thing(model)}" if model.group == "cross" else ""
@@ -96,20 +97,20 @@ def of_rows(model: Model) -> list[str]:
 
 
 def thing(model: Model) -> str:
-    """What a model reads, as one of it is called."""
+    """Return the noun for a model's input: "sentence", "picture" or "sound"."""
     return "sentence" if model.reads == "text" else model.reads
 
 
 def of_no_words(model: Model) -> list[str]:
-    """What the words of a page on sentences mean for a model that reads none."""
-    meant = {"picture": "a patch, named by its row and column", "sound": "a moment, named by when it begins"}
-    if model.reads not in meant:
+    """Return a note on what a word is for a model that reads pictures or sounds."""
+    meanings = {"picture": "a patch, named by its row and column", "sound": "a moment, named by when it begins"}
+    if model.reads not in meanings:
         return []
-    return [f"This model reads {model.reads}s: where this page says word, it is {meant[model.reads]}."]
+    return [f"This model reads {model.reads}s: where this page says word, it is {meanings[model.reads]}."]
 
 
 def label(settings: Settings, model: Model) -> str:
-    """The difference from the untouched model, in a few words; of a recording its step."""
+    """Return a short description of what differs from the unmodified model; of a recording, its step."""
     if isinstance(model, RecordedModel):
         return model.recording.said(model.step_of(settings.text))
     mask = _mask_label(settings, model) if settings.mask != "none" else []
@@ -126,43 +127,43 @@ def label(settings: Settings, model: Model) -> str:
 
 
 def _mask_label(settings: Settings, model: Model) -> list[str]:
-    """The mask, and apart from it the tokens that nobody else may look at."""
+    """Return descriptions of the mask and of the tokens hidden from all others."""
     unseen, rest = rules.unseen(settings.mask), rules.without_unseen(settings.mask)
-    named = changes.named(_tokens_at(settings, model, unseen))
-    whole = rest if named else settings.mask
+    hidden = changes.named(_tokens_at(settings, model, unseen))
+    rule = rest if hidden else settings.mask
     return [
-        *([f"mask {whole.replace(':', ' ')}"] if whole != "none" else []),
-        *([f"{named} hidden from all others"] if named else []),
+        *([f"mask {rule.replace(':', ' ')}"] if rule != "none" else []),
+        *([f"{hidden} hidden from all others"] if hidden else []),
     ]
 
 
 def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[str]:
-    """The tokens of the sentence at these places, those that it has."""
+    """Return the tokens of the sentence at these places, skipping places beyond its end."""
     tokens = model.encode(settings.text)[0] if places else []
     return [tokens[place] for place in places if place < len(tokens)]
 
 
 def zeroed_values(settings: Settings, model: Model) -> str:
-    """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
+    """Return the description of the zeroed values, 'without the value of “[CLS]”'; "" without any."""
     return changes.without_values(_tokens_at(settings, model, settings.values_off))
 
 
 def computed_by(model: Model) -> str:
-    """What computes a trained model where it is not what it was trained in; "" where it is."""
+    """Return a note if the model's implementation is not the one it was trained in, otherwise ""."""
     if model.history is None:
         return ""
-    now, before = model.sizes.implementation, model.history.recipe.implementation
-    return "" if before == now else f"Trained in {before}, computed by {now} with the same weights."
+    current, trained = model.sizes.implementation, model.history.recipe.implementation
+    return "" if trained == current else f"Trained in {trained}, computed by {current} with the same weights."
 
 
 def encodings(model: Model) -> list[tuple[str, str]]:
-    """The encodings that a model can take, in the control, and what each does."""
+    """Return the encodings that a model supports, each with its effect."""
     can = models.encodings(model)
     return [(name, position_note(core, model)) for name, core in POSITIONS.items() if core in can]
 
 
 def position_note(position: str, model: Model) -> str:
-    """The effect of a position of the core's in this model, beside the encoding that it was trained with."""
+    """Return the effect of a positional encoding in this model, compared with the one it was trained with."""
     stack = model.encoder
     if stack is None:
         return "As it was trained." if position == "trained" else f"No position information at all. {NOT_TRAINED}."
@@ -170,28 +171,28 @@ def position_note(position: str, model: Model) -> str:
     if position == "trained":
         if not trained:
             return "The model was trained without positions."
-        how = _acting(stack.position.acts)
-        return f"The{trained[3:]}, {how[:1].lower()}{how[1:]}, as it was trained."
+        effect = _acting(stack.position.acts)
+        return f"The{trained[3:]}, {effect[:1].lower()}{effect[1:]}, as it was trained."
     if positions.is_altered(position):
         factor = position.partition(":")[2]
-        how = "its rows shuffled (always the same way)" if position == "shuffled" else f"times {factor}"
-        note = f"The{trained[3:]}, {how}"
+        effect = "its rows shuffled (always the same way)" if position == "shuffled" else f"times {factor}"
+        note = f"The{trained[3:]}, {effect}"
     elif position == "none":
         note = f"The{trained[3:]} is left out" if trained else "No position information at all"
     else:
         acts = positions.acts(position)
-        where = "" if acts == {"add"} else " in every layer"
+        scope = "" if acts == {"add"} else " in every layer"
         scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
         tables = ", random numbers that nobody trained" if position in _WITH_TABLES else ""
         rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
-        note = f"{_acting(acts)}{where}{size}{tables}{rest}"
+        note = f"{_acting(acts)}{scope}{size}{tables}{rest}"
     fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
     return f"{note}. {fits}."
 
 
 def position_title(name: str) -> str:
-    """An encoding of the control as a heading: the same word."""
+    """Return the heading of an encoding."""
     return {"none": "No positions", "alibi": "ALiBi"}.get(name, numbers.capital(name))
 
 
@@ -200,7 +201,7 @@ def _acting(acts: frozenset[str]) -> str:
 
 
 def places(position: str, model: Model) -> frozenset[str]:
-    """The places where a position of the core's acts, as in `Position.acts`."""
+    """Return the places where a positional encoding acts, as `Position.acts`."""
     if position != "trained":
         return positions.acts(position)
     stack = model.encoder
@@ -208,46 +209,44 @@ def places(position: str, model: Model) -> frozenset[str]:
 
 
 def has_positions(settings: Settings, model: Model) -> bool:
-    """True when something says where a token stands."""
+    """Return whether the model receives any position information."""
     return bool(places(settings.position, model))
 
 
 def is_masked(settings: Settings, model: Model) -> bool:
-    """True when a mask is set, or built into the model."""
+    """Return whether a mask is set, or built into the model."""
     return settings.mask != "none" or bool(settings.painted) or model.own_mask != "none"
 
 
 def _trained(model: Model) -> dict[str, str]:
-    """The training of a model, when that is known."""
+    """Return how the model was trained, if that is known."""
     history = model.history
     if history is None or history.start is None or history.end is None:
         return {}
     recipe, now = history.recipe, model.sizes.implementation
-    shown = "" if now == recipe.implementation else f" (shown as {now}, with the same weights)"
-    attention = f"{recipe.implementation} attention{shown}, {model.sizes.position} positions"
+    note = "" if now == recipe.implementation else f" (shown as {now}, with the same weights)"
+    attention = f"{recipe.implementation} attention{note}, {model.sizes.position} positions"
     seeds = f"seed {recipe.seed}, data {history.start.fingerprint}"
     return {"trained": f"{history.end.step} steps, {attention}, {seeds}, {history.start.machine}"}
 
 
 def about(picture: Picture) -> dict[str, str]:
-    """Everything that is needed to get these numbers again."""
+    """Return all details needed to reproduce these numbers."""
     model, name = picture.model, picture.settings.model
-    facts = model.facts
+    facts, title = model.facts, f"{source_of(name).title} ({model.origin})"
     if model.encoder is None:
-        return {"model": f"{source_of(name).title} ({model.origin})", **facts, **_able(model), **_here(picture)}
+        return {"model": title, **facts, **_capabilities(model), **_device_facts(picture)}
     return {
-        "model": f"{facts['model']} ({model.origin} weights)"
-        if name == MINILM
-        else f"{source_of(name).title} ({model.origin})",
+        "model": f"{facts['model']} ({model.origin} weights)" if name == MINILM else title,
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
-        **_here(picture),
+        **_device_facts(picture),
     }
 
 
-def _here(picture: Picture) -> dict[str, str]:
-    """How this picture was computed."""
+def _device_facts(picture: Picture) -> dict[str, str]:
+    """Return how this picture was computed."""
     model = picture.model
     return {
         "memory of these maps": f"{picture.run.weights.nbytes / 1e6:.1f} MB",
@@ -257,25 +256,25 @@ def _here(picture: Picture) -> dict[str, str]:
     }
 
 
-def _able(model: Model) -> dict[str, str]:
-    """What can be changed in a model, and of the rest why not."""
+def _capabilities(model: Model) -> dict[str, str]:
+    """Return what can be changed in a model, and why the rest cannot."""
     lacks = {f"no {name}": models.reason(model, name) for name in sorted(EVERYTHING - model.can)}
     return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}
 
 
 def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
-    """Whether the rows (i, j) of the repeated token are equal, and otherwise where each looks; "" without a repeat."""
+    """Return whether the rows (i, j) of a repeated token are equal, or where each one peaks; "" without a repeat."""
     rows = repeated_words(weights, [tokens.index(token) for token in tokens])
     if rows is None:
         return ""
-    which = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
-    if rows.difference <= _SAME:
-        return f"{which} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
-    looks = []
+    start = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
+    if rows.difference <= _ROUNDING:
+        return f"{start} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
+    maxima = []
     for place in rows.places:
         row = weights[place]
-        most = int(row.argmax())
-        looks.append(
-            f"the one at {place} looks most at “{tokens[most]}” at {most} ({numbers.share(float(row[most]), 2)})"
+        peak = int(row.argmax())
+        maxima.append(
+            f"the one at {place} looks most at “{tokens[peak]}” at {peak} ({numbers.share(float(row[peak]), 2)})"
         )
-    return f"{which} differ by up to {numbers.small(rows.difference)}: {', '.join(looks)}."
+    return f"{start} differ by up to {numbers.small(rows.difference)}: {', '.join(maxima)}."

@@ -1,0 +1,1 @@
+"""The server's ASGI middleware, static files, store, logging and memory management."""

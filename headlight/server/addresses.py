@@ -1,4 +1,4 @@
-"""The address at which a class opens a page, and the same as a code for the camera of a phone."""
+"""URLs under which other machines reach this server, and QR codes of links."""
 
 import io
 import socket
@@ -12,21 +12,24 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def public_url(url: str) -> str:
-    """The address of this page for other machines; empty when the server answers this machine alone.
+    """Return the URL of a page as other machines reach it; empty when the server listens on this machine alone.
 
     Args:
-        url: as the visitor opened it; whoever sits at the server's machine may have opened a name that leads nowhere
-            elsewhere.
+        url: as the client opened it. A client on the server's own machine may use a loopback name, which is replaced by
+            the machine's address in its network.
     """
-    place = urlsplit(url)
-    if place.hostname not in (*LOOPBACK, None):
+    parts = urlsplit(url)
+    if parts.hostname not in (*LOOPBACK, None):
         return url
-    own = "" if options.read("server.address") in LOOPBACK else own_address()
-    return place._replace(netloc=f"{own}:{place.port}" if place.port else own).geturl() if own else ""
+    address = "" if options.read("server.address") in LOOPBACK else own_address()
+    return parts._replace(netloc=f"{address}:{parts.port}" if parts.port else address).geturl() if address else ""
 
 
 def own_address() -> str:
-    """The address of this machine in its network; empty without one. Nothing is sent: UDP has no connections."""
+    """Return the address of this machine in its network, "" without one.
+
+    Nothing is sent: connecting a UDP socket only selects a network interface.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # RFC 5737: an address for examples, which leads out of any network
@@ -37,9 +40,9 @@ def own_address() -> str:
 
 @lru_cache(maxsize=64)
 def qr_code(link: str) -> bytes:
-    """A link for the camera of a phone, drawn here, as SVG."""
+    """Return the QR code of a link as SVG."""
     import segno
 
-    drawn = io.BytesIO()
-    segno.make(link, error="m", micro=False).save(drawn, "svg", scale=4, border=4, light="#fff", dark="#000")
-    return drawn.getvalue()
+    svg = io.BytesIO()
+    segno.make(link, error="m", micro=False).save(svg, "svg", scale=4, border=4, light="#fff", dark="#000")
+    return svg.getvalue()

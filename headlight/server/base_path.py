@@ -1,4 +1,4 @@
-"""What stands in front of every address of this server, as `/app` of `--server.baseUrlPath=app`; mostly nothing."""
+"""URL prefix of every route, such as `/app` with `--server.baseUrlPath=app`; empty by default."""
 
 from typing import Final
 

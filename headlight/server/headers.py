@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def _inline_script_hashes() -> str:
-    """The hashes of the scripts that stand in Streamlit's own index.html, and of no others."""
+    """Return the hashes of the inline scripts in Streamlit's index.html, the only ones that may run."""
     page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     digests = (
         hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -18,8 +18,7 @@ def _inline_script_hashes() -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-# blob: is how Streamlit loads a component's one inline line; everything else comes from this server.
-# Styles are set inline by Streamlit's own front end.
+# Streamlit loads a component's inline script as a blob: URL, and its front end sets inline styles.
 _POLICY = {
     "default-src": "'self'",
     "script-src": f"'self' blob: {_inline_script_hashes()}",
@@ -52,6 +51,7 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the connection on and add the headers to its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""One line in the log for what goes wrong, without a word that a visitor typed, and no more lines than can be read."""
+"""Log records of one line without any user input, at a limited rate."""
 
 import logging
 import re
@@ -9,73 +9,73 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-MAX_LINES = 5  # from one place in the code, in
+MAX_LINES = 5  # per location in the code and period
 PERIOD = 60.0  # seconds
 MAX_LINE_LENGTH = 300  # characters
-_ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # who knows a session's id can take it over
+_ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # a session ID, which is a secret
 _ARGUMENT = re.compile(r"%(\(\w+\))?[-#0 +]*\d*(\.\d+)?[a-z]", re.IGNORECASE)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # a library's word for what it was given
-_UNHEARD = -1  # a level below that of every handler
-_OURS = ("app", "headlight", "mha_core", "pages")  # loggers whose messages hold nothing that was typed
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # values that a library quotes
+_SUPPRESSED = -1  # below the level of every handler
+_OURS = ("app", "headlight", "mha_core", "pages")  # loggers whose messages contain no user input
 
 
-class OneLine:
-    """A factory of log records. Install it with `keep_short`.
+class RedactingRecordFactory:
+    """A factory of log records that redacts user input and limits repeated records.
 
-    Of an exception it keeps the kind and the place, not the text, which may be a visitor's; of a message's arguments
-    the numbers. The same place in the code is heard `MAX_LINES` times in `PERIOD` seconds; then the next line says how
-    many there were.
+    Of an exception it keeps the type and the location, since its text may quote the user; of a message's arguments it
+    keeps only numbers. Each location in the code logs at most `MAX_LINES` records in `PERIOD` seconds; the first record
+    after that counts the suppressed ones. Install it with `install_redacting_records`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._heard: dict[tuple[str, int], tuple[float, int]] = {}  # place -> when its period began, lines since
+        self._counts: dict[tuple[str, int], tuple[float, int]] = {}  # location -> start of its period, records since
 
     def __call__(self, *args: Any, **more: Any) -> logging.LogRecord:
-        """The record that logging asks for."""
+        """Return the redacted record; a suppressed one has a level below that of every handler."""
         record = logging.LogRecord(*args, **more)
         if record.levelno < logging.WARNING:
             return record
-        unheard = self._count((record.pathname, record.lineno))
-        if unheard is None:
-            record.levelno = _UNHEARD
+        suppressed = self._count((record.pathname, record.lineno))
+        if suppressed is None:
+            record.levelno = _SUPPRESSED
             return record
-        text = _ID.sub("…", _written(record)).replace("\n", " ")
+        text = _ID.sub("…", _message(record)).replace("\n", " ")
         text = text if len(text) <= MAX_LINE_LENGTH else f"{text[: MAX_LINE_LENGTH - 1]}…"
-        text += f" ({place(record.exc_info)})" if record.exc_info and record.exc_info[0] else ""
-        record.msg = text + (f" (and {unheard:,} more of these before)" if unheard else "")
+        text += f" ({summarize_exception(record.exc_info)})" if record.exc_info and record.exc_info[0] else ""
+        record.msg = text + (f" (and {suppressed:,} more of these before)" if suppressed else "")
         record.args = record.exc_info = record.exc_text = record.stack_info = None
         return record
 
-    def _count(self, at: tuple[str, int]) -> int | None:
-        """How many lines from there were not heard in the last period; None when this one is not to be heard."""
+    def _count(self, location: tuple[str, int]) -> int | None:
+        """Return how many records of a location the last period suppressed; None if this record is to be suppressed."""
         now = self._clock()
         with self._lock:
-            began, lines = self._heard.get(at, (now, 0))
-            over = now - began > PERIOD
-            self._heard[at] = (now, 1) if over else (began, lines + 1)
-        if not over:
+            start, lines = self._counts.get(location, (now, 0))
+            is_over = now - start > PERIOD
+            self._counts[location] = (now, 1) if is_over else (start, lines + 1)
+        if not is_over:
             return 0 if lines < MAX_LINES else None
         return max(0, lines - MAX_LINES)
 
 
-def place(error: tuple[type[BaseException], BaseException, TracebackType | None] | Any) -> str:
-    """The kind of an exception and where it was raised: "KeyError in session_state.py:512"."""
+def summarize_exception(error: tuple[type[BaseException], BaseException, TracebackType | None] | Any) -> str:
+    """Return the type of an exception and where it was raised: "KeyError in session_state.py:512"."""
     kind, _, trace = error
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    where = "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-    return f"{kind.__name__}{where}"
+    suffix = "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    return f"{kind.__name__}{suffix}"
 
 
 def install_redacting_records() -> None:
-    """From now on every logger of this process writes as `OneLine` says."""
-    logging.setLogRecordFactory(OneLine())
+    """Install `RedactingRecordFactory` for all loggers of this process."""
+    logging.setLogRecordFactory(RedactingRecordFactory())
 
 
-def _written(record: logging.LogRecord) -> str:
-    """The message; of a library's, what is quoted and what is no number stands as "…"."""
+def _message(record: logging.LogRecord) -> str:
+    """Return the formatted message; in one of a library, quoted text and arguments that are not numbers become "…"."""
     args = record.args or ()
     try:
         if record.name.split(".")[0] in _OURS:

@@ -1,7 +1,7 @@
-"""The server's memory: garbage is looked for every few seconds, not after every script run, and freed memory goes back.
+"""Periodic garbage collection, and settings that return freed memory to the system.
 
-A full collection stops everybody and looks at every object there is: 250 ms over torch's modules, and more with each
-visitor. What was imported stays for good, so it is taken out of the collector's sight.
+A full collection pauses every thread and visits every object: 250 ms over torch's modules, more with each session. So
+it runs every few seconds instead of after every script run, and imported objects are frozen.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ _M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # their numbers in malloc.h
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """glibc, whose allocator hears wishes; None on other systems."""
+    """Return glibc, whose allocator can be configured; None on other systems."""
     if sys.platform == "linux":
         with suppress(OSError):
             return ctypes.CDLL("libc.so.6")
@@ -27,8 +27,10 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 def limit_malloc_arenas() -> None:
-    """Has freed memory go back. Every script run is a thread, and what it freed would stay with its own; maps of a
-    long text would leave holes.
+    """Configure malloc so that freed memory returns to the system.
+
+    Every script run is a thread, and memory freed in an arena of its own would stay there. Large blocks are mapped, so
+    that the maps of long texts leave no holes in the heap.
     """
     lib = _glibc()
     if lib is not None:
@@ -37,10 +39,10 @@ def limit_malloc_arenas() -> None:
 
 
 class Sweeper:
-    """Looks for garbage now and then, in one thread for the whole process.
+    """A thread that collects garbage at intervals, one for the whole process.
 
     Args:
-        rest: sleeps between two sweeps; it may raise to end them.
+        rest: sleeps between two collections; it may raise to end the thread.
     """
 
     def __init__(self, rest: Callable[[float], object] = time.sleep) -> None:
@@ -50,14 +52,14 @@ class Sweeper:
         self._lib = _glibc()
 
     def start(self) -> None:
-        """Sweeps from now on."""
+        """Start the thread."""
         threading.Thread(target=self._run, name="sweeper of memory", daemon=True).start()
 
     def sweep(self) -> None:
-        """Collects, keeps what has been imported since the last time out of sight, and gives freed memory back."""
+        """Collect garbage, freeze the objects of new imports, and return freed memory to the system."""
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
-            gc.unfreeze()  # what was in the middle of something at the last freeze may be garbage now
+            gc.unfreeze()  # objects in use at the last freeze may be garbage by now
             gc.collect()
             gc.freeze()
         else:
@@ -68,11 +70,11 @@ class Sweeper:
     def _run(self) -> None:
         while True:
             self._rest(SWEEP_SECONDS)
-            if self._collected() != self._collections:  # while nobody is here nothing is made
+            if self._collected() != self._collections:  # an idle server creates no objects
                 self.sweep()
                 self._collections = self._collected()
 
     @staticmethod
     def _collected() -> int:
-        """How often Python itself has looked for garbage so far, among the young or all: it counts what is made."""
+        """Return the number of collections that Python has run so far, which grows as objects are created."""
         return sum(generation["collections"] for generation in gc.get_stats())

@@ -1,20 +1,20 @@
-"""A package that is missing: told by its name. Whatever else an import fails for is a fault like any other."""
+"""Detection of a missing package behind an import error."""
 
 import sys
 from collections.abc import Iterator
 
-OURS = {"app", "headlight", "mha_core", "pages"}
+LOCAL = {"app", "headlight", "mha_core", "pages"}
 
 
 def missing_package(error: BaseException) -> str | None:
-    """The name of the package for lack of which this was raised, at whatever depth; None where none is missing."""
+    """Return the name of the package whose absence raised this error, at any depth; None for any other error."""
     lacking = (cause.name for cause in _causes(error) if isinstance(cause, ModuleNotFoundError) and cause.name)
-    # of "a.b" the package a is there, and one of ours or of Python's own is not to be installed
-    return next((name for name in lacking if "." not in name and name not in OURS | sys.stdlib_module_names), None)
+    # if "a.b" is missing, package a is installed; Headlight's own modules and Python's cannot be installed
+    return next((name for name in lacking if "." not in name and name not in LOCAL | sys.stdlib_module_names), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, and what it was raised from."""
+    """Yield the error and the chain of its causes."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

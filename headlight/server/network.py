@@ -1,4 +1,4 @@
-"""Whether an answer leaves this machine, where its bytes cost time, and whether its browser unpacks it."""
+"""Decision whether a response is compressed."""
 
 import ipaddress
 import re
@@ -9,18 +9,18 @@ from starlette.types import Scope
 
 
 def should_gzip(scope: Scope) -> bool:
-    """Tells whether an answer goes over a network, to a browser that unpacks it."""
+    """Return whether a response goes over a network to a browser that accepts gzip."""
     headers = Headers(scope=scope)
     return accepts_gzip(headers) and _is_remote(scope, headers)
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Tell whether a browser unpacks gzip, as its Accept-Encoding says without a weight of 0."""
+    """Return whether Accept-Encoding names gzip with a weight above 0."""
     return re.search(r"\bgzip\b(?!\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$))", headers.get("accept-encoding", "")) is not None
 
 
 def _is_remote(scope: Scope, headers: Headers) -> bool:
-    """Tells whether another machine asks, or a proxy that passes the answer on."""
+    """Return whether the client is another machine, or a proxy that forwards the response."""
     if "x-forwarded-for" in headers or "forwarded" in headers:
         return True
     with suppress(ValueError):

@@ -1,4 +1,7 @@
-"""Options of the server, by Streamlit's names. app.py sets `read` before it imports anything that reads one."""
+"""Access to the server's options by Streamlit's names.
+
+app.py sets `read` before it imports a module that reads an option.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Headlight's own files, answered from memory. The browser keeps them for good: their address names their content."""
+"""Headlight's static files, served from memory and cached by the browser for good, as their URL contains a hash."""
 
 import gzip
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .network import accepts_gzip
 
 IMMUTABLE = "public, max-age=31536000, immutable"
-# The machine's own list is not asked: on Windows it may call a script plain text, which no browser runs.
+# `mimetypes` reads the registry on Windows, where a script may be text/plain, which no browser runs.
 TYPES = {
     "css": "text/css",
     "html": "text/html",
@@ -21,8 +21,8 @@ TYPES = {
 }
 
 
-class OwnFiles:
-    """ASGI app that answers with files.
+class MemoryFiles:
+    """ASGI app that serves files from memory.
 
     Args:
         files: name -> content.
@@ -33,12 +33,13 @@ class OwnFiles:
         self._gzipped = cache(lambda name: gzip.compress(files[name], mtime=0))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
         await self._answer(scope)(scope, receive, send)
 
     def _answer(self, scope: Scope) -> ASGIApp:
         name = scope["path"].removeprefix(f"{scope.get('root_path', '')}/")
         if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("Only GET is answered here.", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse("Method not allowed; use GET.", 405, {"Allow": "GET, HEAD"})
         if name not in self._files:
             return PlainTextResponse("There is no such file.", 404)
         headers, kind = (

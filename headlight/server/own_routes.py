@@ -1,38 +1,41 @@
-"""Headlight's own addresses, answered in front of Streamlit's layers: what those do to an answer is not for these."""
+"""Headlight's own routes, answered before Streamlit's middleware, which would compress their responses again."""
 
 from collections.abc import Callable, Mapping
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class OwnRoutes:
-    """ASGI middleware that hands what is asked below some paths to apps of their own.
+class MountMiddleware:
+    """ASGI middleware that mounts apps at path prefixes.
 
     Args:
-        routes: the beginning of a path, without a slash at its end -> its app, whose `root_path` it becomes. Of two
-            that fit, the first one answers.
+        app: the app that handles all other paths.
+        routes: path prefix without a trailing slash -> its app, which gets the prefix as `root_path`. The first match
+            wins.
     """
 
     def __init__(self, app: ASGIApp, routes: Mapping[str, ASGIApp]) -> None:
         self.app = app
-        self._routes = {f"{beginning}/": own for beginning, own in routes.items()}
+        self._routes = {f"{prefix}/": mounted for prefix, mounted in routes.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the connection to the app of its prefix, or on."""
         if scope["type"] == "http":
-            for beginning, own in self._routes.items():
-                if scope["path"].startswith(beginning):
-                    await own({**scope, "root_path": beginning[:-1]}, receive, send)
+            for prefix, mounted in self._routes.items():
+                if scope["path"].startswith(prefix):
+                    await mounted({**scope, "root_path": prefix[:-1]}, receive, send)
                     return
         await self.app(scope, receive, send)
 
 
 class LazyApp:
-    """The app that `make` makes when it is first asked, once: its imports do not hold up the start of the server."""
+    """ASGI app that is created at its first request, so that its imports do not delay start-up."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make
         self._made: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Create the app if need be, and pass the connection to it."""
         self._made = self._made or self._make()
         await self._made(scope, receive, send)

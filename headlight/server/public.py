@@ -1,4 +1,4 @@
-"""Whether this server is for strangers: it takes no files of theirs, and asks nobody for data."""
+"""Settings of a public server: no uploads and no downloads from the Hugging Face hub."""
 
 import os
 from typing import Final
@@ -7,16 +7,16 @@ from . import options
 from .addresses import LOOPBACK
 
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
-# that of who started it: read before what computes sets it for itself
+# read here before a library sets it
 ASKS_HUB: Final = os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "ON", "YES", "TRUE")
-NO_FILES: Final = "This server is open to everybody, so it takes no files; on a machine of your own Headlight does."
+NO_FILES: Final = "This is a public server, which accepts no files. Install Headlight on your own machine to use them."
 
 
 def is_public() -> bool:
-    """Tells it of this process."""
+    """Return whether this process is a public server."""
     return os.environ.get(VARIABLE) == "1"
 
 
 def is_local() -> bool:
-    """Tells whether only this machine reaches the server: who asks may read its files, and ask others for more."""
+    """Return whether only this machine reaches the server, so that clients may read its files and use the hub."""
     return not is_public() and options.read("server.address") in LOOPBACK

@@ -1,4 +1,4 @@
-"""The connections: whom an address stands for, which are open, and how one is ended."""
+"""Network identity of clients, open connections, and options of sockets."""
 
 import ipaddress
 import socket
@@ -8,7 +8,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
-connected: set[str] = set()  # the keys of those that are open
+connected: set[str] = set()  # keys of the open connections
 
 MAX_OPEN = 8192  # files and connections of this process
 
@@ -16,12 +16,12 @@ MAX_OPEN = 8192  # files and connections of this process
 def client_network(address: str) -> str:
     """Return the address that a client is counted by: of IPv6 the /64 network, since a client has 2⁶⁴ addresses."""
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
+    if isinstance(ip, ipaddress.IPv4Address):
         return address
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
 def client_network_of(scope: Scope) -> str:
@@ -35,16 +35,16 @@ def allow_open_files() -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = MAX_OPEN if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        limit = MAX_OPEN if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class NoDelay:
-    """ASGI middleware that switches Nagle's algorithm off on every connection, so that answers leave at once.
+    """ASGI middleware that switches Nagle's algorithm off on every connection, so that responses leave at once.
 
-    An answer is written in two pieces, its headers and its body. With the algorithm the second one waits until the
-    first is acknowledged, which systems put off for 40 ms. asyncio switches it off by itself, but not on a socket that
-    was opened without naming its protocol, as Streamlit's is.
+    A response is written in two pieces, its headers and its body. With the algorithm the second one waits until the
+    first is acknowledged, which systems delay by 40 ms. asyncio switches it off by itself, but not on a socket that was
+    opened without naming its protocol, as Streamlit's is.
 
     Source: J. Nagle, RFC 896; https://github.com/Kludex/uvicorn/issues/3149.
     """
@@ -53,7 +53,8 @@ class NoDelay:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        transport = transport_of(receive)
+        """Set TCP_NODELAY and pass the connection on."""
+        transport = get_transport(receive)
         connection = transport.get_extra_info("socket") if transport else None
         if connection is not None:
             with suppress(OSError):  # it is closed already
@@ -63,7 +64,7 @@ class NoDelay:
 
 def abort_connection(receive: Receive) -> None:
     """Abort a connection at once: a polite close waits until the client has read everything, which may be never."""
-    transport = transport_of(receive)
+    transport = get_transport(receive)
     if transport:
         transport.abort()
 
@@ -74,6 +75,6 @@ async def wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-def transport_of(receive: Receive) -> Any:
+def get_transport(receive: Receive) -> Any:
     """Return the transport of a connection, None where the server hides it."""
     return getattr(getattr(receive, "__self__", None), "transport", None)

@@ -1,7 +1,7 @@
-"""What all processes of a server can read, on one machine or many: files by names that nobody can guess.
+"""The store of files that all processes of a server share, under random names.
 
-They lie in the temporary folder, for this user alone, or in the folder that `HEADLIGHT_STORE` names and replicas share.
-A file is written whole, and but for that of a visit never again under its name. None is run or unpickled.
+Files lie in the temporary folder, readable by this user alone, or in the folder `HEADLIGHT_STORE`, which replicas may
+share. Writes are atomic; only the file of a visit is ever overwritten. No file is executed or unpickled.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mha_core.errors import HeadlightError
 
-from .store_folder import Folder, FolderOfUser
+from .store_folder import Folder, UserFolder
 
 VARIABLE = "HEADLIGHT_STORE"
 NAME = re.compile(r"[\w-]{22}", re.ASCII)
@@ -22,50 +22,50 @@ _OURS = re.compile(rf"{NAME.pattern}\.({'|'.join(_KINDS)})", re.ASCII)
 
 
 def is_shared() -> bool:
-    """Tells whether other servers read it too, so that it outlives this one."""
+    """Return whether other servers may read the store, so that it outlives this process."""
     return bool(os.environ.get(VARIABLE))
 
 
 def put(kind: str, content: bytes, name: str = "") -> str:
-    """Keeps a file; returns its name, a new one where none is given.
+    """Write a file and return its name, a new random one by default.
 
     Raises:
-        HeadlightError: it cannot be written.
+        HeadlightError: the file cannot be written.
     """
     name = name or secrets.token_urlsafe(16)
     try:
-        _place().write(_file(kind, name), content)
+        _folder().write(_file(kind, name), content)
     except OSError:
         raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
     return name
 
 
 def has(kind: str, name: str) -> bool:
-    """Tells whether there is such a file."""
-    return NAME.fullmatch(name) is not None and _place().has(_file(kind, name))
+    """Return whether a file exists."""
+    return NAME.fullmatch(name) is not None and _folder().has(_file(kind, name))
 
 
 def read(kind: str, name: str) -> bytes | None:
-    """The content of a file; None when there is none, and for what no name is."""
-    return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
+    """Return the content of a file; None for a missing file or an invalid name."""
+    return _folder().read(_file(kind, name)) if NAME.fullmatch(name) else None
 
 
 def delete(kind: str, name: str) -> None:
-    """Deletes a file, if it is there."""
-    _place().delete(_file(kind, name))
+    """Delete a file, if it exists."""
+    _folder().delete(_file(kind, name))
 
 
-def sweep(older: float) -> None:
-    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MAX_BYTES`."""
-    _place().sweep(_OURS, older, MAX_BYTES)
+def sweep(max_age_s: float) -> None:
+    """Delete the files older than so many seconds, and the oldest beyond `MAX_BYTES` in total."""
+    _folder().sweep(_OURS, max_age_s, MAX_BYTES)
 
 
 def _file(kind: str, name: str) -> str:
     if kind not in _KINDS or not NAME.fullmatch(name):
-        raise ValueError(f"no name of a {kind:.20}")
+        raise ValueError(f"not a valid kind and name of a file: {kind:.20}")
     return f"{name}.{kind}"
 
 
-def _place() -> Folder:
-    named = os.environ.get(VARIABLE)
-    return Folder(Path(named)) if named else FolderOfUser(Path(tempfile.gettempdir()), "headlight-store")
+def _folder() -> Folder:
+    path = os.environ.get(VARIABLE)
+    return Folder(Path(path)) if path else UserFolder(Path(tempfile.gettempdir()), "headlight-store")

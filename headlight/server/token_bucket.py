@@ -1,4 +1,4 @@
-"""Token buckets: how often something may happen, on average and at once."""
+"""Token buckets that limit an average rate and the size of a burst."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -9,33 +9,33 @@ Rate = tuple[float, int]  # tokens a second, and at most at once
 
 
 class TokenBucket:
-    """A token bucket: `rate` tokens a second, at most `most` at once."""
+    """A token bucket that gains `rate` tokens a second and holds at most `burst`."""
 
-    def __init__(self, rate: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._most, self._clock = rate, most, clock
-        self._left, self._seen = float(most), clock()
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._tokens, self._updated = float(burst), clock()
 
     def take(self, count: int = 1) -> float:
         """Take tokens, on credit if need be; return the seconds until they are there."""
         self._fill()
-        self._left -= count
-        return max(0.0, -self._left / self._rate)
+        self._tokens -= count
+        return max(0.0, -self._tokens / self._rate)
 
     def allows(self, count: int = 1) -> bool:
         """Take tokens if they are there; a refused request takes none, so that it does not keep others out."""
         self._fill()
-        there = self._left >= count
-        self._left -= count * there
-        return there
+        is_allowed = self._tokens >= count
+        self._tokens -= count * is_allowed
+        return is_allowed
 
     def _fill(self) -> None:
         now = self._clock()
-        self._left = min(self._most, self._left + self._rate * (now - self._seen))
-        self._seen = now
+        self._tokens = min(self._burst, self._tokens + self._rate * (now - self._updated))
+        self._updated = now
 
 
 class RateLimiter:
-    """One token bucket per client, dropped when it is full again."""
+    """A token bucket for each client, dropped when it is full again."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate

@@ -1,20 +1,19 @@
-"""Readers of an event of a view or a sheet, whose values are the visitor's: anything of another kind is None.
+"""Readers of the fields of a browser event, which return None for any invalid value.
 
-No streamlit. A callback that raised would show its exception, and a value of the wrong kind in a control would break
-the session for good.
+A callback that raised would show its exception, and an invalid value in a control would break the session for good.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 MAX_LENGTH = 3000  # characters: no view sends a longer text than a painted mask (`limits.MAX_PAINTED_LENGTH`)
-MAX_INTEGER = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
+MAX_INTEGER = 2**53 - 1  # the largest integer that JavaScript represents exactly
 
 
-def text(event: Mapping[str, Any], name: str, longest: int = MAX_LENGTH) -> str | None:
-    """A text of an event; None for anything else, for a longer one than any view sends, and for half a character."""
+def text(event: Mapping[str, Any], name: str, max_length: int = MAX_LENGTH) -> str | None:
+    """Return a string of an event; None if it is no string, too long or not encodable."""
     value = event.get(name)
-    if not isinstance(value, str) or len(value) > longest:
+    if not isinstance(value, str) or len(value) > max_length:
         return None
     try:
         value.encode()
@@ -24,7 +23,7 @@ def text(event: Mapping[str, Any], name: str, longest: int = MAX_LENGTH) -> str 
 
 
 def whole(event: Mapping[str, Any], name: str) -> int | None:
-    """A whole number of an event, as far as JavaScript counts exactly; None for anything else, True among it."""
+    """Return an integer of an event that JavaScript represents exactly; None for anything else, including booleans."""
     value = event.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         return None

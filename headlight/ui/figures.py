@@ -1,7 +1,7 @@
-"""Charts of curves as Plotly's plain dictionaries; plotly itself is left to the caller.
+"""Line charts as Plotly's plain dictionaries, so that plotly itself is not imported.
 
-Axes of whole numbers have tickvals and ticktext. Every text goes through `escaped`, because Plotly renders <b>, <br>
-and <a>. Lines differ by colour, dash and symbol.
+Axes of integers have tickvals and ticktext. Every text goes through `escaped`, because Plotly renders <b>, <br> and
+<a>. Lines differ by colour, dash and symbol.
 """
 
 import html
@@ -14,25 +14,27 @@ from .numbers import whole
 from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 
 Figure = dict[str, Any]
-# for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
+# for `st.plotly_chart`: no toolbar, as a table below shows the numbers
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 MAX_POINTS = 600  # of a curve
-FEW_POINTS = 48  # up to which each has its symbol or number
+FEW_POINTS = 48  # up to which each point has a symbol
 SYMBOLS_SHOWN = 7  # on a curve over steps
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve over steps.
+    """A curve over the steps of a training.
 
     Attributes:
-        name: what the legend and the pointer say.
-        number: of the candidate, which gives the curve its colour and its symbol.
-        x, y: the steps, and a value at each; None leaves a gap.
-        low, high: the ends of the band around it, one at each step; empty without a band.
-        dash: the number of its dashes; 0 is a solid line.
+        name: label in the legend and the tooltip.
+        number: index of the candidate, which selects colour and symbol.
+        x: steps.
+        y: values, one a step; None leaves a gap.
+        low: lower ends of a band, one a step; empty without a band.
+        high: upper ends of the band.
+        dash: index of the dash pattern, 0 for a solid line.
         width: in pixels.
-        listed: whether it stands in the legend.
+        listed: whether the legend lists it.
     """
 
     name: str
@@ -56,33 +58,37 @@ def curves(
     spread: tuple[Sequence[float], Sequence[float], str] | None = None,
     marks: Mapping[str, int] | None = None,
 ) -> Figure:
-    """Curves over whole numbers in equal steps; of long ones every second, third, … point is drawn.
+    """Return a line chart of series over consecutive integers, sampled if they are long.
 
     Args:
         series: name -> values at start, start + 1, ….
-        spread: lower ends, upper ends and the name of a band to draw behind them.
-        marks: name -> the whole number at which an upright line is drawn.
+        start: x of the first values.
+        x_title: title of the x axis.
+        y_title: title of the y axis.
+        theme: a key of `PALETTES`.
+        spread: lower ends, upper ends and the name of a band behind the curves.
+        marks: name -> x of a vertical line.
     """
     layout = layout_of(theme, x_title, y_title)
     length = max(len(values) for values in series.values())
-    few = length <= FEW_POINTS
-    places = range(0, length, math.ceil(length / MAX_POINTS))
+    is_short = length <= FEW_POINTS
+    sampled = range(0, length, math.ceil(length / MAX_POINTS))
     ticks = _round_ticks(start, start + length - 1)
     layout["xaxis"] |= {"tickvals": ticks, "ticktext": [whole(x) for x in ticks], "zeroline": False}
     layout["xaxis"]["range"] = [start - 0.02 * length - 0.2, start + 1.02 * length - 0.8]
     data: list[Figure] = []
     if spread is not None:
         low, high, name = spread
-        ends = [low[at] for at in places], [high[at] for at in places]
-        data.append(_band([start + at for at in places], *ends, PALETTES[theme].muted) | {"name": escaped(name)})
+        bounds = [low[n] for n in sampled], [high[n] for n in sampled]
+        data.append(_band([start + n for n in sampled], *bounds, PALETTES[theme].muted) | {"name": escaped(name)})
     for number, (name, values) in enumerate(series.items()):
-        drawn = [at for at in places if at < len(values)]
-        line = _line(name, [start + at for at in drawn], [short(values[at]) for at in drawn], number, theme)
-        line["mode"] = "lines+markers" if few else "lines"
+        indices = [n for n in sampled if n < len(values)]
+        line = _line(name, [start + n for n in indices], [short(values[n]) for n in indices], number, theme)
+        line["mode"] = "lines+markers" if is_short else "lines"
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} at %{x}<extra></extra>"})
     layout["showlegend"] = len(data) > 1
-    inside = {name: at for name, at in (marks or {}).items() if start <= at <= start + length - 1}
-    _mark(layout, inside, start + length / 2, PALETTES[theme].muted)
+    visible_marks = {name: x for name, x in (marks or {}).items() if start <= x <= start + length - 1}
+    _add_marks(layout, visible_marks, start + length / 2, PALETTES[theme].muted)
     return {"data": data, "layout": layout}
 
 
@@ -95,12 +101,15 @@ def over_steps(
     share: bool,
     height: int = 340,
 ) -> Figure:
-    """Curves over the steps of a training, from 0 to `span` however far they have come.
+    """Return a line chart over the steps of a training; without a curve it shows the axes alone.
 
     Args:
-        share: the values lie between 0 and 1, and all of that is shown.
-
-    Without a curve the axes stand alone.
+        curves: the curves.
+        span: the last step of the x axis, also while the curves are shorter.
+        y_title: title of the y axis.
+        theme: a key of `PALETTES`.
+        share: the values are shares, and the y axis shows all of 0 to 1.
+        height: in pixels.
     """
     layout = layout_of(theme, "step", y_title, height=height)
     ticks = _round_ticks(0, span)
@@ -118,28 +127,29 @@ def over_steps(
     for curve in curves:
         values = [None if value is None else short(value) for value in curve.y]
         line = _line(curve.name, curve.x, values, curve.number, theme)
-        # symbols tell the solid curves apart; the others would be hidden under theirs
+        # only solid curves get symbols, as those of other curves would cover them
         line["mode"] = "lines+markers" if not curve.dash and curve.listed else "lines"
         colour = {"color": candidate_colour(curve.number, theme)}
         line["line"] = {**colour, "width": curve.width, "dash": DASHES[curve.dash % len(DASHES)]}
         line["marker"] |= {**colour, "size": 8, "maxdisplayed": SYMBOLS_SHOWN}
-        line["unselected"] = {"marker": {"opacity": 1}}  # a point that is pressed does not dim the others
+        line["unselected"] = {"marker": {"opacity": 1}}  # a click on a point does not dim the others
         line["showlegend"] = curve.listed
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
     return {"data": data, "layout": layout}
 
 
 def escaped(text: str) -> str:
-    """Text that Plotly shows letter by letter."""
+    """Return the text with HTML escaped, as Plotly renders tags."""
     return html.escape(text, quote=False)
 
 
 def short(value: float) -> float:
-    """Four digits: what a chart can show, at a third of the bytes."""
+    """Round to four digits, all that a chart can show, which takes a third of the bytes."""
     return float(f"{value:.4g}")
 
 
 def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> Figure:
+    """Return the layout that all charts share: colours, fonts, margins and axes."""
     palette = PALETTES[theme]
     axis = {
         "gridcolor": palette.line,
@@ -147,7 +157,7 @@ def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> F
         "linecolor": palette.muted,
         "tickfont": {"size": 13},
         "automargin": True,
-        "ticklabeloverflow": "allow",  # otherwise Plotly has the page laid out once more for each label
+        "ticklabeloverflow": "allow",  # otherwise Plotly forces a reflow of the page for each label
     }
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -164,7 +174,7 @@ def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> F
 
 
 def _line(name: str, x: Sequence[int], y: Sequence[float | None], number: int, theme: str) -> Figure:
-    """A curve in the look of its number."""
+    """Return the trace of a curve in the colour, dash and symbol of its number."""
     colours = PALETTES[theme].curves
     colour = {"color": colours[number % len(colours)]}
     return {
@@ -184,13 +194,13 @@ def _band(x: Sequence[int], low: Sequence[float], high: Sequence[float], colour:
     return {"type": "scatter", **outline, **look}
 
 
-def _mark(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) -> None:
-    """Draws upright lines with their names, which lean to the side of the middle."""
-    across = {"yref": "paper", "y0": 0, "y1": 1, "line": {"color": colour, "width": 1.5, "dash": "dot"}}
-    layout["shapes"] = [{"type": "line", "x0": x, "x1": x, **across} for x in marks.values()]
-    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"color": colour, "size": 13}}
+def _add_marks(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) -> None:
+    """Add labelled vertical lines to a layout, each label on the side of the middle."""
+    line_style = {"yref": "paper", "y0": 0, "y1": 1, "line": {"color": colour, "width": 1.5, "dash": "dot"}}
+    layout["shapes"] = [{"type": "line", "x0": x, "x1": x, **line_style} for x in marks.values()]
+    label = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"color": colour, "size": 13}}
     layout["annotations"] = [
-        {"x": x, "text": escaped(name), "xanchor": "right" if x > middle else "left", **above}
+        {"x": x, "text": escaped(name), "xanchor": "right" if x > middle else "left", **label}
         for name, x in marks.items()
     ]
     if marks:
@@ -198,7 +208,7 @@ def _mark(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) 
 
 
 def _round_ticks(first: int, last: int) -> list[int]:
-    """At most ten round whole numbers between two."""
+    """Return at most ten round integers between two."""
     step = next(
         step * 10**power for power in range(9) for step in (1, 2, 5) if (last - first) / (step * 10**power) <= 9
     )

@@ -1,7 +1,7 @@
-"""Messages to the browser's views as bytes: all maps as uint8, the maps in focus and the memory of a trace as float32.
+"""Binary messages to the browser: maps as uint8, the map in focus and traced tensors as float32.
 
-How a message is written, mha_core/show/packing.py says. Equal pictures give equal bytes, so that an unchanged one is
-not sent again.
+mha_core/show/packing.py defines the format. Equal pictures give equal bytes, so that an unchanged one is not sent
+again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,16 +13,16 @@ from torch import Tensor
 from mha_core.show.packing import as_bytes, headed, pack
 
 ALL_LAYERS_UP_TO = 128  # tokens
-MAX_WHOLE_WEIGHTS = 72 * 128**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 66
-THUMBNAIL = 128  # cells that one has at most
+MAX_WHOLE_WEIGHTS = 72 * 128**2  # those of MiniLM for 128 tokens, of SmolLM2 for 66
+THUMBNAIL = 128  # largest side, in cells
 MEMORY_BYTES = 6 * 2**20
 
 
 class Memory(TypedDict):
-    """Where the tensors of a trace lie in what follows."""
+    """Memory layout of the tensors of a trace, whose bytes follow it."""
 
-    pieces: list[int]  # their lengths
-    places: list[tuple[int, int]]  # of each tensor: its piece, and its offset in it
+    pieces: list[int]  # lengths of the pieces
+    places: list[tuple[int, int]]  # piece of each tensor, and its offset in the piece
 
 
 def pack_maps(
@@ -35,13 +35,20 @@ def pack_maps(
     *,
     alone: bool = False,
 ) -> bytes:
-    """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
+    """Pack the maps (layers, h, i, j) as uint8, round(255 · weight), with an error of at most 1/510.
 
-    Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block. `ends`
-    are the model's own tokens at both ends, and `columns` what the tokens look at, as in `Run`. `alone`: the maps of
-    that layer go and no others.
+    Large maps are sent of one layer only, with a thumbnail of every map.
+
+    Args:
+        weights: the maps.
+        tokens: labels of the rows.
+        digest: digest of the settings.
+        layer: the layer that is always sent.
+        ends: numbers of special tokens at both ends, as in `Run`.
+        columns: labels of the keys, as in `Run`.
+        single_layer: send that layer without thumbnails.
     """
-    if goes_whole(weights) and not alone:
+    if is_sent_whole(weights) and not alone:
         return pack(headed(weights, tokens, digest, ends, range(len(weights)), 0, columns), as_bytes(weights))
     small = [] if alone else [thumbnails(weights)]
     header = headed(weights, tokens, digest, ends, [layer], small[0].shape[-2] if small else 0, columns)
@@ -49,35 +56,40 @@ def pack_maps(
 
 
 def thumbnails(weights: Tensor) -> Tensor:
-    """The largest weight of each block of k × k cells, with the smallest k that leaves at most `THUMBNAIL` of either.
+    """Return the maximum of each k × k block, with the smallest k that leaves at most `THUMBNAIL` cells a side.
 
-    (layers, h, i, j) -> (layers, h, ceil(i / k), ceil(j / k)); the last blocks are what is left. It is
-    `max_pool2d(k, ceil_mode=True)`, which takes many times as long: here the rows come first, which lie in memory.
+    (layers, h, i, j) -> (layers, h, ceil(i / k), ceil(j / k)); the last blocks may be smaller. It equals `max_pool2d(k,
+    ceil_mode=True)`, which is many times slower: here the rows, contiguous in memory, come first.
     """
     step = -(-max(weights.shape[-2:]) // THUMBNAIL)
-    return _largest(_largest(weights, step).mT, step).mT
+    return _block_max(_block_max(weights, step).mT, step).mT
 
 
-def _largest(maps: Tensor, step: int) -> Tensor:
-    """The largest of every `step` rows that follow each other: (…, i, j) -> (…, ceil(i / step), j)."""
+def _block_max(maps: Tensor, step: int) -> Tensor:
+    """Return the maximum of every `step` consecutive rows: (…, i, j) -> (…, ceil(i / step), j)."""
     even = maps.shape[-2] - maps.shape[-2] % step
-    largest = maps[..., :even, :].view(*maps.shape[:-2], -1, step, maps.shape[-1]).amax(-2)
+    maxima = maps[..., :even, :].view(*maps.shape[:-2], -1, step, maps.shape[-1]).amax(-2)
     rest = maps[..., even:, :]
-    return torch.cat((largest, rest.amax(-2, keepdim=True)), -2) if rest.shape[-2] else largest
+    return torch.cat((maxima, rest.amax(-2, keepdim=True)), -2) if rest.shape[-2] else maxima
 
 
-def goes_whole(weights: Tensor) -> bool:
-    """Tells whether maps (layers, h, i, j) are few and small enough to be sent all at once."""
+def is_sent_whole(weights: Tensor) -> bool:
+    """Return whether maps (layers, h, i, j) are small enough to send all layers."""
     return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= MAX_WHOLE_WEIGHTS
 
 
 def in_memory(
-    values: Sequence[Tensor], wanted: Sequence[int], *, most: int | None = None
+    values: Sequence[Tensor], indices: Sequence[int], *, most: int | None = None
 ) -> tuple[Memory, Iterable[Tensor]]:
-    """A trace as its memory: the pieces that tensors share, each once, and where each tensor lies in them.
+    """Return the memory layout of a trace and its pieces; storage that tensors share is one piece.
 
-    When all of it is more than `most` bytes of float32, by default `MEMORY_BYTES`, only the pieces of the `wanted`
-    tensors go, and of those none above `MEMORY_BYTES`; the others have length 0.
+    Beyond a limit, only the pieces of the selected tensors are sent, and of those none above `MEMORY_BYTES`; the others
+    have length 0.
+
+    Args:
+        values: the tensors.
+        indices: indices of the selected tensors.
+        max_bytes: limit of all pieces as float32, default `MEMORY_BYTES`.
     """
     pieces: dict[int, Tensor] = {}
     for value in values:
@@ -86,7 +98,7 @@ def in_memory(
     order = list(pieces)
     places = [(order.index(v.untyped_storage().data_ptr()), int(v.storage_offset())) for v in values]
     if sum(4 * piece.numel() for piece in pieces.values()) > (MEMORY_BYTES if most is None else most):
-        keep = {values[n].untyped_storage().data_ptr() for n in wanted}
+        keep = {values[n].untyped_storage().data_ptr() for n in indices}
         for place, piece in pieces.items():
             if place not in keep or 4 * piece.numel() > MEMORY_BYTES:
                 pieces[place] = piece[:0]

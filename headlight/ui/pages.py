@@ -1,4 +1,4 @@
-"""Every page: its group in the bar, its name, the question it answers, and how to read it."""
+"""Table of the pages, in the order of the navigation bar."""
 
 import json
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from urllib.parse import quote, urlencode
 
 
 @dataclass(frozen=True)
-class Named:
-    """What the bar and the head of a page say.
+class PageInfo:
+    """Texts of a page in the navigation bar and its header.
 
     Attributes:
-        group: in the bar, where one meets it.
-        title: its name.
-        question: what it answers.
-        line: how to read it.
-        model: it shows one that is chosen in the bar.
-        within: the page that leads to it, which the bar marks in its place; "" = the bar itself does.
+        group: group in the navigation bar.
+        title: name of the page.
+        question: question that the page answers.
+        line: how to read the page.
+        model: the page shows the model that is selected in the bar.
+        within: the page that leads to this one and is marked in the bar instead; "" if the bar lists this one.
     """
 
     group: str
@@ -27,29 +27,29 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
-# The addresses of what is a part of another page now -> that page, and what its link says where the old one did not:
-# "model" stands for a link that names a model, which brings its own sentence and first head.
-MOVED: dict[str, tuple[str, dict[str, str]]] = {
+# Path of a former page -> the page that contains it now, and the keys that its link adds unless the old link has them.
+# A link with a "model" gets neither "s" nor "at", as the model has defaults of its own.
+REDIRECTS: dict[str, tuple[str, dict[str, str]]] = {
     DEFAULT: ("", {}),
     "scaled-dot": ("by-hand", {"ex": "scaled+dot+product"}),
     "texts": ("lessons", {}),
     "side-by-side": ("compare", {"mean": "true", "s": "can+you+can+that", "at": "3.1"}),
 }
-# by the name of its package. The order tells a story: lessons, look, change, build, train.
+# package -> page, in teaching order: learn, look, change, build, train
 PAGES = {
-    "lessons": Named(
+    "lessons": PageInfo(
         "Learn",
         "Lessons",
         "What would you like to find out?",
         "Guess first. Then the curtain opens, and the numbers measured now decide.",
     ),
-    "claims": Named(
+    "claims": PageInfo(
         "Learn",
         "Claims",
         "Is it true?",
         "Claims from five texts, and some of ours. True or false? Guess; then the numbers decide.",
     ),
-    "explore": Named(
+    "explore": PageInfo(
         "Look",
         "Explore",
         "Which words does each word look at?",
@@ -57,53 +57,53 @@ PAGES = {
         "the word above.",
         model=True,
     ),
-    "glossary": Named(
+    "glossary": PageInfo(
         "Look",
         "Glossary",
         "What does this word mean?",
         "The words of the field, each in one sentence, and where one meets it.",
     ),
-    "compare": Named(
+    "compare": PageInfo(
         "Change",
         "Compare",
         "What does one change do?",
         "One model twice, or two models. Orange marks what differs between left and right.",
         model=True,
     ),
-    "masks": Named(
+    "masks": PageInfo(
         "Change",
         "Masks",
         "Who may look at whom?",
         "Choose a mask or paint one. Cells without colour are blocked: this word may not look there.",
         model=True,
     ),
-    "positions": Named(
+    "positions": PageInfo(
         "Change",
         "Positions",
         "How does it know the order of the words?",
         "Attention alone sees words without an order. A positional encoding adds the order.",
     ),
-    "by_hand": Named(
+    "by_hand": PageInfo(
         "Build",
         "By hand",
         "Where does one weight come from?",
         "Choose an example and follow its numbers, step by step, to the result.",
         model=True,
     ),
-    "shapes": Named(
+    "shapes": PageInfo(
         "Build",
         "Shapes",
         "Which axis is which?",
         "Every step of one layer: its line of code, its shape, and where its numbers lie in memory.",
         model=True,
     ),
-    "implementations": Named(
+    "implementations": PageInfo(
         "Build",
         "Implementations",
         "How can it be written?",
         "Seven ways to write the same layer. Choose two and read them side by side.",
     ),
-    "train": Named(
+    "train": PageInfo(
         "Train",
         "Train",
         "Can it learn this?",
@@ -113,16 +113,16 @@ PAGES = {
 
 
 def path(name: str) -> str:
-    """The address of a page behind the server's; the default page has none."""
+    """Return the path of a page below the server's root, "" for the default page."""
     return "" if name == DEFAULT else name.replace("_", "-")
 
 
 def link(name: str, *values: tuple[str, str]) -> str:
-    """The path of a page with these values in its query."""
+    """Return the path of a page with these values in its query."""
     return f"{path(name)}?{urlencode(values, quote_via=quote, errors='replace')}"
 
 
 def as_json() -> str:
-    """All of it, in order, for the browser; it may stand in a page."""
-    listed = [{"path": path(name), **vars(page)} for name, page in PAGES.items()]
-    return json.dumps(listed, ensure_ascii=False).replace("<", "\\u003c")
+    """Return the table as JSON that can be embedded in HTML."""
+    page_list = [{"path": path(name), **vars(page)} for name, page in PAGES.items()]
+    return json.dumps(page_list, ensure_ascii=False).replace("<", "\\u003c")

@@ -1,16 +1,20 @@
-"""Colours, dashes and symbols of the charts. The colours that the views share stand in assets/web/base/view.css too."""
+"""Colours, dashes and symbols of the charts; assets/web/base/view.css repeats the shared colours."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a theme.
+    """Colours of a theme.
 
     Attributes:
-        ink, muted, line: of texts, of what is read second, and of grids.
-        curves: of curves, in order.
-        less, none, more: of signed values, as in the differences of the maps.
+        ink: texts.
+        muted: secondary texts.
+        line: grid lines.
+        curves: curves, in order.
+        less: negative values, as in differences of maps.
+        none: the value 0.
+        more: positive values.
     """
 
     ink: str
@@ -42,15 +46,15 @@ PALETTES = {
         more="#C2410C",
     ),
 }
-# curves differ without colour too
+# curves are distinguishable without colour
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 
 
 def candidate_colour(number: int, theme: str) -> str:
-    """The colour that a candidate of a training has in every chart; the first, mostly "none", is muted."""
+    """Return the colour of a training's candidate in every chart; the first, mostly "none", is muted."""
     palette = PALETTES[theme]
     blue, amber, green, *others = palette.curves
-    # the third encoding and the fourth change places: sinusoidal is blue and rotary amber
+    # swapped, so that sinusoidal is blue and rotary amber
     colours = (palette.muted, blue, green, amber, *others)
     return colours[number % len(colours)]

@@ -1,7 +1,7 @@
-"""The formulas of "Attention Is All You Need" with the sizes of what is computed, in the colours of the axes.
+"""Formulas of "Attention Is All You Need" with the computed sizes, in the colours of the axes.
 
-They are plain data, built as MathML in the browser (assets/web/sheets/equation.js): nothing is loaded for them. A node
-is a list: the name of a MathML element, the letter of an axis or "" (its colour), then texts and nodes.
+They are plain data, built as MathML in the browser (assets/web/sheets/equation.js) without a library. A node is a list:
+the name of a MathML element, the letter of an axis for its colour or "", then texts and nodes.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .numbers import whole
 from .sheet import Block
 
 Node = list[Any]
-Size = tuple[str, int]  # the letter of an axis, and how long it is
+Size = tuple[str, int]  # letter and length of an axis
 
 
 def _leaf(tag: str, text: str, axis: str = "") -> Node:
@@ -25,18 +25,19 @@ def _node(tag: str, *nodes: Node) -> Node:
 
 name, sign, value = (partial(_leaf, tag) for tag in ("mi", "mo", "mn"))  # a variable or function, "=" or "(", a number
 row, fraction, root = (partial(_node, tag) for tag in ("mrow", "mfrac", "msqrt"))
-power, lowered, both, under = (partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder"))
+sup, sub, subsup, munder = (partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder"))
 
 
-def sized(base: Node, *sizes: Size) -> Node:
-    """A tensor with its sizes written below, each in the colour of its axis."""
+def tensor(base: Node, *sizes: Size) -> Node:
+    """Return a tensor with its sizes below it, each in the colour of its axis."""
     parts: list[Node] = []
     for axis, size in sizes:
         parts += [sign("×")] * bool(parts) + [value(whole(size), axis)]
-    return under(base, row(*parts))
+    return munder(base, row(*parts))
 
 
-def called(function: str, *arguments: Node) -> Node:
+def call(function: str, *arguments: Node) -> Node:
+    """Return a function call."""
     parts: list[Node] = []
     for argument in arguments:
         parts += [sign(",")] * bool(parts) + [argument]
@@ -44,7 +45,7 @@ def called(function: str, *arguments: Node) -> Node:
 
 
 def equation(title: str, lines: Sequence[Node], note: str = "") -> Block:
-    """Formulas one below the other under a name."""
+    """Return a block of formulas under a title."""
     return {"kind": "equation", "name": title, "lines": list(lines), "note": note}
 
 
@@ -52,44 +53,50 @@ _Q, _K, _V = (name(letter) for letter in "QKV")
 
 
 def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int] = ()) -> Block:
-    """Equation 1: softmax(Q Kᵀ / √d) V.
+    """Return equation 1, softmax(Q Kᵀ / √d) V.
 
     Args:
-        len_q, len_k, d: queries, keys, and channels of both. width: channels of V.
-        leading: the sizes of the axes before these two; each index of them has a formula of its own.
+        len_q: number of queries.
+        len_k: number of keys.
+        d: channels of queries and keys.
+        width: channels of the values.
+        leading: sizes of leading axes; the formula applies to each of their indices.
     """
     q, k, v = (
-        sized(_Q, ("i", len_q), ("d", d)),
-        sized(power(_K, name("T")), ("d", d), ("j", len_k)),
-        sized(_V, ("j", len_k), ("c", width)),
+        tensor(_Q, ("i", len_q), ("d", d)),
+        tensor(sup(_K, name("T")), ("d", d), ("j", len_k)),
+        tensor(_V, ("j", len_k), ("c", width)),
     )
-    scores = fraction(row(q, k), under(root(lowered(name("d"), name("k"))), row(sign("√"), value(whole(d), "d"))))
-    weights = called("softmax", scores)
-    left = sized(called("Attention", _Q, _K, _V), ("i", len_q), ("c", width))
-    many = " × ".join(whole(size) for size in leading)
-    note = f"once for each of {many} leading indices" if leading else ""
+    scores = fraction(row(q, k), munder(root(sub(name("d"), name("k"))), row(sign("√"), value(whole(d), "d"))))
+    weights = call("softmax", scores)
+    left = tensor(call("Attention", _Q, _K, _V), ("i", len_q), ("c", width))
+    count = " × ".join(whole(size) for size in leading)
+    note = f"once for each of {count} leading indices" if leading else ""
     return equation("Scaled dot-product attention", [row(left, sign("="), weights, v)], note)
 
 
 def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None) -> Block:
-    """Section 3.2.2: the heads side by side, times one more matrix.
+    """Return the formulas of section 3.2.2, the concatenation of heads times a matrix.
 
     Args:
-        width: channels of a head's values, default d_model / n_heads, as queries and keys have.
+        len_q: number of queries.
+        n_heads: number of heads.
+        d_model: channels of the model.
+        width: channels of a head's values, default d_model / n_heads.
     """
     d = d_model // n_heads
     d_v = d if width is None else width
-    heads = [lowered(name("head"), value("1"))]
+    heads = [sub(name("head"), value("1"))]
     if n_heads > 1:
-        heads += [sign("…")] * (n_heads > 2) + [lowered(name("head"), value(whole(n_heads), "h"))]
-    joined = sized(called("Concat", *heads), ("i", len_q), ("c", n_heads * d_v))
-    out = sized(power(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
-    whole_layer = row(called("MultiHead", _Q, _K, _V), sign("="), joined, out)
-    own = [
-        row(letter, sized(both(name("W"), name("h", "h"), letter), ("c", d_model), ("d", size)))
+        heads += [sign("…")] * (n_heads > 2) + [sub(name("head"), value(whole(n_heads), "h"))]
+    joined = tensor(call("Concat", *heads), ("i", len_q), ("c", n_heads * d_v))
+    out = tensor(sup(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
+    layer = row(call("MultiHead", _Q, _K, _V), sign("="), joined, out)
+    projections = [
+        row(letter, tensor(subsup(name("W"), name("h", "h"), letter), ("c", d_model), ("d", size)))
         for letter, size in ((_Q, d), (_K, d), (_V, d_v))
     ]
-    head = sized(lowered(name("head"), name("h", "h")), ("i", len_q), ("d", d_v))
-    lines = [whole_layer, row(head, sign("="), called("Attention", *own))]
-    counted = f"h from 1 to {n_heads}, as the paper counts" if n_heads > 1 else "with one head"
-    return equation("Multi-head attention", lines, counted)
+    head = tensor(sub(name("head"), name("h", "h")), ("i", len_q), ("d", d_v))
+    lines = [layer, row(head, sign("="), call("Attention", *projections))]
+    note = f"h from 1 to {n_heads}, as the paper counts" if n_heads > 1 else "with one head"
+    return equation("Multi-head attention", lines, note)

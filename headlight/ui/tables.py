@@ -1,4 +1,4 @@
-"""Numbers to take away: float32, as computed."""
+"""Exports of tables and runs as CSV and NPZ, in float32 as computed."""
 
 import csv
 import io
@@ -16,17 +16,18 @@ from .sheet import Block, Matrix
 
 
 def quoted(text: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
+    """Return the text of a cell so that spreadsheets do not read it as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 @dataclass(frozen=True)
 class Table:
-    """A matrix with its labels.
+    """A matrix with labels.
 
     Attributes:
-        name: what stands in its corner, and what its array is called.
-        rows, columns: a label each.
+        name: title in its corner, and name of its array.
+        rows: labels of the rows.
+        columns: labels of the columns.
         values: (rows, columns).
     """
 
@@ -37,28 +38,28 @@ class Table:
 
 
 def map_of(name: str, run: Run, layer: int, head: int) -> Table:
-    """One map: a row a query, a column a key, with the tokens as heads of both."""
+    """Return the table of one map, a query a row and a key a column."""
     return Table(name, run.tokens, run.columns or run.tokens, run.weights[layer, head])
 
 
 def of_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
-    """Every matrix of a sheet, by the heading of its panel and its own name."""
-    found = []
+    """Return all matrices of a sheet, named by their panel and title."""
+    tables = []
     for block in blocks:
         if isinstance(block, Matrix):
             name = ", ".join(part for part in (heading, block["name"]) if part)
-            found.append(Table(name, block["rows"], block["cols"], torch.tensor(block.numbers, dtype=torch.float32)))
+            tables.append(Table(name, block["rows"], block["cols"], torch.tensor(block.numbers, dtype=torch.float32)))
         else:
-            found += of_blocks(block.get("blocks", ()), block.get("heading") or heading)
-    return found
+            tables += of_blocks(block.get("blocks", ()), block.get("heading") or heading)
+    return tables
 
 
-def csv_of_tables(tables: Sequence[Table]) -> bytes:
-    """Tables as CSV, one below the other with an empty line between them."""
+def to_csv(tables: Sequence[Table]) -> bytes:
+    """Return tables as CSV, separated by empty lines."""
     out = io.StringIO()
     writer = csv.writer(out)
-    for at, table in enumerate(tables):
-        if at:
+    for index, table in enumerate(tables):
+        if index:
             writer.writerow([])
         writer.writerow([quoted(table.name), *map(quoted, table.columns)])
         shortest = table.values.float().cpu().numpy().astype(str)
@@ -67,11 +68,11 @@ def csv_of_tables(tables: Sequence[Table]) -> bytes:
     return out.getvalue().encode("utf-8-sig", "replace")
 
 
-def npz_of_tables(tables: Sequence[Table]) -> bytes:
-    """Each table as a float32 array under its name, its labels as “…_rows” and “…_columns”; no pickle in it."""
+def to_npz(tables: Sequence[Table]) -> bytes:
+    """Return tables as float32 arrays in an NPZ file, with labels as “…_rows” and “…_columns”."""
     arrays: dict[str, Any] = {}
-    for at, table in enumerate(tables):
-        name = table.name if table.name not in arrays else f"{table.name} {at}"
+    for index, table in enumerate(tables):
+        name = table.name if table.name not in arrays else f"{table.name} {index}"
         arrays[name] = table.values.float().cpu().numpy()
         arrays[f"{name}_rows"] = np.array(list(table.rows))
         arrays[f"{name}_columns"] = np.array(list(table.columns))
@@ -79,18 +80,18 @@ def npz_of_tables(tables: Sequence[Table]) -> bytes:
 
 
 def npz(arrays: Mapping[str, Any]) -> bytes:
-    """Arrays by name, compressed; no pickle in it."""
+    """Return arrays as a compressed NPZ file without pickled objects."""
     out = io.BytesIO()
     np.savez_compressed(out, allow_pickle=False, **arrays)
     return out.getvalue()
 
 
-# kind of file -> how tables are written
-WRITERS = {"csv": csv_of_tables, "npz": npz_of_tables}
+# file extension -> writer of tables
+WRITERS = {"csv": to_csv, "npz": to_npz}
 
 
 def npz_of(run: Run) -> bytes:
-    """Every map, hidden state and the sentence vector as arrays; no pickle in it."""
+    """Return all maps, hidden states and the sentence vector as an NPZ file."""
     return npz(
         {
             "tokens": np.array(run.tokens),

@@ -1,6 +1,6 @@
-"""The words of the field, each in one sentence, with the page where one meets it: assets/glossary.toml.
+"""The glossary: terms of the field with one sentence each, from assets/glossary.toml.
 
-The glossary lists them. On every page the first use of one is marked, and a bubble says its sentence: base/terms.js.
+The Glossary lists them. On every page the first use of a term is marked and has a tooltip: base/terms.js.
 """
 
 import tomllib
@@ -10,7 +10,14 @@ from headlight import ROOT
 
 
 class Term(NamedTuple):
-    """A word, what it means, the package of the page that shows it, and whether it is an everyday word, not marked."""
+    """A term of the glossary.
+
+    Attributes:
+        name: the term.
+        meaning: its meaning, one sentence.
+        page: package of the page that shows it.
+        everyday: an everyday word, which is not marked.
+    """
 
     name: str
     meaning: str

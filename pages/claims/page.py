@@ -1,4 +1,4 @@
-"""Claims: what texts say of attention, and questions of ours; each is a step of the course, judged by the numbers."""
+"""Claims: statements of texts and of Headlight, each a step of the course."""
 
 from headlight.lessons.course import course
 from headlight.lessons.schema import Lesson
@@ -6,17 +6,17 @@ from headlight.ui import pages, sheet
 from pages.frame import canvas
 from pages.frame.layout import page
 
-OURS = "a question of Headlight’s own"
+OWN_SOURCE = "a question of Headlight’s own"
 
 
 def show() -> None:
-    """A panel for each group of claims, with the way to each of them."""
-    with page("claims") as here, here.stage:
-        groups = [panel(lesson) for lesson in course().lessons.values() if lesson.claims]
-        canvas.sheet("claims", [sheet.notices([*here.said, *course().errors]), sheet.columns(groups)])
+    """Show a panel for each group of claims, with links to their steps."""
+    with page("claims") as frame, frame.stage:
+        groups = [_panel(lesson) for lesson in course().lessons.values() if lesson.claims]
+        canvas.sheet("claims", [sheet.notices([*frame.notices, *course().errors]), sheet.columns(groups)])
 
 
-def panel(lesson: Lesson) -> sheet.Block:
+def _panel(lesson: Lesson) -> sheet.Block:
     steps = enumerate(lesson.steps, 1)
-    rows = [(one.ask, one.source or OURS, lesson.address(at), pages.PAGES[one.page].title) for at, one in steps]
+    rows = [(s.ask, s.source or OWN_SOURCE, lesson.address(n), pages.PAGES[s.page].title) for n, s in steps]
     return sheet.panel(lesson.title, [sheet.terms(lesson.title, rows, long=True)])

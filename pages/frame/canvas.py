@@ -1,4 +1,4 @@
-"""The Python side of the browser's components: the house, sheets, charts, and what a page tells its frame."""
+"""The Python side of the browser's components: the app's header, sheets, charts, and state exchanged with the frame."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,143 +10,145 @@ import streamlit as st
 from headlight.ui import events
 from headlight.ui.figures import CONFIG, Figure
 from headlight.ui.sheet import Block
-from headlight.ui.web import one_line
+from headlight.ui.web import component_js
 
 from . import view
 
-MAX_WISHES = 100  # events that a sheet may have sent without an answer
+MAX_EVENTS = 100  # unacknowledged events of a sheet
 
-_house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
-_page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("frame/bridge.js", "projected"))
-_news = st.components.v2.component("headlight_news", js=one_line("frame/bridge.js", "news"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("frame/bridge.js", "visit"))
-_sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
+_house = st.components.v2.component("headlight_house", js=component_js("frame/frame.js", "house"), isolate_styles=False)
+_page_flags = st.components.v2.component("headlight_page_flags", js=component_js("frame/frame.js", "page_flags"))
+_projected = st.components.v2.component("headlight_projected", js=component_js("frame/bridge.js", "projected"))
+_poll = st.components.v2.component("headlight_news", js=component_js("frame/bridge.js", "news"))
+_visit = st.components.v2.component("headlight_visit", js=component_js("frame/bridge.js", "visit"))
+_sheet = st.components.v2.component("headlight_sheet", js=component_js("sheets/sheet.js"))
 
 
 class House(TypedDict):
-    """What the script says of its page."""
+    """Data of the app's header."""
 
     css: str
     path: str
     page: str
-    models: list[tuple[str, str, str, str]]  # name, title, group, what is said of it; none where the page shows none
+    models: list[tuple[str, str, str, str]]  # name, title, group and description, if the page shows a model
     devices: list[str]
     address: str
     kinds: list[str]
     visit: str
-    machine: bool  # who asks sits at the server's machine, and may open models of it,
-    hub: bool  # and bring more
+    machine: bool  # the client is on the server's machine and may open local models
+    hub: bool  # and may download models
 
 
 class SheetState(TypedDict):
+    """Blocks of a sheet."""
+
     blocks: list[Block]
 
 
-def app_header(said: House) -> None:
-    """The bar with what it offers, the question of the page, and the style sheet of every page."""
-    # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
-    _house(key="house", data=[said])
+def app_header(header: House) -> None:
+    """Mount the navigation bar with its controls, the page's question, and the style sheet of every page."""
+    # in a list, as Streamlit searches a dictionary for tables, for which it imports pandas (68 MB)
+    _house(key="house", data=[header])
 
 
-def page_flags(unusable: Sequence[str]) -> None:
-    """Which keys must leave the address: what is known only when a page has been made."""
+def drop_params(unusable: Sequence[str]) -> None:
+    """Remove unusable keys from the address, at the end of a run that has found them."""
     with st.container(key="page_flags_carrier"):
-        # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
+        # as a string, as Streamlit imports pandas (68 MB) to inspect a list
         _page_flags(key="page_flags", data={"unusable": " ".join(unusable)})
 
 
 def projected() -> bool:
-    """Whether the page is projected; it is run again when that changes."""
+    """Return whether projector mode is on; the page runs again when it changes."""
     large = st.session_state.get("projected", {}).get("large") is True
     with st.container(key="projected_carrier"):
         _projected(key="projected", data=[large], on_large_change=lambda: None)
     return large
 
 
-def poll(number: str, on_asked: Callable[[], None]) -> None:
-    """Has the browser ask for what is new: `on_asked` is called once for each number that is not empty.
+def poll(number: str, on_poll: Callable[[], None]) -> None:
+    """Make the browser request an update: `on_poll` is called once for each number that is not empty.
 
-    A fragment that is drawn often tells the number, and the callback draws another one, which only a callback may.
+    A fragment that reruns often passes a number, and the callback reruns another one, which only a callback may.
     """
     with st.container(key="news_carrier"):
-        _news(key="news", data={"number": number}, on_asked_change=on_asked)
+        _poll(key="news", data={"number": number}, on_asked_change=on_poll)
 
 
-def visit(name: str, gone: str, on_known: Callable[[str], None]) -> None:
-    """Has the browser keep the name of this visit, or say which one it has kept.
+def visit(name: str, unknown_name: str, on_known: Callable[[str], None]) -> None:
+    """Make the browser store the name of this visit, or report the stored one.
 
     Args:
-        name: of this session's visit; "" while there is none.
-        gone: the name that the browser said and that means nothing any more.
-        on_known: called before the next run with the name that the browser has kept; it is unchecked.
+        name: name of this session's visit, "" without one.
+        unknown_name: the reported name if it is unknown, "" otherwise.
+        on_known: called before the next run with the stored name, which is unchecked.
     """
 
-    def hear() -> None:
+    def on_change() -> None:
         on_known(events.text(st.session_state.get("kept_visit", {}), "known") or "")
 
     with st.container(key="visit_carrier"):
-        _visit(key="kept_visit", data={"name": name, "gone": gone}, on_known_change=hear)
+        _visit(key="kept_visit", data={"name": name, "gone": unknown_name}, on_known_change=on_change)
 
 
 def chart(key: str, figure: Figure, alt: str, on_point: Callable[[float], None] | None = None) -> None:
-    """Draws a Plotly figure of `headlight.ui.figures`; `alt` says the same to who cannot see it.
+    """Show a Plotly figure of `headlight.ui.figures`; `alt` describes it for screen readers.
 
-    `on_point` is called before the next run with the place, on the lower axis, of a point that was pressed.
+    `on_point` is called before the next run with the x value of a clicked point.
     """
 
-    def hear() -> None:
-        told = st.session_state.get(key) or {}
-        for point in told.get("selection", {}).get("points", [])[:1]:
+    def on_select() -> None:
+        state = st.session_state.get(key) or {}
+        for point in state.get("selection", {}).get("points", [])[:1]:
             x = point.get("x")
             if on_point is not None and isinstance(x, (int, float)) and math.isfinite(x):
                 on_point(x)
 
-    pressed: dict[str, Any] = {} if on_point is None else {"on_select": hear, "selection_mode": "points"}
-    st.plotly_chart(charts()(figure), theme=None, key=key, config=CONFIG, alt=alt, **pressed)
+    options: dict[str, Any] = {} if on_point is None else {"on_select": on_select, "selection_mode": "points"}
+    st.plotly_chart(charts()(figure), theme=None, key=key, config=CONFIG, alt=alt, **options)
 
 
 @cache
 def charts() -> type[Any]:
-    """The kind of figure that `chart` hands to Streamlit, which sends it as it is.
+    """Return the class that passes a figure to Streamlit unchecked.
 
-    Plotly's check of every value takes longer than all the rest; the tests have every figure checked.
+    Plotly's validation takes longer than everything else; the tests validate every figure.
 
     Raises:
         ImportError: plotly is missing.
     """
     from plotly.basedatatypes import BaseFigure
 
-    class Checked(BaseFigure):  # type: ignore[misc]
+    class PlainFigure(BaseFigure):  # type: ignore[misc]
         def __init__(self, figure: Figure) -> None:
             self._figure = figure
 
         def to_dict(self) -> Figure:
             return self._figure
 
-    return Checked
+    return PlainFigure
 
 
-def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], None] | None = None) -> None:
-    """Draws the blocks of `headlight.ui.sheet` in order.
+def sheet(key: str, blocks: Sequence[Block], on_event: Callable[[dict[str, Any]], None] | None = None) -> None:
+    """Show blocks of `headlight.ui.sheet`.
 
     Args:
-        key: the sheet's name; its place on the page must not change from one run to the next.
-        on_act: called before the next run, once with every event in the order in which the visitor made them: an edit
-            {"edit": …, "row": …, "col": …, "text": …} or what a button was given. The values are the visitor's and
-            unchecked, so read them with `events`.
+        key: name of the sheet, whose place on the page must not change between runs.
+        blocks: the blocks.
+        on_event: called before the next run with each event, in order: an edit {"edit": …, "row": …, "col": …, "text":
+            …} or the event of a button. The values are unchecked, so read them with `events`.
     """
 
-    def hear() -> None:
-        heard = view.acknowledged()
-        told = st.session_state.get(key, {}).get("act")
-        wishes = told.get("wishes") if isinstance(told, dict) else None
-        for wish in wishes[-MAX_WISHES:] if isinstance(wishes, list) else []:
-            turn, event = (events.whole(wish, "turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
-            # an event is sent again with the next one until its answer has come; it happens once
-            if turn is not None and turn > heard.get(key, 0):
-                if on_act is not None and isinstance(event, dict):
-                    on_act(event)
-                heard[key] = turn  # not before: what a newer message ends is sent again with it
+    def on_change() -> None:
+        acknowledged = view.acknowledged()
+        message = st.session_state.get(key, {}).get("act")
+        items = message.get("wishes") if isinstance(message, dict) else None
+        for item in items[-MAX_EVENTS:] if isinstance(items, list) else []:
+            turn, event = (events.whole(item, "turn"), item.get("event")) if isinstance(item, dict) else (None, None)
+            # the browser repeats an event until it is acknowledged, so skip those already handled
+            if turn is not None and turn > acknowledged.get(key, 0):
+                if on_event is not None and isinstance(event, dict):
+                    on_event(event)
+                acknowledged[key] = turn  # only now, as a newer message may interrupt the callback
 
-    _sheet(key=key, data=[{**view.turns(key), **SheetState(blocks=list(blocks))}], on_act_change=hear)
+    _sheet(key=key, data=[{**view.ack(key), **SheetState(blocks=list(blocks))}], on_act_change=on_change)

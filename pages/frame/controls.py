@@ -1,4 +1,4 @@
-"""The controls that form pages share, each bound to the link under its key."""
+"""Controls that form pages share, each bound to its key in the link."""
 
 from dataclasses import replace
 
@@ -19,13 +19,13 @@ from .form import Form
 
 
 def sentence(name: str = MINILM, start: str = "") -> str:
-    """The sentence box of a model, live: the page follows the typing. `start`: what stands there at first."""
+    """Show the sentence field of a model, updated while typing; `start` is the default text."""
     start, placeholder = start or source_of(name).presets[0], "Type a sentence"
     return widgets.text("s", start, live=True, label_visibility="collapsed", placeholder=placeholder)
 
 
 def switches(page: Form) -> Settings:
-    """Mask, position, temperature and heads: the settings but for their sentence."""
+    """Show the controls of mask, position, temperature and heads, and return the settings without their sentence."""
     rule, encoding, degrees, off = mask(page), position(page), widgets.slider("t"), heads_off(page)
     cells = page.query.read("p") if st.session_state.get("mask") == "painted" else ""
     unheard, device = page.query.read("unheard"), page.query.device
@@ -33,56 +33,56 @@ def switches(page: Form) -> Settings:
 
 
 def mask(page: Form, *, paints: bool = True) -> str:
-    """Mask, in written form; each kind brings the numbers or the rule that it needs.
+    """Show the controls of the mask and return it in written form.
 
-    `paints`: the page uses painted cells; otherwise it is said that they are left out.
+    With `has_painting` the page uses painted cells; otherwise a caption says that they are ignored.
     """
     kind = widgets.segments("mask")
-    # all of these stay mounted, so that the link keeps them
-    written = {}
-    for shown_with, key in WRITTEN.items():
-        with widgets.hidden_but_mounted(key, kind == shown_with):
-            written[shown_with] = key, widgets.text(key, help=WRITTEN_FORMS)
+    # all fields stay mounted, so that the link keeps their values
+    rule_fields = {}
+    for rule_kind, key in WRITTEN.items():
+        with widgets.hidden_but_mounted(key, kind == rule_kind):
+            rule_fields[rule_kind] = key, widgets.text(key, help=WRITTEN_FORMS)
     if kind == "painted" and not paints:
         st.caption("Painted cells are ignored on this page; only the rule applies.")
-    if kind in written:
-        return _usable_or_last(page, *written[kind])
+    if kind in rule_fields:
+        return _valid_or_last(page, *rule_fields[kind])
     numbers = [widgets.whole(key, label=label) for key, label in MASKS[kind].items()]
     return ":".join([kind, *map(str, numbers)])
 
 
-def _usable_or_last(page: Form, key: str, text: str) -> str:
-    """The rule that was typed; while it cannot be read, the last one that could, and a sentence for the page."""
+def _valid_or_last(page: Form, key: str, text: str) -> str:
+    """Return the rule in its normal form; the last valid one, with a notice, if it is invalid."""
     last = f"last_{key}"
     if not rules.usable(text):
-        used = str(st.session_state.get(last, DEFAULTS[key]))
-        page.said.append(f"{NOT_A_RULE} Still using “{used}”.")
-        return used
+        rule = str(st.session_state.get(last, DEFAULTS[key]))
+        page.notices.append(f"{NOT_A_RULE} Still using “{rule}”.")
+        return rule
     st.session_state[last] = rules.plain(text)
     return rules.plain(text)
 
 
 def position(page: Form) -> str:
-    """Positional encoding, as `Model.run` takes it."""
-    chosen = widgets.choice("pos", [name for name, _ in encodings(page.model)])
-    if chosen != DEFAULTS["pos"]:
-        st.caption(position_note(POSITIONS[chosen], page.model))
-    return POSITIONS[chosen]
+    """Show the control of the positional encoding and return it as `Model.run` takes it."""
+    name = widgets.choice("pos", [name for name, _ in encodings(page.model)])
+    if name != DEFAULTS["pos"]:
+        st.caption(position_note(POSITIONS[name], page.model))
+    return POSITIONS[name]
 
 
 def heads_off(page: Form) -> tuple[tuple[int, int], ...]:
-    """Heads switched off in the model, as sorted (layer, head) pairs."""
-    chosen = widgets.several("off", list(named_heads(*page.query.sizes)), placeholder="all on")
-    return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
+    """Show the control of the ablated heads and return them as sorted (layer, head) pairs."""
+    names = widgets.several("off", list(named_heads(*page.query.sizes)), placeholder="all on")
+    return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in names)))
 
 
 def layer(page: Form) -> None:
-    """The layer in focus. It is the first number of `at`, so that every page looks at the same one."""
-    at, first = page.at, page.query.default("at")
+    """Show the control of the layer in focus, which is part of the link's cursor."""
+    cursor, default = page.at, page.query.default("at")
 
-    def choose() -> None:
-        links.put("at", str(replace(at, layer=int(st.session_state["layer_of_at"] or at.layer))), first)
+    def on_change() -> None:
+        links.put("at", str(replace(cursor, layer=int(st.session_state["layer_of_at"] or cursor.layer))), default)
 
-    st.session_state["layer_of_at"] = str(at.layer)
+    st.session_state["layer_of_at"] = str(cursor.layer)
     numbers = [str(number) for number in range(page.query.sizes[0])]
-    st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=choose)
+    st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=on_change)

@@ -1,4 +1,4 @@
-"""The frame of a page with controls: each is bound to the link, and what the link says besides is read from it."""
+"""The frame of a page with controls, which are bound to the link."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,81 +20,88 @@ from mha_core.errors import HeadlightError
 from . import layout, links, visitor
 
 T = TypeVar("T")
-LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
+LOADING_MESSAGE = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
 
 
 @dataclass
 class Form(layout.Page):
-    """A page with controls; `query`: the link's."""
+    """A page with controls.
+
+    Attributes:
+        query: the link's query.
+    """
 
     query: LinkQuery = field(default_factory=lambda: LinkQuery(b""))
 
     @property
     def name(self) -> str:
+        """Name of the model."""
         return self.query.name
 
     @property
     def model(self) -> Model:
-        """Its model. Raises a HeadlightError when it cannot be loaded."""
+        """The model. Raises a HeadlightError if it cannot be loaded."""
         return pictures.model_on("auto", self.name)
 
     @property
     def at(self) -> Cursor:
-        """The place looked at; a sentence may lack its row or key."""
+        """The cursor, whose row and key may be outside a sentence."""
         return self.query.at
 
     def or_last_valid(self, settings: Settings, compute: Callable[[Settings], T]) -> tuple[T, Settings, list[str]]:
-        """What `compute` makes of the settings, the settings that it was made of, and what must be said.
+        """Return the result of `compute`, the settings it used, and all notices.
 
-        When the text cannot be used, those of the visit's last text that could.
+        If the sentence cannot be used, it uses the last valid one of this session.
         """
-        said, self.said = self.said, []
+        earlier, self.notices = self.notices, []
         try:
-            fitting, left_out = pictures.fitted(settings)
-            computed = compute(fitting)
+            fitted, warnings = pictures.fitted(settings)
+            computed = compute(fitted)
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else source_of(settings.model).presets[0]
-            before, left_out = pictures.fitted(replace(settings, text=last))
-            shown = f"“{cut(last)}”" if last else "an empty sentence"
-            return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
+            fallback, warnings = pictures.fitted(replace(settings, text=last))
+            shown_text = f"“{cut(last)}”" if last else "an empty sentence"
+            notice = f"{words.sentence(error)} Below: still {shown_text}."
+            return compute(fallback), fallback, [notice, *earlier, *warnings]
         st.session_state["last_text"] = settings.model, settings.text
-        return computed, fitting, [*said, *left_out]
+        return computed, fitted, [*earlier, *warnings]
 
     def link_warnings(self, **usable: bool) -> list[str]:
-        """What must be said once every control has been made.
+        """Return notices and warnings about the link, after all controls are made.
 
         Args:
-            usable: for keys that no control in sight has, whether what the link says of them could be used.
+            usable: key without a visible control -> whether its value in the link is usable.
         """
-        left_out = [key for key, used in usable.items() if not used and key in st.query_params]
-        told = [warning_text(key, st.query_params.get_all(key)) for key in left_out]
-        warnings = self.query.warning_texts(("at", "unheard", "p"))  # which no control holds
-        self.unusable += [*left_out, *warnings]
-        return list(dict.fromkeys([*self.said, *links.notices(left_out), *told, *warnings.values()]))
+        unusable = [key for key, is_usable in usable.items() if not is_usable and key in st.query_params]
+        messages = [warning_text(key, st.query_params.get_all(key)) for key in unusable]
+        warnings = self.query.warning_texts(("at", "unheard", "p"))  # keys without a control
+        self.unusable += [*unusable, *warnings]
+        return list(dict.fromkeys([*self.notices, *links.notices(unusable), *messages, *warnings.values()]))
 
 
 @contextmanager
 def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
-    """The frame of a page whose controls begin with what the link says, within its bounds.
+    """Open the frame of a page whose controls start with the link's values.
 
     Args:
-        takes_model: the page shows the model that the link names, otherwise MiniLM.
+        package: name of the page.
+        takes_model: the page shows the model of the link, otherwise MiniLM.
     """
-    offered = visitor.offered() if takes_model else {}  # before the link is read, which may name one of them
+    models = visitor.offered() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)
-    with layout.framed(Form, package, offered, devices.available(), query=query) as page:
-        page.said += st.session_state.pop("said_by_callbacks", [])
+    with layout.page_frame(Form, package, models, devices.available(), query=query) as page:
+        page.notices += st.session_state.pop("said_by_callbacks", [])
         yield page
 
 
 @contextmanager
 def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Form]:
-    """The frame of a form page with a picture; `takes_model`: as of `form`."""
+    """Open the frame of a form page with a picture, and load its model; arguments as in `form`."""
     with form(package, takes_model=takes_model) as page:
-        place = page.stage.empty()  # in every run: what follows would be another element in the next one
+        placeholder = page.stage.empty()  # in every run, so that the elements below keep their identity
         if not source_of(page.name).is_loaded:
-            with place.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):
-                pictures.model_on("auto", page.name)  # why it cannot be loaded the page says
+            with placeholder.container(key="loading"), st.spinner(LOADING_MESSAGE), suppress(HeadlightError):
+                pictures.model_on("auto", page.name)  # the page shows the error
         yield page

@@ -1,6 +1,6 @@
-"""The frame of a page: the house of the browser, the stage below its question, and what must leave the address.
+"""The frame of a page: its header, the stage for its content, and the keys to drop from the address.
 
-What a page needs for its controls is `form`'s, so that a page of words alone imports no model.
+Everything about controls is in `form`, so that a page of text imports no model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,18 +22,18 @@ from pages.frame import canvas, visits
 
 @dataclass
 class Page:
-    """The places of a page, and what it has to say.
+    """Containers and notices of a page.
 
     Attributes:
-        stage: of all that is seen.
-        hidden: of what the link needs and nobody sees.
-        said: sentences for the visitor.
-        unusable: keys of the link that could not be used and must leave it.
+        stage: container of the visible content.
+        hidden: container of hidden elements that the link needs.
+        notices: notices for the user.
+        unusable: unusable keys of the link, which are dropped from it.
     """
 
     stage: DeltaGenerator
     hidden: DeltaGenerator
-    said: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     unusable: list[str] = field(default_factory=list)
 
 
@@ -41,48 +41,51 @@ P = TypeVar("P", bound=Page)
 
 
 def page(package: str) -> AbstractContextManager[Page]:
-    """The frame of a page without controls; `package`: its name."""
-    return framed(Page, package)
+    """Open the frame of a page without controls; `package` is its name."""
+    return page_frame(Page, package)
 
 
 @contextmanager
-def framed(
+def page_frame(
     kind: type[P],
     package: str,
     models: Mapping[str, tuple[str, str, str]] | None = None,
     devices: Iterable[str] = (),
     **fields: Any,
 ) -> Iterator[P]:
-    """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
+    """Open the frame of a page; a HeadlightError becomes a message on the stage.
 
     Args:
-        models: the choices of its model, name -> title, group and what is said of it; devices: those of its device.
-        fields: what the page has beside its places.
+        kind: class of the page.
+        package: name of the page.
+        models: models to choose from, name -> title, group and description.
+        devices: devices to choose from.
+        fields: further fields of `kind`.
     """
     with st.container(key="frame"):
         stage = st.container(key="stage")
     with stage:
-        house(package, models, devices)
-    made = kind(stage, stage.container(key="link_texts"), **fields)
+        header(package, models, devices)
+    page = kind(stage, stage.container(key="link_texts"), **fields)
     version = link_version.in_words(st.query_params.get_all(link_version.KEY))
     if version:
-        made.said.append(version)
-        made.unusable.append(link_version.KEY)
+        page.notices.append(version)
+        page.unusable.append(link_version.KEY)
     try:
-        yield made
+        yield page
     except Exception as error:
-        sentence = _sentence(error)
+        sentence = _error_message(error)
         if not sentence:
             raise
         stage.error(sentence)
-    if made.unusable:
-        with made.hidden:
-            canvas.page_flags(made.unusable)
+    if page.unusable:
+        with page.hidden:
+            canvas.drop_params(page.unusable)
 
 
-def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None, devices: Iterable[str] = ()) -> None:
-    """The bar, the question of the page, and all that they need."""
-    said: canvas.House = {
+def header(package: str, models: Mapping[str, tuple[str, str, str]] | None = None, devices: Iterable[str] = ()) -> None:
+    """Show the navigation bar and the page's question."""
+    data: canvas.House = {
         "css": f"{PREFIX}/frame/house.css",
         "path": pages.path(package),
         "page": package,
@@ -94,16 +97,16 @@ def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None
         "machine": public.is_local(),
         "hub": public.is_local() and public.ASKS_HUB,
     }
-    canvas.app_header(said)
+    canvas.app_header(data)
 
 
 def queue_notice(sentence: str) -> None:
-    """Has the next run of the page say something: for callbacks, which come before it."""
+    """Add a notice to the next run of the page, for use in callbacks."""
     st.session_state.setdefault("said_by_callbacks", []).append(sentence)
 
 
-def _sentence(error: Exception) -> str:
-    """What is said of an error of ours; "" of any other."""
+def _error_message(error: Exception) -> str:
+    """Return the message of a HeadlightError, "" for any other error."""
     from mha_core.errors import HeadlightError, WeightsFileError
 
     if isinstance(error, WeightsFileError):

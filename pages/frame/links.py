@@ -1,6 +1,6 @@
-"""The link of a form page: bounds of what a browser sends, what to say of values that cannot be used, what has no room.
+"""The link of a form page: bounds of received values, warnings about unusable ones, and its maximum length.
 
-The bound controls read and write it; what no control holds, the page reads with `asked` and writes with `put`.
+Bound controls read and write it; keys without a control are read from `query` and written with `set_param`.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,8 @@ from headlight.picture.link_query import LinkQuery, to_param, warning_text
 from headlight.ui.numbers import cut as cut_text
 from mha_core.errors import HeadlightError
 
-BOUND: Final = "query-params"
-_TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its control may say
+BINDING: Final = "query-params"
+_TYPES: dict[str, tuple[type, ...]] = {  # kind of a field -> types of its values
     "text": (str,),
     "choice": (str,),
     "switch": (bool,),
@@ -29,168 +29,169 @@ _TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its cont
 
 
 @dataclass
-class _Entered:
-    """What holds since a page was entered.
+class _LinkState:
+    """State of the link since the page was opened.
 
     Attributes:
-        asked: what the link said and no control has answered yet.
-        told: key -> what its control said instead, and the sentence about it, which holds until that changes.
-        unbound: the texts that are out of the link because it would grow too long.
+        page: name of the page.
+        pending: texts of the link that no control has read yet.
+        warnings: key -> the value of its control and a warning, shown until the value changes.
+        unbound: keys of texts that are dropped from a link that would be too long.
     """
 
     page: str
-    asked: dict[str, list[str]]
-    told: dict[str, tuple[Any, str]] = field(default_factory=dict)
+    pending: dict[str, list[str]]
+    warnings: dict[str, tuple[Any, str]] = field(default_factory=dict)
     unbound: set[str] = field(default_factory=set)
 
 
 def enter(package: str) -> None:
-    """Notes what the link says, if the page is another one, before any control takes it in; and `cut`s."""
-    if _entered().page != package:
-        asked = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
-        st.session_state["entered"] = _Entered(package, asked)
-        for key in filter(_is_huge, asked):
-            st.session_state[key] = asked[key][0][: FIELDS[key].longest]
-    cut()
+    """Read the link when the page changes, before any control does, and apply `cut_values`."""
+    if _link_state().page != package:
+        texts = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
+        st.session_state["entered"] = _LinkState(package, texts)
+        for key in filter(_is_huge, texts):
+            st.session_state[key] = texts[key][0][: FIELDS[key].longest]
+    cut_values()
 
 
 def _is_huge(key: str) -> bool:
-    """Tells whether the link's text has no room in its control, which then is not bound to it."""
-    longest = FIELDS[key].longest
-    return FIELDS[key].kind == "text" and any(len(text) > longest for text in st.query_params.get_all(key))
+    """Return whether the link's text is too long for its control, which is then not bound to it."""
+    limit = FIELDS[key].longest
+    return FIELDS[key].kind == "text" and any(len(text) > limit for text in st.query_params.get_all(key))
 
 
-def _entered() -> _Entered:
-    entered: _Entered = st.session_state.setdefault("entered", _Entered("", {}))
+def _link_state() -> _LinkState:
+    entered: _LinkState = st.session_state.setdefault("entered", _LinkState("", {}))
     return entered
 
 
-def cut() -> None:
-    """Cuts what a browser sent to its bounds, before anything looks at it."""
+def cut_values() -> None:
+    """Cut received values of controls to their bounds, before anything reads them."""
     for key in DEFAULTS.keys() & set(st.session_state):
-        sent = st.session_state[key]
-        kept = _within(key, sent)
-        if kept is sent:
+        raw = st.session_state[key]
+        short = _bounded(key, raw)
+        if short is raw:
             continue
-        if FIELDS[key].kind == "text" and isinstance(sent, str):
-            st.session_state[key], name = kept, FIELDS[key].noun or f"the text “{key}”"
-            told = f"{name[0].upper()}{name[1:]} had {len(sent):,} characters; the first {len(kept):,} are kept."
-            _entered().told[key] = kept, told
-        else:  # an option that there is not would be refused if code set it; without a value the default comes back
+        if FIELDS[key].kind == "text" and isinstance(raw, str):
+            st.session_state[key], name = short, FIELDS[key].noun or f"the text “{key}”"
+            warning = f"{name[0].upper()}{name[1:]} had {len(raw):,} characters; the first {len(short):,} are kept."
+            _link_state().warnings[key] = short, warning
+        else:  # Streamlit refuses an unknown option; without a value the control shows its default
             del st.session_state[key]
 
 
 def value(key: str) -> Any:
-    """What a control says, within its bounds, also before `cut`: callbacks come first."""
-    return _within(key, st.session_state.get(key, DEFAULTS[key]))
+    """Return the value of a control within its bounds, also in callbacks, which run before `cut_values`."""
+    return _bounded(key, st.session_state.get(key, DEFAULTS[key]))
 
 
 def query(*, takes_model: bool = True) -> LinkQuery:
-    """The link's query, each text cut to one character more than can be used; `takes_model` as in `LinkQuery`."""
-    said = {
+    """Return the link's query, with each text cut just above its bound; `takes_model` as in `LinkQuery`."""
+    texts = {
         key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MAX_CHOSEN]]
         for key in DEFAULTS
         if key in st.query_params
     }
     try:
-        raw = urlencode(said, doseq=True, quote_via=quote, errors="replace").encode()
+        raw = urlencode(texts, doseq=True, quote_via=quote, errors="replace").encode()
         return LinkQuery(raw, takes_model=takes_model)
     except HeadlightError:
         return LinkQuery(b"")
 
 
 def put(key: str, text: str, default: str) -> None:
-    """Has the link say this of a key that no control holds: for callbacks."""
+    """Set a key without a control in the link, for use in callbacks."""
     if text != default:
         st.query_params[key] = text
     elif key in st.query_params:
         del st.query_params[key]
 
 
-def notices(others: Collection[str] = ()) -> list[str]:
-    """One sentence for each value of the link that a control could not take, and one on what the link lacks.
+def notices(handled: Collection[str] = ()) -> list[str]:
+    """Return warnings about values that a control could not take, and about dropped keys.
 
-    `others`: keys of which the page says that itself.
+    `handled` are keys whose warnings the page shows itself.
     """
-    entered = _entered()
-    for key, values in list(entered.asked.items()):
-        if key in st.session_state:  # otherwise its control is not on the page, as the width without a window
-            now = st.session_state[key]
-            if key not in others and set(_written(now)) != set(_normal(now, values)):
-                instead = "the default" if now is None else cut_text(", ".join(_written(now)), 40) or "nothing"
-                entered.told[key] = now, warning_text(key, values, instead)
-            del entered.asked[key]
+    entered = _link_state()
+    for key, values in list(entered.pending.items()):
+        if key in st.session_state:  # otherwise its control is not on the page
+            current = st.session_state[key]
+            if key not in handled and set(_params(current)) != set(_normalized(current, values)):
+                instead = "the default" if current is None else cut_text(", ".join(_params(current)), 40) or "nothing"
+                entered.warnings[key] = current, warning_text(key, values, instead)
+            del entered.pending[key]
     present = set(st.session_state)
-    told = [said for key, (now, said) in entered.told.items() if key in present and st.session_state[key] == now]
-    left_out = [FIELDS[key].noun for key in too_long() if st.session_state.get(key)]
-    if left_out:
-        told.append(
-            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(left_out)}."
+    messages = [w for key, (now, w) in entered.warnings.items() if key in present and st.session_state[key] == now]
+    dropped = [FIELDS[key].noun for key in dropped_keys() if st.session_state.get(key)]
+    if dropped:
+        messages.append(
+            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(dropped)}."
         )
-    return told
+    return messages
 
 
-def too_long() -> tuple[str, ...]:
-    """Return the keys of `LEFT_OUT` that the link must omit to stay within `MAX_LINK_BYTES` bytes."""
-    present = set(st.session_state)  # once: to ask for each key takes ten times as long
-    said = {key: now for key in DEFAULTS if key in present and (now := value(key)) != DEFAULTS[key]}
-    lengths = {key: sum(_length(key, text) for text in _written(now)) for key, now in said.items()}
-    left_out: list[str] = []
+def dropped_keys() -> tuple[str, ...]:
+    """Return the keys of `DROP_ORDER` that the link must omit to stay within `MAX_LINK_BYTES` bytes."""
+    present = set(st.session_state)  # a set, as lookups in the session state are ten times slower
+    values = {key: now for key in DEFAULTS if key in present and (now := value(key)) != DEFAULTS[key]}
+    lengths = {key: sum(_length(key, text) for text in _params(now)) for key, now in values.items()}
+    dropped: list[str] = []
     for key in DROP_ORDER:
-        if sum(lengths.values()) - 1 > MAX_LINK_BYTES:  # nothing stands before the first key
-            left_out.append(key)
+        if sum(lengths.values()) - 1 > MAX_LINK_BYTES:  # the first key has no &
+            dropped.append(key)
             lengths.pop(key, None)
-    return tuple(left_out)
+    return tuple(dropped)
 
 
-def bound(key: str) -> Literal["query-params"] | None:
-    """Binds a control to the link, a long text unless the link would grow too long with it.
+def binding_for(key: str) -> Literal["query-params"] | None:
+    """Return the binding of a control, None for a long text in a link that is too long.
 
-    A text that is short again goes back into the link; what was too long when it came is not in it.
+    A text that becomes short enough is bound again; a text that was too long on arrival is not in the link.
     """
     if _is_huge(key):
         return None
     if key not in DROP_ORDER:
-        return BOUND
-    unbound = _entered().unbound
-    if key in too_long():
+        return BINDING
+    unbound = _link_state().unbound
+    if key in dropped_keys():
         unbound.add(key)
         return None
     if key in unbound:
         unbound.remove(key)
         if key in st.session_state:
-            st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
-    return BOUND
+            st.session_state[key] = st.session_state[key]  # setting the value writes it into the link
+    return BINDING
 
 
 @lru_cache(maxsize=512)
 def _length(key: str, text: str) -> int:
-    """How many bytes a value takes in a link, with its key and the & before it."""
+    """Return the number of bytes of a value in a link, with its key and the & before it."""
     return len(urlencode([(key, text)], quote_via=quote, errors="replace")) + 1
 
 
-def _within(key: str, sent: Any) -> Any:
-    """What a control says, a text cut to its bound; the default in place of what no control says."""
-    known = FIELDS[key]
-    if known.kind == "text" and isinstance(sent, str):
-        return sent if len(sent) <= known.longest else sent[: known.longest]
-    texts = sent if isinstance(sent, (list, tuple)) else [sent] if isinstance(sent, str) else []
-    is_of_kind = isinstance(sent, _TYPES[known.kind]) and isinstance(sent, bool) == (known.kind == "switch")
-    few = len(texts) <= MAX_CHOSEN and all(isinstance(text, str) and len(text) <= MAX_CHOICE_LENGTH for text in texts)
-    return sent if sent is None or (is_of_kind and few) else known.default
+def _bounded(key: str, raw: Any) -> Any:
+    """Return a control's value with a text cut to its bound, and the default for an invalid value."""
+    spec = FIELDS[key]
+    if spec.kind == "text" and isinstance(raw, str):
+        return raw if len(raw) <= spec.longest else raw[: spec.longest]
+    texts = raw if isinstance(raw, (list, tuple)) else [raw] if isinstance(raw, str) else []
+    has_type = isinstance(raw, _TYPES[spec.kind]) and isinstance(raw, bool) == (spec.kind == "switch")
+    fits = len(texts) <= MAX_CHOSEN and all(isinstance(text, str) and len(text) <= MAX_CHOICE_LENGTH for text in texts)
+    return raw if raw is None or (has_type and fits) else spec.default
 
 
-def _written(value: Any) -> list[str]:
-    """A control's value as the link writes it."""
-    written = "None" if value is None else to_param(value)
-    return [written] if isinstance(written, str) else written or [""]
+def _params(value: Any) -> list[str]:
+    """Return a control's value as texts of the link."""
+    param = "None" if value is None else to_param(value)
+    return [param] if isinstance(param, str) else param or [""]
 
 
-def _normal(now: Any, asked: list[str]) -> list[str]:
-    """What was asked, in the spelling of `_written` where it means the same."""
-    if isinstance(now, bool):
-        return [text.lower() for text in asked]
-    if isinstance(now, (int, float)):
+def _normalized(current: Any, texts: list[str]) -> list[str]:
+    """Return texts of the link in the spelling of `_params` if they mean the same."""
+    if isinstance(current, bool):
+        return [text.lower() for text in texts]
+    if isinstance(current, (int, float)):
         with suppress(ValueError):
-            return [f"{float(text):g}" for text in asked]
-    return asked
+            return [f"{float(text):g}" for text in texts]
+    return texts

@@ -1,4 +1,4 @@
-"""One sentence in place of what cannot be drawn because a package is missing."""
+"""An error message in place of content that needs a missing package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from headlight.server.missing import missing_package
 
 @contextmanager
 def package_error() -> Iterator[None]:
-    """Says which package is missing where something needs it; a fragment, which nothing else surrounds, has its own."""
+    """Show which package is missing if the block raises an ImportError; a fragment needs a block of its own."""
     try:
         yield
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What surrounds every page: its configuration, the list of pages, and one sentence when a package is missing."""
+"""Streamlit's main script: configures the pages and runs the current one."""
 
 from importlib import import_module
 
@@ -16,14 +16,14 @@ with missing.package_error():
     pages = {
         name: st.Page(
             f"../{name}/page.py",
-            title=f"{named.title} · Headlight",
+            title=f"{info.title} · Headlight",
             url_path=path(name) or name,
             default=not path(name),
         )
-        for name, named in PAGES.items()
+        for name, info in PAGES.items()
     }
-    chosen = st.navigation(list(pages.values()), position="hidden")
-    # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
-    name = next(name for name, page in pages.items() if page == chosen)
-    with QUEUE.slot(Work.SCRIPT, client=visits.visitor()):
+    current = st.navigation(list(pages.values()), position="hidden")
+    # not current.run(), whose controls lose their values and their keys in the address when the page changes
+    name = next(name for name, page in pages.items() if page == current)
+    with QUEUE.slot(Work.SCRIPT, client=visits.client()):
         import_module(f"pages.{name}.page").show()

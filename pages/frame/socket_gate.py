@@ -1,4 +1,4 @@
-"""The gate of Streamlit's connections: how many there may be, how fast they may ask, how much may lie there unread."""
+"""Limits on Streamlit's WebSocket connections: their number, message rate and memory."""
 
 import asyncio
 import os
@@ -13,26 +13,27 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from headlight.server.sockets import KEY, abort_connection, client_network_of, connected
 from headlight.server.token_bucket import Rate, TokenBucket
 
-MAX_SOCKETS = 400  # connections in all, and
+MAX_SOCKETS = 400  # connections of all clients
 MAX_CONNECTIONS_PER_CLIENT = int(
     os.environ.get("HEADLIGHT_SOCKETS") or 100
-)  # of one address: a class may sit behind a single one
-MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
-HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
-BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
-MAX_CONTROLS = 500  # that a message names: the largest page has some seventy
-SMALL = 2**13  # bytes of a message that cannot name so many
+)  # per address, as a class may share a single one
+MESSAGE_RATE: Rate = 20.0, 30  # of one connection, per second of idle time; a held key sends 30 for a few seconds
+OVERFLOW_RATE: Rate = 5.0, 1  # of all connections above that rate together
+BYTES_PER_MESSAGE = 2**16  # a longer message counts as several
+MAX_CONTROLS = 500  # in a message; the largest page has about seventy
+MIN_PARSED_BYTES = 2**13  # a message of at most this size cannot name too many controls
 
 
-class SocketGate:
-    """ASGI middleware that bounds what visitors' connections may take: their number, their messages, their memory."""
+class SocketMiddleware:
+    """ASGI middleware that limits connections, messages and memory of clients."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._hasty = TokenBucket(*HASTY)
+        self._overflow = TokenBucket(*OVERFLOW_RATE)
         self._open: Counter[str] = Counter()  # connections, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the connection on within the limits, or close it."""
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
@@ -43,60 +44,60 @@ class SocketGate:
         self._open[address] += 1
         key = Headers(scope=scope).get(KEY, "")
         connected.add(key)
-        connection = _Connection(receive, send, self._hasty)
+        connection = _Connection(receive, send, self._overflow)
         try:
             await self.app(scope, connection.receive, connection.send)
         finally:
             connected.discard(key)
             self._open[address] -= 1
-            self._open += Counter()  # drops who has none open
+            self._open += Counter()  # drops zero counts
 
     def _accepts(self, address: str) -> bool:
         return self._open[address] < MAX_CONNECTIONS_PER_CLIENT and self._open.total() < MAX_SOCKETS
 
 
 class _Connection:
-    """One connection. Who does not read his answers is not heard until he does, and who is hasty waits for the others.
+    """A connection with back-pressure: no message is read while a response is unsent.
 
-    A right to speak is earned by silence: who waits for his answers always has it, and whose next message is there
-    before the last one was heard uses it up. All of those share one pace. The server stops reading from the network
-    while a message waits here, so what waits is bounded too.
+    Tokens are earned by idle time, so that a client that waits for responses always has one. Messages without a token
+    share the pace of one bucket with those of all other connections. The server stops reading from the network while a
+    message waits here, so that their number is bounded too.
     """
 
-    def __init__(self, receive: Receive, send: Send, hasty: TokenBucket) -> None:
-        self._receive, self._send, self._hasty = receive, send, hasty
-        self._silence = 0.0  # seconds in which nothing was said
-        self._messages = TokenBucket(*MESSAGES, lambda: self._silence)
-        self._read = asyncio.Event()  # no answer waits to be read
-        self._read.set()
+    def __init__(self, receive: Receive, send: Send, overflow: TokenBucket) -> None:
+        self._receive, self._send, self._overflow = receive, send, overflow
+        self._idle_seconds = 0.0  # the bucket's clock: time without a message
+        self._messages = TokenBucket(*MESSAGE_RATE, lambda: self._idle_seconds)
+        self._drained = asyncio.Event()  # set while no response is being sent
+        self._drained.set()
 
     async def receive(self) -> Message:
-        """The next message, when it is its time."""
-        asked = time.monotonic()
+        """Return the next message when the rate limit allows it."""
+        start = time.monotonic()
         message = await self._receive()
-        self._silence += time.monotonic() - asked
+        self._idle_seconds += time.monotonic() - start
         if message["type"] == "websocket.receive":
             content: bytes = message.get("bytes") or b""
-            count = 1 + len(content) // BYTES_OF_ONE
-            if _names_too_many(content):
+            count = 1 + len(content) // BYTES_PER_MESSAGE
+            if has_too_many_controls(content):
                 abort_connection(self._receive)
                 return {"type": "websocket.disconnect", "code": 1008}
-            await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
-            await self._read.wait()
+            await asyncio.sleep(0 if self._messages.allows(count) else self._overflow.take(count))
+            await self._drained.wait()
         return message
 
     async def send(self, message: Message) -> None:
-        """Sends an answer, as soon as enough of the earlier ones has been read."""
-        self._read.clear()
+        """Send a response when enough of the earlier ones are sent."""
+        self._drained.clear()
         try:
             await self._send(message)
         finally:
-            self._read.set()
+            self._drained.set()
 
 
-def _names_too_many(content: bytes) -> bool:
-    """Tells whether a message names more controls than any page has. What cannot be read, Streamlit refuses."""
-    if len(content) <= SMALL:
+def has_too_many_controls(content: bytes) -> bool:
+    """Return whether a message names more controls than any page has; Streamlit rejects an invalid message."""
+    if len(content) <= MIN_PARSED_BYTES:
         return False
     try:
         return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MAX_CONTROLS

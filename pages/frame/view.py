@@ -1,4 +1,4 @@
-"""The channel to the views that the browser draws: messages to them, and from those of form pages events."""
+"""The channel to the browser's views: their state, and the events of form pages."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
@@ -6,64 +6,67 @@ from typing import Any, TypedDict
 import streamlit as st
 
 from headlight.ui import events
-from headlight.ui.web import one_line
+from headlight.ui.web import component_js
 
 from . import visits
 
-Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
+Event = dict[str, Any]  # its values are unchecked, so read them with `events`
 
 
 class Ack(TypedDict):
-    """The session that counts the turns, and the last turn of a view that its server has heard."""
+    """The session and the last acknowledged event of a view."""
 
     visit: str
     heard: int
 
 
 class View:
-    """A view of the browser, mounted once on a page.
+    """A view in the browser, mounted once on a page.
 
     Args:
-        key: its name on the page and in the session; no control may have it.
-        component: its name as a component, after "headlight_".
-        file: the module in assets/web that draws it.
+        key: its name on the page and in the session state, which no control may have.
+        component: its name as a component, without the prefix "headlight_".
+        file: its module in assets/web.
     """
 
     def __init__(self, key: str, component: str, file: str) -> None:
         self.key = key
-        self._view = st.components.v2.component(f"headlight_{component}", js=one_line(file))
+        self._view = st.components.v2.component(f"headlight_{component}", js=component_js(file))
 
     def mount(self) -> None:
-        """Draws a view that owns what is shown."""
+        """Mount a view that owns its state."""
         self._view(key=self.key, data=[{"visit": visits.session_id()}])
 
-    def show(self, state: Mapping[str, object], takes: Callable[[Event], None] | None = None) -> None:
-        """Draws a view that the script tells what is shown.
+    def show(self, state: Mapping[str, object], on_event: Callable[[Event], None] | None = None) -> None:
+        """Mount a view with this state.
 
         Args:
-            takes: called before the next run with what the visitor did. It lives until then: let it hold nothing large.
+            state: fields of its message.
+            on_event: called before the next run with an event. It is kept until then, so that it must not hold large
+                data.
         """
 
-        def hear() -> None:
-            told = st.session_state.get(self.key, {}).get("act")
-            event = told if isinstance(told, dict) else {}
-            if takes is not None:
-                takes(event)
+        def on_change() -> None:
+            message = st.session_state.get(self.key, {}).get("act")
+            event = message if isinstance(message, dict) else {}
+            if on_event is not None:
+                on_event(event)
             acknowledged()[self.key] = events.whole(event, "turn") or 0
 
-        # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
-        self._view(key=self.key, data=[{**turns(self.key), **state}], on_act_change=hear)
+        # in a list, as Streamlit searches a dictionary for tables, for which it imports pandas (68 MB)
+        self._view(key=self.key, data=[{**ack(self.key), **state}], on_act_change=on_change)
 
 
-def turns(key: str) -> Ack:
+def ack(key: str) -> Ack:
+    """Return the acknowledgement for a view's next message."""
     return {"visit": visits.session_id(), "heard": acknowledged().get(key, 0)}
 
 
 def acknowledged() -> dict[str, int]:
-    """The last turn of each view, by key, that the server has heard.
+    """Return the number of the last handled event of each view, by key.
 
-    A dictionary, because a newer message may end a callback wherever it asks `st.session_state` for something: what an
-    event does and that it was heard must not come apart there.
+    It is a dictionary, because a newer message may interrupt a callback at any access to `st.session_state`; handling
+    an event and acknowledging it must not be separated there.
     """
     turns: dict[str, int] = st.session_state.setdefault("heard", {})
     return turns

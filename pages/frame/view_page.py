@@ -1,4 +1,4 @@
-"""A page that one view of the browser owns: its script mounts that, and knows nothing of what is shown."""
+"""The frame of a page that a single view of the browser owns."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,13 @@ from . import layout, visitor
 
 
 def show(package: str, view: View, draw: Callable[[View], None] = View.mount) -> None:
-    """The frame and the view.
+    """Show the frame and the view.
 
     Args:
-        draw: the view, with what the script has to say to it.
+        package: name of the page.
+        view: the view.
+        draw: mounts the view, if it needs more than `View.mount`.
     """
     with st.container(key="frame"), st.container(key="stage"):
-        layout.house(package, visitor.offered(), devices.available())
+        layout.header(package, visitor.offered(), devices.available())
         draw(view)

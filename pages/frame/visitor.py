@@ -1,4 +1,4 @@
-"""The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
+"""The current user's visit: trained models, uploads and the running job."""
 
 import secrets
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from mha_core.training import saved
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import TrainingData
 
-from .visits import address, visitor
+from .visits import address, client
 
 
 def own_runs() -> dict[str, OwnRun]:
-    """This visitor's trained models by their ids, in the order in which they were made."""
+    """Return the user's trained models by their IDs, in the order of their training."""
     visit = _visit()
     if visit is None:
         return {}
@@ -33,79 +33,84 @@ def own_runs() -> dict[str, OwnRun]:
 
 
 def offered() -> dict[str, tuple[str, str, str]]:
-    """The models of the list by their names, and what was trained here, which can be asked from now on."""
-    own = [trained.Trained(name) for name in own_runs()]
-    # where the disk is full some are not there: Train says so when it saves something
-    return registry.available([*own, registry.source_of(recording())])
+    """Return the models to choose from by name: those of the server and the user's own."""
+    models = [trained.Trained(name) for name in own_runs()]
+    # with a full disk some are missing, which Train reports when it saves
+    return registry.available([*models, registry.source_of(recording())])
 
 
 def add_run(folder: Path) -> OwnRun:
-    """Makes a saved run, in a folder of `new_folder`, one of this visitor's models.
+    """Add a saved run, in a folder of `new_folder`, to the user's models.
 
     Raises:
-        WeightsFileError: it is no saved run.
+        WeightsFileError: the folder holds no valid run.
     """
-    return _begun_visit().add(folder, saved.read(folder), opened=True)
+    return _ensure_visit().add(folder, saved.read(folder), opened=True)
 
 
 def open_recording(content: bytes) -> str:
-    """The name of a recording, the visitor's only one from now on. Raises a HeadlightError where it cannot be drawn."""
+    """Store a recording in place of the earlier one, and return its name.
+
+    Raises:
+        HeadlightError: it is not a valid recording.
+    """
     recordings.drawable(content)
-    _bring(recordings.KIND, content)
+    _store_upload(recordings.KIND, content)
     return recording()
 
 
 def recording() -> str:
-    """The name of this visitor's recording, "" without one."""
+    """Return the name of the user's recording, "" without one."""
     name = _data().get(recordings.KIND)
     return f"{recordings.PREFIX}{name}" if name else ""
 
 
 def open_given(kind: str, content: bytes) -> None:
-    """Takes a "picture" or "sound", the visitor's only one from now on. Raises a HeadlightError for what is none."""
+    """Store a "picture" or "sound" in place of the earlier one. Raises a HeadlightError for an invalid one."""
     ALBUMS[kind].read(content)
-    _bring(kind, content)
+    _store_upload(kind, content)
 
 
 def given() -> dict[str, str]:
-    """The names of this visitor's picture and sound, "" without one."""
+    """Return the names of the user's picture and sound, "" without one."""
     return {kind: album.name_of(_data().get(kind)) for kind, album in ALBUMS.items()}
 
 
-def _bring(kind: str, content: bytes) -> None:
-    with _begun_visit().replace_upload(TrainingData(kind, content)):
+def _store_upload(kind: str, content: bytes) -> None:
+    with _ensure_visit().replace_upload(TrainingData(kind, content)):
         pass
 
 
 def new_folder() -> Path:
-    """An empty folder of this visitor, which goes with the visit. Raises a HeadlightError when it cannot be made."""
-    folder = _begun_visit().folder / secrets.token_hex(8)
+    """Create an empty folder that is deleted with the visit. Raises a HeadlightError."""
+    folder = _ensure_visit().folder / secrets.token_hex(8)
     with writing():
         folder.mkdir()
     return folder
 
 
 def job() -> TrainingJob | None:
-    """The present training, or the last one that was; None before the first."""
+    """Return the current or last training job, None before the first."""
     visit = _visit()
     return visit.jobs[-1] if visit is not None and visit.jobs else None
 
 
 def job_on(task: str) -> TrainingJob | None:
+    """Return the current or last training job if it is of this task, None otherwise."""
     present = job()
     return present if present is not None and present.plan.recipes[0].task == task else None
 
 
 def start(plan: TrainingPlan) -> TrainingJob:
-    """Begins to train, and stops what this visitor trained before.
+    """Start a training job and stop the user's earlier one.
 
     Raises:
-        HeadlightError: as in `Job.start` and `new_folder`; then the earlier training goes on.
+        HeadlightError: as in `Job.start` and `new_folder`; then the earlier job continues.
     """
-    visit = _begun_visit()
+    visit = _ensure_visit()
     visit.register_finished()
     with visit.replace_upload(plan.data) if plan.data is not None else nullcontext():
-        training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
+        training = TrainingJob(plan, new_folder(), client(), visit.heard).start()
     with visit.lock:
         if visit.jobs:
             visit.jobs[-1].stop()
@@ -114,67 +119,67 @@ def start(plan: TrainingPlan) -> TrainingJob:
 
 
 def name() -> str:
-    """The name by which the visitor's browser finds this visit again; "" before there is anything to find."""
+    """Return the name by which the browser finds this visit again, "" before there is anything to find."""
     visit = _visit()
     return "" if visit is None else visit.persist()
 
 
-def come_back(told: object) -> bool:
-    """Takes up the visit of a name that a browser has kept, whatever that says; False when there is none any more.
+def come_back(name: object) -> bool:
+    """Resume the visit with a name that the browser has stored, which is unchecked; return whether there is one.
 
-    A session that has begun a visit of its own keeps that. Raises as `visit.find` does.
+    A session that already has a visit keeps it. Raises as `visit.find` does.
     """
     if _visit() is not None:
         return True
-    visit = find(told, address())
+    visit = find(name, address())
     if visit is None:
         return False
-    _enter(visit)
+    _join(visit)
     return True
 
 
 def notices() -> list[str]:
-    """Sentences on a visit that was taken up from another server, each said once."""
+    """Return notices about a visit that was resumed from another server, each once."""
     visit = _visit()
     if visit is None:
         return []
-    said, visit.notices = visit.notices, []
-    return list(dict.fromkeys(said))
+    messages, visit.notices = visit.notices, []
+    return list(dict.fromkeys(messages))
 
 
 def brought() -> dict[str, bytes]:
-    """The data that were brought for the trainings of this visit, by their kinds."""
-    shown = (recordings.KIND, *ALBUMS)
-    kept = {kind: store.read("data", name) for kind, name in _data().items() if kind not in shown}
-    return {kind: content for kind, content in kept.items() if content is not None}
+    """Return the uploaded training data of this visit by their kinds."""
+    excluded = (recordings.KIND, *ALBUMS)
+    contents = {kind: store.read("data", name) for kind, name in _data().items() if kind not in excluded}
+    return {kind: content for kind, content in contents.items() if content is not None}
 
 
 def _data() -> Mapping[str, str]:
-    """What was brought in this visit: kind -> its name in the store."""
+    """Return the uploads of this visit: kind -> name in the store."""
     visit = _visit()
     return {} if visit is None else visit.data
 
 
 def _visit() -> Visit | None:
-    """The visit of this session; one that was ended meanwhile is none."""
+    """Return the visit of this session, None if it has ended."""
     visit: Visit | None = st.session_state.get("training_visit")
     if visit is None or not visit.end.alive:
         return None
-    st.session_state["training_tab"].socket = _socket()  # another one, once the connection was lost for a while
+    st.session_state["training_tab"].socket = _socket()  # it changes when the browser reconnects
     return visit
 
 
 def _socket() -> str:
-    """The connection of this tab; "" without a server."""
+    """Return the key of this tab's connection, "" without a server."""
     return st.context.headers.get(sockets.KEY, "") if runtime.exists() else ""
 
 
-def _begun_visit() -> Visit:
-    return _visit() or _enter(Visit(address()))
+def _ensure_visit() -> Visit:
+    return _visit() or _join(Visit(address()))
 
 
-def _enter(visit: Visit) -> Visit:
-    """Makes this session one of the visit's tabs."""
+def _join(visit: Visit) -> Visit:
+    """Add this session to the tabs of a visit."""
     tab = st.session_state["training_tab"] = Tab(_socket())
     visit.tabs.add(tab)
     st.session_state["training_visit"] = visit

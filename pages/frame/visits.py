@@ -1,4 +1,4 @@
-"""The visitor whose script runs now, as the queue and the data API know them."""
+"""The client of the running script, for the queue and the data API."""
 
 import streamlit as st
 from streamlit import runtime
@@ -10,18 +10,18 @@ _KEY = "visit"
 
 
 def session_id() -> str:
-    """Return the random name of the visitor's page."""
+    """Return the random ID of this page's session."""
     if _KEY not in st.session_state:
         st.session_state[_KEY] = Session()
     page: Session = st.session_state[_KEY]
     return page.name
 
 
-def visitor() -> Client:
-    """Return the visitor whose script runs now: address and page."""
+def client() -> Client:
+    """Return the client of the running script."""
     return Client(address(), session_id())
 
 
 def address() -> str:
-    """The address of the visitor; "" of this machine."""
+    """Return the network address of the client, "" for this machine."""
     return client_network(st.context.ip_address or "") if runtime.exists() else ""

@@ -1,7 +1,6 @@
-"""Controls made from the table of fields (`headlight.link.fields`) by their key, each bound to the link.
+"""Controls made from the table of fields (`headlight.link.fields`) by key, each bound to the link.
 
-Label, range and default come from the table. What a page must add is what the table cannot know: choices that depend on
-a model or on data, and a label that depends on another control.
+Label, range and default come from the table. Pages pass what depends on a model, on data or on another control.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,124 +11,130 @@ import streamlit as st
 from headlight.link.fields import FIELDS
 from headlight.server.public import NO_FILES, is_public
 
-from .links import BOUND, bound
+from .links import BINDING, binding_for
 
 
-def _whole_page() -> None:
-    """Has the page run for what was chosen, also where `canvas.rerun_when` asks for a part of it at the same time.
+def _rerun_page() -> None:
+    """Make the page run again after a change, even if another callback asks for a fragment only.
 
-    Streamlit runs what one callback asks for in place of the page, unless another callback asks for nothing.
+    Streamlit runs the fragment that a callback asks for instead of the page, unless another callback asks for nothing.
     """
 
 
-_OF_LINK: dict[str, Any] = {"bind": BOUND, "on_change": _whole_page}
+_BINDING: dict[str, Any] = {"bind": BINDING, "on_change": _rerun_page}
 
 
-def hidden_but_mounted(name: str, shown: bool) -> Any:
-    """A place that is hidden, yet mounted: Streamlit drops the part of the address of a control that is not."""
-    return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
+def hidden_but_mounted(name: str, is_visible: bool) -> Any:
+    """Return a container that stays mounted while hidden, as Streamlit drops the key of an unmounted control."""
+    return st.container(key=f"{'seen' if is_visible else 'unseen'}_{name}")
 
 
 def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
-    """A place that the visitor unfolds; it is unfolded at first where the link says something of one of these keys.
+    """Return a collapsible container (st.expander), open at first if the link has one of these keys.
 
-    `lazy`: the page runs again when it is unfolded, and its `open` says whether it is.
+    With `lazy` the page runs again when it opens or closes, and its `open` says whether it is open.
     """
     unfolded = st.session_state.setdefault(f"unfolded_{name}", any(key in st.query_params for key in keys))
     return st.expander(label, expanded=unfolded, key=f"folded_{name}", on_change="rerun" if lazy else "ignore")
 
 
-def text(key: str, default: str | None = None, *, on_change: Callable[[], None] = _whole_page, **more: Any) -> str:
-    """A text; `more` are arguments of `st.text_input`."""
+def text(key: str, default: str | None = None, *, on_change: Callable[[], None] = _rerun_page, **more: Any) -> str:
+    """Show a text field; `more` are arguments of `st.text_input`."""
     field = FIELDS[key]
     start = field.default if default is None else default
-    return str(
-        st.text_input(more.pop("label", field.label), start, key=key, bind=bound(key), on_change=on_change, **more)
-    )
+    options: dict[str, Any] = {"key": key, "bind": binding_for(key), "on_change": on_change}
+    return str(st.text_input(more.pop("label", field.label), start, **options, **more))
 
 
 def number(key: str, *, label: str = "") -> float:
-    """A number; its default when the field is empty."""
+    """Show a number field and return its value, the default if it is empty."""
     field = FIELDS[key]
-    value = st.number_input(label or field.label, *field.range, field.default, field.step, key=key, **_OF_LINK)
+    value = st.number_input(label or field.label, *field.range, field.default, field.step, key=key, **_BINDING)
     return float(field.default if value is None else value)
 
 
 def whole(key: str, *, label: str = "") -> int:
-    """A whole number; its default when the field is empty."""
+    """Show an integer field and return its value, the default if it is empty."""
     return int(number(key, label=label))
 
 
 def optional_number(key: str, usual: str, *, most: float | None = None, **more: Any) -> float | None:
-    """A number whose empty field means what is usual."""
+    """Show a number field that may be empty; `usual` is its placeholder."""
     field = FIELDS[key]
-    least, end = field.range
+    lower, end = field.range
     return st.number_input(
-        field.label, least, end if most is None else most, None, key=key, **_OF_LINK, placeholder=usual, **more
+        field.label, lower, end if most is None else most, None, key=key, **_BINDING, placeholder=usual, **more
     )
 
 
 def slider(key: str) -> float:
+    """Show a slider and return its value."""
     field = FIELDS[key]
-    value: float = st.slider(field.label, *field.range, field.default, field.step, key=key, **_OF_LINK)
+    value: float = st.slider(field.label, *field.range, field.default, field.step, key=key, **_BINDING)
     return value
 
 
 def choice(key: str, names: Sequence[str] = ()) -> str:
+    """Show a select box and return the selected option."""
     field = FIELDS[key]
     names = list(names or field.choices)
     start = names.index(field.default) if field.default in names else 0
-    return str(st.selectbox(field.label, names, start, key=key, **_OF_LINK) or names[start])
+    return str(st.selectbox(field.label, names, start, key=key, **_BINDING) or names[start])
 
 
 def optional_choice(key: str, usual: str, names: Sequence[str] = ()) -> str | None:
-    """One out of a list; the empty field means what is usual."""
+    """Show a select box that may be empty; `usual` is its placeholder."""
     field = FIELDS[key]
-    return st.selectbox(field.label, list(names or field.choices), None, key=key, **_OF_LINK, placeholder=usual)
+    return st.selectbox(field.label, list(names or field.choices), None, key=key, **_BINDING, placeholder=usual)
 
 
 def segments(key: str, names: Sequence[str] = ()) -> str:
-    """One out of a few that are all in sight."""
+    """Show a segmented control and return the selected option."""
     field = FIELDS[key]
-    offered = list(names or field.choices)
-    chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, **_OF_LINK)
-    return str(chosen or field.default)
+    options = list(names or field.choices)
+    value = st.segmented_control(field.label, options, default=field.default, required=True, key=key, **_BINDING)
+    return str(value or field.default)
 
 
 def tabs(key: str) -> tuple[str, dict[str, Any]]:
-    """Tabs: the name of the open one, and a place for each by its name; what a closed one holds stays mounted."""
+    """Show tabs; return the name of the open one, and a container for each, which stays mounted while closed."""
     field = FIELDS[key]
-    places = st.tabs(list(field.choices), default=field.default, key=key, **_OF_LINK)
-    names = dict(zip(field.choices, places, strict=True))
+    containers = st.tabs(list(field.choices), default=field.default, key=key, **_BINDING)
+    names = dict(zip(field.choices, containers, strict=True))
     return next((name for name, place in names.items() if place.open), str(field.default)), names
 
 
 def pills(key: str) -> list[str]:
-    """Several out of a few that are all in sight, in their own order."""
+    """Show pills for multiple selection and return the selected options in their own order."""
     field = FIELDS[key]
-    chosen = st.pills(field.label, field.choices, selection_mode="multi", default=field.default, key=key, **_OF_LINK)
-    return [name for name in field.choices if name in chosen]
+    names = st.pills(field.label, field.choices, selection_mode="multi", default=field.default, key=key, **_BINDING)
+    return [name for name in field.choices if name in names]
 
 
 def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
+    """Show a select box for multiple selection; `more` are arguments of `st.multiselect`."""
     field = FIELDS[key]
     return list(
-        st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, **_OF_LINK, **more)
+        st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, **_BINDING, **more)
     )
 
 
 def switch(key: str) -> bool:
-    return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, **_OF_LINK))
+    """Show a toggle and return whether it is on."""
+    return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, **_BINDING))
 
 
-def file(label: str, kinds: list[str], key: str, megabytes: int, take: Callable[[bytes | None], None]) -> None:
-    """A file of the visitor's: `take` gets its bytes, None when it was taken away. A public server has none."""
+def file(label: str, kinds: list[str], key: str, megabytes: int, on_file: Callable[[bytes | None], None]) -> None:
+    """Show a file uploader, or a note on a public server.
+
+    `on_file` gets the bytes, or None when the file is removed.
+    """
     if is_public():
         st.caption(NO_FILES)
         return
 
-    def changed() -> None:
-        left = st.session_state[key]
-        take(None if left is None else left.getvalue())
+    def on_change() -> None:
+        upload = st.session_state[key]
+        on_file(None if upload is None else upload.getvalue())
 
-    st.file_uploader(label, kinds, key=key, on_change=changed, max_upload_size=megabytes)
+    st.file_uploader(label, kinds, key=key, on_change=on_change, max_upload_size=megabytes)

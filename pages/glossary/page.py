@@ -1,4 +1,4 @@
-"""Glossary: every word of the field that a page uses, in one sentence, with the way to where one meets it."""
+"""Glossary: every term of the field in one sentence, with a link to a page that uses it."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from pages.frame.layout import page
 
 
 def show() -> None:
-    """A box to search in, and a card for each group of words."""
-    with page("glossary") as here, here.stage:
+    """Show a search box, and a card for each group of terms."""
+    with page("glossary") as frame, frame.stage:
         canvas.sheet(
             "glossary",
             [
-                sheet.notices(here.said),
+                sheet.notices(frame.notices),
                 sheet.search("Search the glossary"),
                 sheet.columns([_card(name, terms) for name, terms in TERMS.items()]),
             ],

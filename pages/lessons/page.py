@@ -1,6 +1,6 @@
-"""Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience.
+"""Lessons: a card for each lesson with its progress, and paths by time and audience.
 
-At its foot the texts, for who comes from one: its elements in its order, each with the link that opens it here.
+Below it lists the elements of some texts in their order, each with a link to its counterpart here.
 """
 
 import tomllib
@@ -20,45 +20,47 @@ _TEXTS = tomllib.loads((ROOT / "assets" / "texts.toml").read_text("utf-8"))["tex
 
 
 def show() -> None:
-    """Show the errors of lessons that were left out, the cards of the others, and the texts."""
-    with page("lessons") as here, here.stage:
-        found = course()
-        notices = [*here.said, *found.errors]
-        cards = [card(lesson) for lesson in found.lessons.values() if not lesson.claims]
-        blocks = [sheet.lessons(cards, ways(found)), sheet.title("You come from a text: where is it here?")]
-        canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(found))])
+    """Show errors in lesson files, the cards of the other lessons, and the texts."""
+    with page("lessons") as frame, frame.stage:
+        lessons = course()
+        notices = [*frame.notices, *lessons.errors]
+        cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
+        blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("You come from a text: where is it here?")]
+        canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 
 def card(lesson: Lesson) -> dict[str, Any]:
-    told = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
-    steps = [lesson.address(at) for at in range(1, len(lesson.steps) + 1)]
-    return told | {"steps": steps, "audiences": list(lesson.audiences)}
+    """Return the data of a lesson's card."""
+    facts = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
+    steps = [lesson.address(number) for number in range(1, len(lesson.steps) + 1)]
+    return facts | {"steps": steps, "audiences": list(lesson.audiences)}
 
 
-def ways(found: Course) -> list[dict[str, Any]]:
-    """Every way through the course that has a lesson: its minutes, who it is for, and the steps of each lesson."""
-    listed = [(minutes, audience, found.path(minutes, audience)) for minutes in PATHS for audience in AUDIENCES]
+def paths(lessons: Course) -> list[dict[str, Any]]:
+    """Return every non-empty path through the course: minutes, audience, and the steps of each lesson."""
+    options = [(minutes, audience, lessons.path(minutes, audience)) for minutes in PATHS for audience in AUDIENCES]
     return [
         {"minutes": minutes, "audience": audience, "lessons": {lesson: list(steps) for lesson, steps in path.items()}}
-        for minutes, audience, path in listed
+        for minutes, audience, path in options
         if path
     ]
 
 
-def texts(found: Course) -> list[sheet.Block]:
-    """A panel for each text of assets/texts.toml; what it claims is a step of the course."""
-    claims, by_path = found.claims(), {pages.path(name): named.title for name, named in pages.PAGES.items()}
+def texts(lessons: Course) -> list[sheet.Block]:
+    """Return a panel for each text of assets/texts.toml; its claims link to steps of the course."""
+    claims, by_path = lessons.claims(), {pages.path(name): info.title for name, info in pages.PAGES.items()}
 
-    def row(name: str, said: str, link: str) -> tuple[str, str, str, str]:
-        claim = link.removeprefix("/claims?claim=")
-        address = claims.get(claim, link.removeprefix("/"))
-        return name, said, address, "Claims" if claim in claims else by_path[address.partition("?")[0]]
+    def row(element: dict[str, str]) -> tuple[str, str, str, str]:
+        claim = element["link"].removeprefix("/claims?claim=")
+        address = claims.get(claim, element["link"].removeprefix("/"))
+        title = "Claims" if claim in claims else by_path[address.partition("?")[0]]
+        return element["name"], element["said"], address, title
 
     return [
         sheet.panel(
             text["name"],
-            [sheet.terms(text["name"], [row(**one) for one in text["elements"]], long=True)],
+            [sheet.terms(text["name"], [*map(row, text["elements"])], long=True)],
             text["line"],
         )
         for text in _TEXTS

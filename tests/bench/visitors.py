@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from headlight.api.routes import VISIT
+from headlight.api.routes import SESSION_HEADER
 from headlight.ui.web import API
 
 __all__ = ["PICTURES", "SENTENCE", "Answer", "Typist", "Visitor", "open_socket", "sentence", "shown_in", "unpacked"]
@@ -204,7 +204,7 @@ class Typist:
         self.url = url
         self.query: dict[str, list[str]] = {}
         self.visitor = Visitor(url, page, cookie=cookie)
-        self.headers = {VISIT: self.visitor.controls["headlight_house"]["visit"]} | (
+        self.headers = {SESSION_HEADER: self.visitor.controls["headlight_house"]["visit"]} | (
             {"Cookie": cookie} if cookie else {}
         )
         self._route = PICTURES[page]

@@ -166,7 +166,7 @@ def test_floats_come_back_and_maps_are_cut_and_pooled_alike(modules: Modules) ->
 
 
 def test_a_trace_comes_back_and_a_step_of_it_is_found_alike(modules: Modules) -> None:
-    layers = {name: traced(Settings("it was too wide", "causal", device="cpu"), 3, name) for name in IMPLEMENTATIONS}
+    layers = {n: traced(Settings("it was too wide", "causal", device="cpu"), 3, n) for n in IMPLEMENTATIONS}
     wanted = sorted({step.name for layer in layers.values() for step in layer.steps} | {"", "nothing", "q.head99"})
     searched = [(text, head) for text in wanted for head in (0, 7)]
     in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"

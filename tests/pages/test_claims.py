@@ -8,7 +8,7 @@ import re
 from headlight.lessons import message
 from headlight.lessons.course import course
 from headlight.ui.pages import PAGES
-from pages.claims.page import OURS
+from pages.claims.page import OWN_SOURCE
 
 from .conftest import app_at, blocks
 
@@ -33,7 +33,7 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours() -> None:
 def test_each_is_listed_with_the_way_to_its_step() -> None:
     panels = [block for block in blocks(app_at("claims").run(), "claims") if block["kind"] == "terms"]
     assert [row for block in panels for row in block["rows"]] == [
-        [step.ask, step.source or OURS, lesson.address(at), PAGES[step.page].title] for lesson, at, step in CLAIMS
+        [step.ask, step.source or OWN_SOURCE, lesson.address(at), PAGES[step.page].title] for lesson, at, step in CLAIMS
     ]
 
 

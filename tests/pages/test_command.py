@@ -78,16 +78,16 @@ def test_wrong_arguments_ports_addresses_and_folders_are_refused_in_one_sentence
     refused: Refused, port: int, tmp_path: Path
 ) -> None:
     for arguments, says in (
-        (["--port", "65536"], "“65536” is no port"),
-        (["--port", "٣٠٠٠"], "is no port"),
+        (["--port", "65536"], "“65536” is not a valid port"),
+        (["--port", "٣٠٠٠"], "is not a valid port"),
         (["--device", "tpu"], "invalid choice: 'tpu'"),
         (["--prot", "8600"], "unrecognized arguments: --prot"),
     ):
         assert says in refused(*arguments, code=2), arguments
     with socket.create_server(("127.0.0.1", port)):
         assert f"port {port} is in use" in refused()
-    assert "no address of this machine" in refused("--host", "no such host")
-    assert "cannot be served" in refused("--host", "203.0.113.1")
+    assert "not an address of this machine" in refused("--host", "no such host")
+    assert "cannot listen on" in refused("--host", "203.0.113.1")
     (tmp_path / "file.toml").touch()
     for folder in (tmp_path / "none", tmp_path / "file.toml"):
         assert f"the folder “{folder}” cannot be read" in refused("--lessons", folder)
@@ -113,7 +113,7 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
         assert f"nothing can be written into the folder “{folder}”" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused()
-    assert "--store is a folder, and no address such as “s3://class”" in refused("--store", "s3://class")
+    assert "--store must be a folder, not a URL such as “s3://class”" in refused("--store", "s3://class")
 
 
 def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from headlight.api import first
-from headlight.api.first import PAGES, FirstPicture
+from headlight.api.first import PAGES, PrerenderMiddleware
 from headlight.lessons.course import course
 from headlight.lessons.message import as_json
 from headlight.picture.query import MAX_BYTES
@@ -53,7 +53,7 @@ def first_message(page: str, raw: bytes) -> bytes:
 
 def served(answers: Callable[[str, bytes], bytes] = first_message, address: str = "127.0.0.1") -> TestClient:
     routes = [Route("/file", lambda _: PlainTextResponse("a file")), Route("/{path:path}", page)]
-    app = Starlette(routes=routes, middleware=[Middleware(FirstPicture, queue=Queue(), answers=answers)])
+    app = Starlette(routes=routes, middleware=[Middleware(PrerenderMiddleware, queue=Queue(), first_message=answers)])
     return TestClient(app, client=(address, 1), base_url="http://127.0.0.1")
 
 

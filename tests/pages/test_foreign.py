@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from headlight.api.machine import PATH, of_this_machine
+from headlight.api.machine import PATH, machine_app
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -57,7 +57,7 @@ def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=[Mount(PATH, of_this_machine)]), base_url="http://127.0.0.1") as found:
+    with TestClient(Starlette(routes=[Mount(PATH, machine_app)]), base_url="http://127.0.0.1") as found:
         yield found
 
 

@@ -19,16 +19,16 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from headlight.server.gates import HostGate, RouteGate
+from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.own_files import IMMUTABLE, TYPES, OwnFiles
+from headlight.server.own_files import IMMUTABLE, TYPES, MemoryFiles
 from headlight.server.public import VARIABLE
-from headlight.server.sockets import NoDelay, client_network, transport_of
+from headlight.server.sockets import NoDelay, client_network, get_transport
 from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
 from pages.frame import socket_gate, upload_gate
-from pages.frame.socket_gate import HASTY, MAX_CONTROLS, MESSAGES, SocketGate
-from pages.frame.upload_gate import MAX_BYTES, MAX_FILES, MAX_HELD, UPLOADS, UploadGate
+from pages.frame.socket_gate import MAX_CONTROLS, MESSAGE_RATE, OVERFLOW_RATE, SocketMiddleware
+from pages.frame.upload_gate import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, UPLOADS, UploadMiddleware
 
 from .looped import through, without_waiting
 
@@ -57,7 +57,7 @@ async def answers(*requests: tuple[str, str]) -> list[int]:
             store(upload_gate.uploaded_files(), session, file)
         await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
-    gate = UploadGate(app)
+    gate = UploadMiddleware(app)
 
     async def one(number: int, method: str, path: str) -> None:
         async def send(message: Message) -> None:
@@ -110,11 +110,11 @@ async def test_a_visitor_has_few_files_and_the_oldest_makes_room(stored: MemoryU
 async def test_no_file_is_taken_while_the_memory_is_full(
     stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for held, status in ((MAX_HELD, 429), (MAX_HELD - 1, 204)):
+    for held, status in ((MAX_TOTAL_BYTES, 429), (MAX_TOTAL_BYTES - 1, 204)):
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(upload_gate, "MAX_HELD", 2 * MAX_BYTES)
+    monkeypatch.setattr(upload_gate, "MAX_TOTAL_BYTES", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 
@@ -131,12 +131,12 @@ async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.
     )  # fmt: skip
     for host in (*own, *foreign):
         headers = [(b"host", host.encode())]
-        status = (await through(HostGate, headers=headers))[0].get("status")
+        status = (await through(HostMiddleware, headers=headers))[0].get("status")
         assert status == (200 if host in own else 421), host
-        socket = await through(HostGate, type="websocket", headers=headers)
+        socket = await through(HostMiddleware, type="websocket", headers=headers)
         assert socket[0]["type"] == ("websocket.accept" if host in own else "websocket.close"), host
     for headers in ([], [(b"host", b"localhost"), (b"host", b"evil.example")]):
-        assert (await through(HostGate, headers=headers))[0]["status"] == 421
+        assert (await through(HostMiddleware, headers=headers))[0]["status"] == 421
 
 
 async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> None:
@@ -146,7 +146,7 @@ async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> N
         "/_stcore/script-health-check", "/auth/login", "/oauth2callback",
     )  # fmt: skip
     for path in (*closed, "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx"):
-        status = (await through(RouteGate, path=path, headers=headers))[0]["status"]
+        status = (await through(RouteMiddleware, path=path, headers=headers))[0]["status"]
         assert status == (404 if path in closed else 200), path
 
 
@@ -170,13 +170,13 @@ class Line:
     `reads`: whether the client takes what is sent to it.
     """
 
-    def __init__(self, gate: SocketGate | None = None, address: str = "10.0.0.1") -> None:
+    def __init__(self, gate: SocketMiddleware | None = None, address: str = "10.0.0.1") -> None:
         self.received = list[tuple[float, bytes]]()
         self.sent, self._inbox = list[Message](), asyncio.Queue[Message]()
         self.reads, self.aborted, self.transport = asyncio.Event(), False, self
         self.reads.set()
         scope = {"type": "websocket", "client": (address, 1), "headers": [], "line": self}
-        self.task = asyncio.create_task((gate or SocketGate(self.echo))(scope, self.receive, self.send))
+        self.task = asyncio.create_task((gate or SocketMiddleware(self.echo))(scope, self.receive, self.send))
 
     async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending() -> None:
@@ -233,7 +233,7 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
     async def to_its_line(scope: Scope, receive: Receive, send: Send) -> None:
         await scope["line"].echo(scope, receive, send)
 
-    gate = SocketGate(to_its_line)
+    gate = SocketMiddleware(to_its_line)
     hasty, calm = [Line(gate) for _ in range(4)], Line(gate, "10.0.0.2")
     for line in hasty:
         line.say(*[b"x"] * 50)
@@ -242,7 +242,9 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
         calm.say(b"%d" % number)
         await asyncio.sleep(0.0025)
         assert calm.sent[-1]["bytes"] == b"%d" % number
-    assert sum(len(line.received) for line in hasty) == 4 * MESSAGES[1] + HASTY[1] + 10  # in a little more than 2 s
+    assert (
+        sum(len(line.received) for line in hasty) == 4 * MESSAGE_RATE[1] + OVERFLOW_RATE[1] + 10
+    )  # in a little more than 2 s
     for line in (*hasty, calm):
         line.task.cancel()
 
@@ -251,7 +253,7 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
 @without_waiting
 async def test_a_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
     line = Line()
-    sent = [naming(MAX_CONTROLS), b"\xff" * 10_000, bytes(2**16 * MESSAGES[1]), b"x", naming(MAX_CONTROLS + 1)]
+    sent = [naming(MAX_CONTROLS), b"\xff" * 10_000, bytes(2**16 * MESSAGE_RATE[1]), b"x", naming(MAX_CONTROLS + 1)]
     line.say(*sent)
     await line.task
     assert line.aborted
@@ -279,7 +281,7 @@ async def test_a_client_that_does_not_read_is_not_listened_to() -> None:
 async def test_connections_are_bounded_by_address_and_in_all_until_they_are_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def opened(gate: SocketGate, address: str) -> Line | None:
+    async def opened(gate: SocketMiddleware, address: str) -> Line | None:
         """The connection; None where it is refused."""
         line = Line(gate, address)
         await asyncio.sleep(0.01)
@@ -295,7 +297,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
     ):
         with monkeypatch.context() as patched:
             patched.setattr(socket_gate, name, 2)
-            gate = SocketGate(stays)
+            gate = SocketMiddleware(stays)
             lines = [await opened(gate, address) for address in addresses]
             assert [line is not None for line in lines] == admitted, name
             assert lines[0]
@@ -309,7 +311,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with what its socket does."""
-    connection = transport_of(receive).get_extra_info("socket")
+    connection = get_transport(receive).get_extra_info("socket")
     delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
 
@@ -341,7 +343,7 @@ async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone()
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(web.FILES))]))
+    return TestClient(Starlette(routes=[Mount(web.PREFIX, MemoryFiles(web.FILES))]))
 
 
 def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClient) -> None:

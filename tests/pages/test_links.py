@@ -92,14 +92,14 @@ states = st.fixed_dictionaries(
 @given(states)
 def test_a_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
     with patch.object(streamlit, "session_state", values):
-        left_out = links.too_long()
+        left_out = links.dropped_keys()
         rest = {key: value for key, value in values.items() if key not in left_out}
         with patch.object(streamlit, "session_state", rest):
-            assert links.too_long() == () or left_out == DROP_ORDER
+            assert links.dropped_keys() == () or left_out == DROP_ORDER
         if left_out:
             one_more = rest | {left_out[-1]: values[left_out[-1]]} if left_out[-1] in values else values
             with patch.object(streamlit, "session_state", one_more):
-                assert links.too_long() or left_out[-1] not in values
+                assert links.dropped_keys() or left_out[-1] not in values
 
 
 @given(st.sampled_from(sorted(DEFAULTS)), st.none() | st.booleans() | st.floats() | st.text() | st.lists(st.text()))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headlight.server.logs import MAX_LINE_LENGTH, MAX_LINES, PERIOD, OneLine
+from headlight.server.logs import MAX_LINE_LENGTH, MAX_LINES, PERIOD, RedactingRecordFactory
 
 Write = Callable[..., str]
 
@@ -24,7 +24,7 @@ def write(clock: list[float]) -> Iterator[Write]:
     """Logs as the server does and returns what that adds to the log."""
     before, out = logging.getLogRecordFactory(), io.StringIO()
     handler = logging.StreamHandler(out)
-    make = OneLine(clock=lambda: clock[0])  # not upon one that an earlier test left
+    make = RedactingRecordFactory(clock=lambda: clock[0])  # not upon one that an earlier test left
 
     def record(name: str, level: int, path: str, line: int, message: str, *more: Any) -> logging.LogRecord:
         return make(name, level, f"{path} of {message[:9]}", line, message, *more)  # a place of its own

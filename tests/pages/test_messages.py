@@ -23,10 +23,10 @@ from .conftest import answers, unpacked
 def test_the_declarations_of_the_browser_are_those_of_the_messages() -> None:
     written = declarations.FILE.read_text("utf-8")
     assert written == declarations.text(), "run python -m pages.declarations"
-    assert declarations.written(list[tuple[int | None, str]]) == "[number | null, string][]"
-    assert declarations.written(list[int | None]) == "(number | null)[]"
+    assert declarations.ts_type(list[tuple[int | None, str]]) == "[number | null, string][]"
+    assert declarations.ts_type(list[int | None]) == "(number | null)[]"
     with pytest.raises(TypeError, match="cannot have a field of set"):
-        declarations.written(dict[str, set[str]])
+        declarations.ts_type(dict[str, set[str]])
 
 
 def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:

@@ -83,7 +83,7 @@ def test_every_position_and_every_default(shipped: Path) -> None:
     query = Query(b"")
     assert query.settings() == Settings(PRESETS[0])
     assert query.settings("2", "the left one") == Settings("the left one", position="none")
-    own = Query(b"model=who-rotary-1", minilm_at="0.2")
+    own = Query(b"model=who-rotary-1", minilm_cursor="0.2")
     assert (own.settings().model, str(own.at)) == ("who-rotary-1", "0.0")
 
 

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 from headlight.jobs import visit as visits
 from headlight.registry.trained import Trained
 from headlight.server import readiness
-from headlight.server.readiness import BODY, LIVE, READY, STATE, ReadinessGate
+from headlight.server.readiness import BODY, LIVE, READY, STATE, ReadinessMiddleware
 from headlight.server.store import VARIABLE
 
 from .waiting import PATIENCE, wait
@@ -44,7 +44,7 @@ if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
 print(visitor.name(), training.folder.parent, *pids, flush=True)
 readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
-served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
+served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessMiddleware)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 
@@ -60,7 +60,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         await connection.close()
 
     routes = [Route("/{path:path}", lambda request: PlainTextResponse("the app")), WebSocketRoute("/stream", hear)]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate)]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessMiddleware)]))
 
 
 def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_who_is_here(client: TestClient) -> None:

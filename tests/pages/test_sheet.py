@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.ui import paper, sheet
-from headlight.ui.tables import Table, csv_of_tables, map_of, npz_of, npz_of_tables, of_blocks, quoted
+from headlight.ui.tables import Table, map_of, npz_of, of_blocks, quoted, to_csv, to_npz
 from headlight.ui.web import FOLDER
 from mha_core import Model
 
@@ -55,7 +55,7 @@ def test_csv_has_every_weight_in_full_and_no_formula(model: Model) -> None:
     assert [quoted(text) for text in [*formulas, *others]] == [*(f"'{text}" for text in formulas), *others]
     for text in ("=1+1 - @ +x", 'a "quoted", word; 😀 שלום', ""):
         run, name = model.run(text), "layer 2 head 7: query / key"
-        head, *rows = csv.reader(io.StringIO(csv_of_tables([map_of(name, run, 2, 7)]).decode("utf-8-sig")))
+        head, *rows = csv.reader(io.StringIO(to_csv([map_of(name, run, 2, 7)]).decode("utf-8-sig")))
         assert head[0] == name
         assert [cell.removeprefix("'") for cell in head[1:]] == [token.removeprefix("'") for token in run.tokens]
         assert head[1:] == [row[0] for row in rows]
@@ -69,12 +69,12 @@ VALUES = np.array([0.1, -0.0, 1e-30, 3.4028235e38, np.inf, -np.inf, np.nan, 1 / 
 
 def test_any_label_and_any_number_survive() -> None:
     table = Table("=a map", LABELS, ["=1+1"], torch.from_numpy(VALUES[:, None]))
-    head, *rows = csv.reader(io.StringIO(csv_of_tables([table]).decode("utf-8-sig"), newline=""))
+    head, *rows = csv.reader(io.StringIO(to_csv([table]).decode("utf-8-sig"), newline=""))
     assert head == ["'=a map", "'=1+1"]
     assert [row[0] for row in rows] == [f"'{text}" if text[0] in "=+-@" else text for text in LABELS]
     assert rows[0][1] == "0.1", "in the fewest digits that mean it"
     assert np.array_equal(np.array([row[1] for row in rows], np.float32), VALUES, equal_nan=True)
-    with np.load(io.BytesIO(npz_of_tables([table, table])), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(to_npz([table, table])), allow_pickle=False) as arrays:
         for name in ("=a map", "=a map 1"):  # of two that are called alike neither is lost
             assert np.array_equal(arrays[name][:, 0], VALUES, equal_nan=True)
             assert arrays[f"{name}_rows"].tolist() == LABELS
