@@ -20,7 +20,7 @@ CACHE_BYTES = 8 * 2**20
 
 
 def tables(raw: bytes) -> list[Table]:
-    """Return the map in focus, or the row of a long text, and the measures of all heads if they are displayed.
+    """Return the map in focus, or a long text's row, and the measures of all heads if they are displayed.
 
     Raises:
         HeadlightError: the link has no picture.

@@ -38,8 +38,8 @@ class GoesOn(TypedDict):
 def payload(picture: Picture, baseline: Picture | None, query: Query, *, is_long: bool, with_surprise: bool) -> GoesOn:
     """Return the part of the answer on language modelling. Raises what `pictures.picture` raises.
 
-    `before` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps to
-    find heads in. With `surprised` the surprise of each token is computed, which costs a pass.
+    `baseline` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps
+    to find heads in. With `with_surprise` the surprise of each token is computed, which costs a pass.
     """
     sides = {"": picture} if baseline is None else {"now": picture, "in the untouched model": baseline}
     return {

@@ -115,7 +115,7 @@ def distant_pairs(n: int, ends: tuple[int, int]) -> Tensor:
 
 
 def first_row(cursor: Cursor, requested: Cursor, baseline: Picture) -> Cursor:
-    """Return the cursor with a default row if the link, `asked`, has none.
+    """Return the cursor with a default row if the link, `requested`, has none.
 
     The default is the row with the largest weight between two words that are not neighbours, preferably a pronoun's, in
     the initial head of the unmodified model; so neither the choice of a head nor a change moves it. Language models

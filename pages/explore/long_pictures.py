@@ -75,7 +75,7 @@ class LongPicture:
         logits: as in `Run`, once the pass is complete.
         seconds: the duration of the pass so far.
         worst_row_sum: the row sum farthest from 1 so far.
-        asked: the time of the last request for it.
+        last_request: the time of the last request for it.
     """
 
     settings: Settings
@@ -160,7 +160,7 @@ def is_long(settings: Settings) -> bool:
 
 
 def get_or_start(settings: Settings) -> LongPicture:
-    """Return the picture in its current state, and start its pass if necessary. Raises as `advanced`."""
+    """Return the picture in its current state, and start its pass if necessary. Raises as `advance_to`."""
     picture = _start(settings)
     if peek(_start, settings) is not picture:
         raise QueueFull("too many long texts are being computed; try again later")
@@ -185,7 +185,7 @@ def _start(settings: Settings) -> LongPicture:
 def next_stop(settings: Settings, done: int, layer: int) -> int:
     """Return the number of layers in the next answer: one portion more, at most up to the visible layer.
 
-    Raises as `advanced`.
+    Raises as `advance_to`.
     """
     picture = get_or_start(settings)
     n, sizes = len(picture.layers.ids), picture.model.sizes
@@ -228,7 +228,7 @@ def _advance(picture: LongPicture, visible: VisibleMap | None) -> None:
 def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
     """Return the map (i, j) of a head or of the mean, computed from the cached state before its layer.
 
-    Raises as `advanced`.
+    Raises as `advance_to`.
     """
     picture = advance_to(settings, layer + 1)
     with pass_slot(len(picture.layers.ids), models.heads(picture.model)):

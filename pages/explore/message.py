@@ -108,7 +108,7 @@ class PictureView:
     """The picture of a query with all that is displayed with it.
 
     Attributes:
-        before: the picture without the changes; None if nothing is changed.
+        baseline: the picture without the changes; None if nothing is changed.
     """
 
     query: LinkQuery
@@ -245,7 +245,7 @@ def effect(picture: Picture) -> ChangeEffect | None:
 
 
 def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
-    """Return the change of each weight (h, i, j) of a layer; 0 where `counted` (i, j) is 0."""
+    """Return the change of each weight (h, i, j) of a layer; 0 where `mask` (i, j) is 0."""
     return (current - baseline).abs_().mul_(mask)
 
 

@@ -42,7 +42,7 @@ class ChannelsAnswer(TypedDict):
 
 
 class LayerRecord(NamedTuple):
-    """The record of a layer's pass: tokens of queries and keys, weights (h, i, j), and the origin of its scores.
+    """The record of a layer's pass: tokens, weights (h, i, j) and the origin of its scores.
 
     Attributes:
         steps: the trace of a layer of ours; empty for other layers.

@@ -38,7 +38,7 @@ class MapTransform:
     Attributes:
         rows, columns: the words to merge; None to keep the tokens.
         hidden: the numbers of hidden keys at the start and at the end, without which rows are renormalised.
-        said: the reason why the tokens cannot be merged; "" if they can.
+        problem: the reason why the tokens cannot be merged; "" if they can.
     """
 
     run: Run
@@ -102,7 +102,7 @@ def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | N
 
 
 def hidden_ends(run: Run, options: DisplayOptions) -> tuple[int, int]:
-    """Return the numbers of hidden tokens at both ends, (0, 0) if all would be hidden; packets.js has the same rule."""
+    """Return the numbers of hidden tokens at both ends; (0, 0) if all would be hidden, as in packets.js."""
     if run.columns is not None:
         return 0, 0
     first, last = run.ends if "nospecials" in options.switches else (0, 0)

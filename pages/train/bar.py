@@ -33,7 +33,7 @@ class Bar:
     Attributes:
         plan: what the button "Train" starts; None if nothing can be trained now.
         problem: the reason why nothing can be trained.
-        shown: the runs on the page, from which the duration of a plan is estimated.
+        runs: the runs on the page, from which the duration of a plan is estimated.
         job: the training of this page's task; None if there is none.
         task: the data of the task; None if they are not available.
     """

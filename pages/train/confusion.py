@@ -31,7 +31,7 @@ class Outcome:
     """The predictions of one candidate's runs on the test rows.
 
     Attributes:
-        predicted: by seed, the predicted class of every test row.
+        predictions: by seed, the predicted class of every test row.
     """
 
     name: str

@@ -58,7 +58,7 @@ def describe(runs: Runs, *, is_running: bool = False) -> str:
 def pending_changes(runs: Runs, planned: Sequence[Recipe]) -> list[str]:
     """Return sentences on the settings that are chosen now and that no run on display has.
 
-    `wanted` holds the recipes that "Train" would train; it is empty if it can train none.
+    `planned` holds the recipes that "Train" would train; it is empty if it can train none.
     """
     trained = _recipes(runs)
     if not trained or not planned:

@@ -131,10 +131,10 @@ class TableFilter:
     """The rows of the table to show, and their order.
 
     Attributes:
-        only: one of `CHOICES`.
+        subset: one of `CHOICES`.
         actual, predicted: a class; None for any.
-        by: the column to sort by; the order stays as it is if the table lacks it.
-        down: whether the largest come first.
+        sort_column: the column to sort by; the order stays as it is if the table lacks it.
+        descending: whether the largest come first.
     """
 
     subset: str = ALL_ROWS

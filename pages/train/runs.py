@@ -38,7 +38,7 @@ class Runs:
 
     Attributes:
         models: for each candidate the registry's name of its first seed's model; None before it is saved.
-        beforehand: whether the runs come with Headlight.
+        is_shipped: whether the runs come with Headlight.
     """
 
     candidates: tuple[Candidate, ...] = ()

@@ -29,10 +29,10 @@ class Section:
 
     Attributes:
         job: the training of this page's task; None if there is none.
-        look: loads the runs in their current state.
+        load_runs: loads the runs in their current state.
         task: the data of the task; None if they are not available.
-        wanted: the recipes of the controls.
-        opened: the name of the open tab.
+        recipes: the recipes of the controls.
+        open_tab: the name of the open tab.
     """
 
     job: TrainingJob | None

@@ -119,7 +119,7 @@ def positions() -> list[str]:
 
 def of_pairs() -> list[str]:
     assert pictures.cosines_without(CAUSAL).device == torch.device("cpu")
-    assert orders.why(TEXT, "the man bit the dog")
+    assert orders.explain(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     assert pairs.story(left, 0, 2)
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]

@@ -74,7 +74,7 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
     long_pictures.advance_to(mine, 1)
     long_pictures.advance_to(yours, 1)
-    with pytest.raises(QueueFull, match="others wait"):
+    with pytest.raises(QueueFull, match="too many long texts"):
         long_pictures.advance_to(theirs, 1)
     long_pictures.advance_to(yours, 2)
     assert long_pictures.advance_to(theirs, 1).done == 1, "a whole one goes"
@@ -96,7 +96,7 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
     blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
     assert body == blocks.numpy().tobytes()
     for wrong in ("", "0.0.0", "-1.0.1", "9999.0.1"):
-        with pytest.raises(ValueError, match=r"piece"):
+        with pytest.raises(ValueError, match=r"tile"):
             answer("tile", asked(tile=wrong).encode())
 
 
