@@ -24,7 +24,7 @@ from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
 from mha_core.models.own_model import OwnModel
 from pages.by_hand import embeddings, real_cell
-from pages.by_hand.scaled_dot import CASES, checked
+from pages.by_hand.scaled_dot import CASES, compare
 from pages.compare import orders, pairs, several
 from pages.implementations import parity
 from pages.masks import effects, padding
@@ -104,7 +104,7 @@ def by_hand() -> tuple[str, ...]:
     found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
-    return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
+    return (*dict.fromkeys((*found.notices, *embeddings.cached_steps(CAUSAL).notices)),)
 
 
 def positions() -> list[str]:
@@ -153,7 +153,7 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "more than two": more_than_two,
     "parity on a sentence": lambda: parity.of_sentence(CAUSAL, 1).notices,
     "parity on random numbers": lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
-    "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
+    "scaled dot product": lambda: compare(CASES["heads"], "auto").notices,
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
 ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU
