@@ -89,12 +89,8 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
 
 
 def _line(name: str, vector: Tensor, source: str) -> list[str]:
-    return [
-        name,
-        *map(partial(number, decimals=4), vector[:MAX_CHANNELS].tolist()),
-        number(float(vector.norm()), 3),
-        source,
-    ]
+    channels = map(partial(number, decimals=4), vector[:MAX_CHANNELS].tolist())
+    return [name, *channels, number(float(vector.norm()), 3), source]
 
 
 def _remarks(steps: Embedding, row: int, record: Recorded) -> list[str]:

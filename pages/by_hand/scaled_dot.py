@@ -197,13 +197,10 @@ def compare(case: Case, device: str) -> Comparison:
         "mixed": (mixed, "…, i, width of v"),
     }
     sums = weights.sum(dim=-1)
+    names = ("weights", "mixed, by attention", "mixed, by torch")
     return Comparison(
         {name: (tuple(tensor.shape), axes) for name, (tensor, axes) in shapes.items()},
-        {
-            "weights": first_matrix(weights),
-            "mixed, by attention": first_matrix(mixed),
-            "mixed, by torch": first_matrix(torchs),
-        },
+        dict(zip(names, map(first_matrix, (weights, mixed, torchs)), strict=True)),
         {
             "attention − torch's own": relative_difference(mixed, torchs),
             "attention − truth": relative_difference(mixed.double(), truth),
@@ -270,15 +267,11 @@ def _matrices(case: Case, result: Comparison) -> Block:
         style: dict[str, Any] = {"axes": "i c"}
         if name == "weights":
             style = {"axes": "i j", "colour": "weights", "write": lambda weight: share(weight, 2)}
-        matrices.append(
-            sheet.matrix(
-                name, values, rows=rows, cols=cols, compact=True, **(style | {"axes": ""} if is_cut else style)
-            )
-        )
+        style |= {"axes": ""} if is_cut else {}
+        matrices.append(sheet.matrix(name, values, rows=rows, cols=cols, compact=True, **style))
     scope = f"index {', '.join('0' for _ in case.leading)} of the leading axes; " if case.leading else ""
-    extent = (
-        f"the first rows and columns of {i} queries, {j} keys, {width} channels" if is_cut else "all rows and columns"
-    )
+    cut_note = f"the first rows and columns of {i} queries, {j} keys, {width} channels"
+    extent = cut_note if is_cut else "all rows and columns"
     return sheet.panel("The numbers", [sheet.row(matrices)], f"{scope}{extent}; counted from 0")
 
 

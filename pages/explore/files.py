@@ -50,9 +50,9 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     picture, cursor, options = pictures.picture(settings), query.at, query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
     heads, transform = means.heads_of(options, cursor, *query.sizes), reading.map_transform(picture, options)
-    name = (
-        f"layer {cursor.layer} head {cursor.head}" if heads is None else f"mean of {numbers.count(len(heads), 'head')}"
-    )
+    name = f"layer {cursor.layer} head {cursor.head}"
+    if heads is not None:
+        name = f"mean of {numbers.count(len(heads), 'head')}"
     values = means.map_of(weights, cursor, heads)
     if transform is not None:
         labels = transform.payload(values)
@@ -91,7 +91,6 @@ def _page(settings: Settings, cursor: Cursor) -> bytes:
     focus = cursor.on(picture.run.tokens, goes_on=source_of(settings.model).is_generative)
     cursor = kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
     title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
-    page = standalone(
-        picture.run, layer=cursor.layer, head=cursor.head, row=cursor.row or 0, title=title, changed=changed
-    )
+    layer, head, row = cursor.layer, cursor.head, cursor.row or 0
+    page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)
     return page.encode("utf-8", "replace")

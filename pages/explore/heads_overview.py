@@ -123,16 +123,12 @@ def _cached_measures(settings: Settings, random: bool) -> tuple[int, HeadMeasure
     """Return the number of tokens and the measures. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
     run = _run_random_tokens(model, settings) if random else pictures.picture(settings).run
-    maps, reason = (
-        pictures.among_tokens(run),
-        layer_flow.norm_problem(model) or (NO_VALUES if settings.values_off else ""),
-    )
+    maps = pictures.among_tokens(run)
+    reason = layer_flow.norm_problem(model) or (NO_VALUES if settings.values_off else "")
     n = len(run.tokens)
     lengths = None
     with pass_slot(n, models.heads(model)):
-        if not reason and (
-            maps is not None or run.extras.values
-        ):  # cross-attention needs the values of the pass itself
+        if not reason and (maps is not None or run.extras.values):  # cross-attention needs the values of its pass
             heads = head_mask(settings.heads_off, model.sizes)
             lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
         result = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)

@@ -39,9 +39,7 @@ TILE = 256  # rows and columns of a tile
 STATE_STRIDE = 2  # every second hidden state is cached: half the bytes, and at most one layer more to compute for a map
 LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
 HEAD_BYTES = 64 * 2**20  # of single maps
-PORTION = (
-    30_000_000  # weights for each answer, which delays requests for tiles: three layers of SmolLM2 at 1,024 tokens
-)
+PORTION = 30_000_000  # weights for each answer, during which tiles wait: three layers of SmolLM2 at 1,024 tokens
 IDLE_SECONDS = 30.0  # seconds without a request after which an unfinished pass may be evicted
 
 VisibleMap = tuple[int, int | None]  # layer, and head or None for the mean of the layer's heads
@@ -139,9 +137,7 @@ class PassCache(Cache[object, LongPicture]):
             ValueError: all passes have waiting clients; the cache then stores nothing, as for too large an entry.
         """
         now = QUEUE.clock()
-        idle = [
-            key for key, picture in self.items() if picture.is_complete or picture.last_request < now - IDLE_SECONDS
-        ]
+        idle = [key for key, run in self.items() if run.is_complete or run.last_request < now - IDLE_SECONDS]
         if self and not idle:
             raise ValueError("all passes have waiting clients")
         oldest = min(idle, key=lambda key: self[key].last_request, default=None)
@@ -171,10 +167,8 @@ def get_or_start(settings: Settings) -> LongPicture:
 @single_flight(PassCache(LONG_BYTES, lambda picture: picture.nbytes))
 def _start(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
-    picture = LongPicture(
-        settings, model, LayerPass(model, settings.text, every=STATE_STRIDE, **settings.switches(model))
-    )
-    picture.last_request = QUEUE.clock()
+    layers = LayerPass(model, settings.text, every=STATE_STRIDE, **settings.switches(model))
+    picture = LongPicture(settings, model, layers, last_request=QUEUE.clock())
     n, size = len(picture.layers.ids), model.dtype.itemsize
     # a layer holds up to three tensors of the size of its maps at once: scores, weights and a temporary
     needed = picture.nbytes + 3 * model.sizes.n_heads * n * n * size

@@ -38,11 +38,8 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     except (HeadlightError, ValueError):
         return None
     sizes = model_sizes.n_layers, model_sizes.n_heads
-    cursor, heads_off, values_off = (
-        parse_at(cursor_text, *sizes),
-        parse_heads(heads_text, *sizes),
-        parse_places(values_text),
-    )
+    cursor, values_off = parse_at(cursor_text, *sizes), parse_places(values_text)
+    heads_off = parse_heads(heads_text, *sizes)
     painted = mask_codec.usable(cells, sizes[1])
     if cursor is None or heads_off is None or values_off is None or painted is None:
         return None

@@ -119,11 +119,8 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_ChartKind]:
         for score, name in (("induction", "Induction score"), ("previous", "Previous-token score")):
             kinds.append(_ChartKind(score, name, True, partial(_head_curves, score=score)))
     if any(candidate.evaluated_runs[0].evaluations[0].aligned is not None for candidate in candidates):
-        kinds.append(
-            _ChartKind(
-                "aligned", "Digits that look at their word", True, lambda candidate: _mean_curve(candidate, _aligned)
-            )
-        )
+        name = "Digits that look at their word"
+        kinds.append(_ChartKind("aligned", name, True, lambda candidate: _mean_curve(candidate, _aligned)))
     return kinds
 
 

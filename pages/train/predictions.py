@@ -74,10 +74,8 @@ def prediction_table(models: Models, task: Labelled | None, typed: Sequence[str]
     classes = task.classes if task else next((inference.classes(trained.model) for trained in models.values()), ())
     for name, trained in models.items():
         if inference.classes(trained.model) == classes:
-            typed_rows = text_probabilities(trained, typed)
-            probabilities[name] = (
-                typed_rows if task is None else torch.cat([test_probabilities(trained, task), typed_rows])
-            )
+            rows = [text_probabilities(trained, typed)]
+            probabilities[name] = torch.cat(rows if task is None else [test_probabilities(trained, task), *rows])
     test = task.test[:MAX_ROWS] if task else ()
     texts, labels = [*(row.text for row in test), *typed], [*(row.label for row in test), *[None] * len(typed)]
     tables = [frame(name, classes, texts, labels, chances) for name, chances in probabilities.items()]
@@ -119,9 +117,8 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
             batched = [task.classes[answer] for answer in history.end.predicted]
             others = sum(left != right for left, right in zip(single, batched, strict=False))
             if others:
-                sentence += (
-                    f" In a batch, beside padding, it answers otherwise in {count(others, 'row')}: see the report."
-                )
+                rows = count(others, "row")
+                sentence += f" In a batch, beside padding, it answers otherwise in {rows}: see the report."
         sentences.append(sentence)
     return [*dict.fromkeys(notice for trained in models.values() for notice in trained.notices), *sentences]
 
@@ -156,13 +153,9 @@ def probability_column(name: str) -> str:
 
 def filter_rows(table: DataFrame, choice: TableFilter) -> DataFrame:
     """Filter and sort the rows of a table; the sort is stable."""
-    is_known, right = table["actual"] != UNKNOWN, table["predicted"] == table["actual"]
-    mask = {
-        ALL_ROWS: is_known | ~is_known,
-        RIGHT_ROWS: right,
-        WRONG_ROWS: is_known & ~right,
-        TYPED_ROWS: table["row"] == TYPED,
-    }[choice.subset]
+    known, right, typed = table["actual"] != UNKNOWN, table["predicted"] == table["actual"], table["row"] == TYPED
+    masks = {ALL_ROWS: known | ~known, RIGHT_ROWS: right, WRONG_ROWS: known & ~right, TYPED_ROWS: typed}
+    mask = masks[choice.subset]
     for column, value in (("actual", choice.actual), ("predicted", choice.predicted)):
         if value is not None:
             mask &= table[column] == value
@@ -196,10 +189,8 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
         if actual != UNKNOWN:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
             marks[row, head.index("predicted")] = "good" if predicted == actual else "bad"
-    limit_note = (
-        f", of which the first {MAX_VISIBLE} are shown and all are in the file" if len(table) > MAX_VISIBLE else ""
-    )
-    caption = f"{len(table):,} of {count(rows, 'row')}{limit_note}. ✓ right, ✗ wrong, by the data."
+    limit = f", of which the first {MAX_VISIBLE} are shown and all are in the file" if len(table) > MAX_VISIBLE else ""
+    caption = f"{len(table):,} of {count(rows, 'row')}{limit}. ✓ right, ✗ wrong, by the data."
     sort_index = head.index(choice.sort_column) if choice.sort_column in head else 0
     return sheet.table(head, cells, caption, marks, order=(sort_index, choice.descending))
 

@@ -32,18 +32,15 @@ def table(candidates: Sequence[Candidate]) -> Block:
     head += ["digits on their word"] if aligned else []
     rows = []
     for candidate in evaluated:
-        start, scores = (
-            candidate.histories[0].start,
-            [evaluation.test_accuracy for evaluation in candidate.last_evaluations],
-        )
+        start, scores = candidate.histories[0].start, [test.test_accuracy for test in candidate.last_evaluations]
         row = [candidate.name, spread(scores)]
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
             row.append(f"{low:.3f}–{high:.3f}")
         if pairs:
-            row.append(fixed(fmean(evaluation.pair_accuracy or 0.0 for evaluation in candidate.last_evaluations)))
+            row.append(fixed(fmean(test.pair_accuracy or 0.0 for test in candidate.last_evaluations)))
         if aligned:
-            row.append(spread([evaluation.aligned or 0.0 for evaluation in candidate.last_evaluations]))
+            row.append(spread([test.aligned or 0.0 for test in candidate.last_evaluations]))
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
         rows.append(row)
@@ -80,40 +77,34 @@ def describe_pairs(candidates: Sequence[Candidate]) -> str:
         candidate.name: [test.pair_accuracy for test in candidate.last_evaluations if test.pair_accuracy is not None]
         for candidate in candidates
     }
-    accuracies_by_name = {name: accuracies for name, accuracies in shares.items() if accuracies}
-    if not accuracies_by_name:
+    pairs = {name: accuracies for name, accuracies in shares.items() if accuracies}
+    if not pairs:
         return ""
     sentences = ["Sentences come in pairs: the same words in another order, with another answer."]
     if any(run.end and run.end.reason in CUT_SHORT for candidate in candidates for run in candidate.histories):
         sentences.append("So far, as the training ended early:")
-    never = [name for name, accuracies in accuracies_by_name.items() if max(accuracies) == 0]
-    always = [name for name, accuracies in accuracies_by_name.items() if min(accuracies) == 1]
-    is_blind = any(
-        candidate.name in never and candidate.histories[0].recipe.position == "none" for candidate in candidates
-    )
+    never = [name for name, accuracies in pairs.items() if max(accuracies) == 0]
+    always = [name for name, accuracies in pairs.items() if min(accuracies) == 1]
+    blind = any(run.name in never and run.histories[0].recipe.position == "none" for run in candidates)
     if never:
         sentences.append(
             f"Never right on both sentences of a pair: {quote_names(never)}."
-            + " Without positions both get the same answer, so the model can be right on one only." * is_blind
+            + " Without positions both get the same answer, so the model can be right on one only." * blind
         )
     if always:
         sentences.append(f"Both right in every pair: {quote_names(always)}.")
-    partial = {
-        name: fmean(accuracies) for name, accuracies in accuracies_by_name.items() if name not in (*never, *always)
-    }
-    if partial:
-        sentences.append(
-            f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in partial.items())}."
-        )
+    others = {name: fmean(accuracies) for name, accuracies in pairs.items() if name not in (*never, *always)}
+    if others:
+        parts = [f"“{name}” in {100 * share:.1f} %" for name, share in others.items()]
+        sentences.append(f"Both right: {', '.join(parts)}.")
     return " ".join(sentences)
 
 
 def few_rows(candidates: Sequence[Candidate]) -> list[str]:
     """Return a warning if there are too few test rows to judge a model."""
-    min_rows = min(
-        (run.start.rows_test for candidate in candidates for run in candidate.histories if run.start), default=FEW_ROWS
-    )
-    return [f"Tested on {count(min_rows, 'row')} only: too few to say how good it is."] if min_rows < FEW_ROWS else []
+    starts = [run.start for candidate in candidates for run in candidate.histories if run.start]
+    rows = min((start.rows_test for start in starts), default=FEW_ROWS)
+    return [f"Tested on {count(rows, 'row')} only: too few to say how good it is."] if rows < FEW_ROWS else []
 
 
 def about_data(history: History) -> str:
