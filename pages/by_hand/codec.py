@@ -1,6 +1,6 @@
-"""Edited matrices as one text of the link: "x_1.1_1.2_2.1_2.2__s_0.5_0.1…", only those that differ from their default.
+"""Edited matrices as one value of the link: "x_1.1_1.2_2.1_2.2__s_0.5_0.1…", without those that equal their default.
 
-A name and its numbers row by row; only characters that an address leaves as they are.
+Each matrix is its name and its numbers row by row, in characters that a URL needs not escape.
 """
 
 import math
@@ -12,46 +12,51 @@ from headlight.ui.numbers import cut, exact
 
 Matrix = tuple[tuple[float, ...], ...]
 
-MAX_NUMBER = 1e6  # of a number; its exponents, products and sums stay far inside float64
+MAX_NUMBER = 1e6  # so that exponentials, products and sums stay finite in float64
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
 
 
 def parse_number(text: str) -> float:
-    """A number as a visitor types it.
+    """Parse a number as typed by the user.
 
     Raises:
-        ValueError: why it cannot be used, as the end of a sentence.
+        ValueError: it cannot be used; the message is the end of a sentence.
     """
     text = text.strip().replace("−", "-")
-    shown = cut(text, 20)
+    quoted = cut(text, 20)
     if not text:
         raise ValueError("the cell is empty; type a number")
     if _INFINITE.fullmatch(text):
-        raise ValueError(f"“{shown}” is infinite; type a finite number")
+        raise ValueError(f"“{quoted}” is infinite; type a finite number")
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"“{shown}” is not a number; write it as 0.5 or 5e-1")
+        raise ValueError(f"“{quoted}” is not a number; write it as 0.5 or 5e-1")
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"“{shown}” is infinite; type a finite number")
+        raise ValueError(f"“{quoted}” is infinite; type a finite number")
     if abs(value) > MAX_NUMBER:
-        raise ValueError(f"“{shown}” is too large; here numbers go from −{MAX_NUMBER:,.0f} to {MAX_NUMBER:,.0f}")
+        raise ValueError(f"“{quoted}” is too large; here numbers go from −{MAX_NUMBER:,.0f} to {MAX_NUMBER:,.0f}")
     return value + 0.0  # no negative zero
 
 
 def parse_switch(text: str) -> float:
-    """A cell of a mask: "0" or "1". Raises a ValueError on anything else."""
+    """Parse a cell of a mask: "0" or "1".
+
+    Raises:
+        ValueError: it is anything else.
+    """
     if text not in ("0", "1"):
         raise ValueError(f"“{text[:20]}” is neither 0 nor 1")
     return float(text)
 
 
 def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -> dict[str, Matrix] | None:
-    """The edited matrices of a link by name, None when a part of it cannot be used.
+    """Parse the edited matrices of a link by name; None if any part is invalid.
 
     Args:
-        defaults: the matrices there are, which say the sizes.
-        switches: the names of those that hold only 0 and 1.
+        text: the value of the link.
+        defaults: the existing matrices, which determine the sizes.
+        switches: the names of the masks, which contain only 0 and 1.
     """
     if len(text) > MAX_MATRICES_LENGTH:
         return None
@@ -60,9 +65,9 @@ def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -
         name, *numbers = part.split("_")
         if not defaults.get(name) or name in edited:
             return None
-        read = parse_switch if name in switches else parse_number
+        parse_cell = parse_switch if name in switches else parse_number
         try:
-            values = [read(number) for number in numbers]
+            values = [parse_cell(number) for number in numbers]
         except ValueError:
             return None
         rows, cols = len(defaults[name]), len(defaults[name][0])
@@ -73,7 +78,7 @@ def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -
 
 
 def write(edited: Mapping[str, Matrix], defaults: Mapping[str, Matrix]) -> str:
-    """The inverse of `parse`; a matrix that equals its default is left out."""
+    """Return the inverse of `parse`, without matrices that equal their default."""
     return "__".join(
         "_".join((name, *(exact(value) for line in edited[name] for value in line)))
         for name in sorted(edited)

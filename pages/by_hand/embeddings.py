@@ -1,4 +1,4 @@
-"""From a token to x, which enters the first layer: its id, its row of the table, what is added, and the norm."""
+"""The steps from a token to x, the input of the first layer: id, embedding, position and norm."""
 
 from functools import partial
 
@@ -18,54 +18,54 @@ from headlight.ui.sheet import Block
 from mha_core.measure.embedding import Embedding, embedding_steps
 from mha_core.measure.measures import largest_difference
 
-SHOWN = 8  # channels of a vector that are written out
-KEPT_BYTES = 16 * 2**20
+MAX_CHANNELS = 8  # channels of a vector in the table
+CACHE_BYTES = 16 * 2**20
 
 
-@single_flight(LRUCache(KEPT_BYTES, lambda steps: 4 * steps.x.nbytes))
-def steps_of(settings: Settings) -> Embedding:
-    """The steps under these settings. Raises what `Model.run` raises."""
+@single_flight(LRUCache(CACHE_BYTES, lambda steps: 4 * steps.x.nbytes))
+def cached_steps(settings: Settings) -> Embedding:
+    """Return the embedding steps. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
     with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(found: Recorded, at: Cursor) -> Block:
-    """Buttons for the token; their events are for `real_cell.moved`."""
-    row = at.row or 0
+def chooser(record: Recorded, cursor: Cursor) -> Block:
+    """Return buttons to choose a token; `real_cell.move` handles their events."""
+    row = cursor.row or 0
     tokens = [
         (f"{place} {token}", {"part": "query", "value": place}, place == row)
-        for place, token in enumerate(found.tokens)
+        for place, token in enumerate(record.tokens)
     ]
     return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
 
 
-def embedding_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
-    """Every step of one token with numbers, and all tokens with their ids. The first block says it in one line."""
-    steps, row = steps_of(settings), at.row or 0
+def embedding_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+    """Return every step for one token, and all tokens with their ids; the first block summarises them."""
+    steps, row = cached_steps(settings), cursor.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table
     heading = f"“{token}” is id {steps.ids[row]:,}: row {steps.ids[row]:,} of a table of {rows:,} rows"
-    added = _added(steps)
-    note = f"{' + '.join(added)}{', then its norm' if steps.norm else ''}: {channels} numbers, which enter layer 0"
-    head = ["step", *map(str, range(min(SHOWN, channels))), "length", "how"]
+    terms = _terms(steps)
+    note = f"{' + '.join(terms)}{', then its norm' if steps.norm else ''}: {channels} numbers, which enter layer 0"
+    head = ["step", *map(str, range(min(MAX_CHANNELS, channels))), "length", "how"]
     lines = _rows(steps, row)
     table = sheet.table(head, lines, marks={(len(lines) - 1, -1): "here"}, prose=True)
-    shown = f"channels 0 to {min(SHOWN, channels) - 1} of {channels}; the length is of all of them"
+    extent = f"channels 0 to {min(MAX_CHANNELS, channels) - 1} of {channels}; the length is of all of them"
     return [
         sheet.title(heading, note),
-        sheet.panel(f"From “{token}” to x", [table, *map(sheet.text, _told(steps, row, found))], shown),
+        sheet.panel(f"From “{token}” to x", [table, *map(sheet.text, _remarks(steps, row, record))], extent),
         sheet.panel(
-            "Every token", [_every(steps, row)], "lengths of the vectors: root of the sum of all squared channels"
+            "Every token", [_all_tokens(steps, row)], "lengths of the vectors: root of the sum of all squared channels"
         ),
     ]
 
 
-def _added(steps: Embedding) -> list[str]:
-    """What x is a sum of, in words."""
-    said = ["the row of its word"]
+def _terms(steps: Embedding) -> list[str]:
+    """Return the terms of the sum x in words."""
+    terms = ["the row of its word"]
     if steps.segment is not None:
-        said.append("the row of its segment")
-    return said + ["the row of its place"] * bool(steps.position.any())
+        terms.append("the row of its segment")
+    return terms + ["the row of its place"] * bool(steps.position.any())
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
@@ -73,8 +73,8 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
     if steps.segment is not None:
         lines.append(_line("+ segment", steps.segment, "the same for every token here: this is the first sentence"))
     acts = bool(steps.position.any())
-    how = f"of place {row}, counted from 0" if acts else "0: this encoding adds nothing to the embeddings"
-    lines.append(_line("+ position", steps.position[row], how))
+    source = f"of place {row}, counted from 0" if acts else "0: this encoding adds nothing to the embeddings"
+    lines.append(_line("+ position", steps.position[row], source))
     lines.append(_line("= sum", steps.summed[row], "channel by channel"))
     if steps.norm is not None:
         mean, deviation = (float(part[row]) for part in (steps.norm.mean, steps.norm.deviation))
@@ -88,31 +88,32 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
     return lines
 
 
-def _line(name: str, vector: Tensor, how: str) -> list[str]:
-    return [name, *map(partial(number, decimals=4), vector[:SHOWN].tolist()), number(float(vector.norm()), 3), how]
+def _line(name: str, vector: Tensor, source: str) -> list[str]:
+    channels = map(partial(number, decimals=4), vector[:MAX_CHANNELS].tolist())
+    return [name, *channels, number(float(vector.norm()), 3), source]
 
 
-def _told(steps: Embedding, row: int, found: Recorded) -> list[str]:
-    """What the lengths and the differences say."""
+def _remarks(steps: Embedding, row: int, record: Recorded) -> list[str]:
+    """Describe the difference between these steps and x, and compare equal tokens."""
     by_hand = steps.summed
     if steps.norm is not None:
         by_hand = (by_hand - steps.norm.mean) / steps.norm.deviation * steps.norm.gain + steps.norm.shift
     equal = f"Largest difference between these steps by hand and x, all {count(len(steps.ids), 'token')}: "
-    said = [f"{equal}{difference(largest_difference(by_hand, steps.x))}."]
-    same = [place for place, one in enumerate(steps.ids) if one == steps.ids[row] and place != row]
-    if same:
-        apart = largest_difference(steps.x[row], steps.x[same[0]])
-        differ = f"differs by up to {number(apart)}: only the place tells them apart" if apart else "is the same"
-        said.append(
-            f"“{found.tokens[row]}” stands at place {same[0]} too: the same row of the table, and its x {differ}."
+    sentences = [f"{equal}{difference(largest_difference(by_hand, steps.x))}."]
+    others = [place for place, token_id in enumerate(steps.ids) if token_id == steps.ids[row] and place != row]
+    if others:
+        change = largest_difference(steps.x[row], steps.x[others[0]])
+        verdict = f"differs by up to {number(change)}: only the place tells them apart" if change else "is the same"
+        sentences.append(
+            f"“{record.tokens[row]}” stands at place {others[0]} too: the same row of the table, and its x {verdict}."
         )
-    return said
+    return sentences
 
 
-def _every(steps: Embedding, row: int) -> Block:
+def _all_tokens(steps: Embedding, row: int) -> Block:
     lines = [
-        [f"{place} {token}", str(one), *(number(float(part[place].norm()), 3) for part in parts)]
+        [f"{place} {token}", str(token_id), *(number(float(part[place].norm()), 3) for part in parts)]
         for parts in [(steps.words, steps.position, steps.summed, steps.x)]
-        for place, (token, one) in enumerate(zip(steps.tokens, steps.ids, strict=True))
+        for place, (token, token_id) in enumerate(zip(steps.tokens, steps.ids, strict=True))
     ]
     return sheet.table(["token", "id", "row of the word", "position", "sum", "x"], lines, marks={(row, -1): "here"})

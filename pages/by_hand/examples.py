@@ -1,4 +1,4 @@
-"""The worked examples of By hand as blocks: every step, computed from the workbook."""
+"""The worked examples as blocks, with every step computed from the workbook."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,51 +15,54 @@ from mha_core.measure.by_hand import Stages, softmax_steps
 
 from . import panels, remarks
 from .panels import FOUR, TWO
-from .workbook import SIZES, TOKENS, Workbook, defaults, distinct
+from .workbook import SIZES, TOKENS, Workbook, defaults, distinct_words
 
 _EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
 N_HEADS, WIDTH = 2, 4
 SPELLINGS = ("naive", "efficient", "fused")
 
 
-def attended(book: Workbook) -> tuple[dict[str, Tensor], Stages]:
-    """q, k, v and the scores of the first example, and its softmax: of x itself where the scores are given."""
+def compute_attention(book: Workbook) -> tuple[dict[str, Tensor], Stages]:
+    """Return q, k, v and the scores of the first example, and its softmax.
+
+    If the scores are given instead of computed, q, k and v are x.
+    """
     x = book["x"]
     q, k, v = (x @ book[f"w{name}"] for name in "qkv") if book.products else (x, x, x)
     scores = q @ k.T if book.products else book["s"]
-    done = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
-    return {"q": q, "k": k, "v": v, "scores": scores}, done
+    stages = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
+    return {"q": q, "k": k, "v": v, "scores": scores}, stages
 
 
 def one_head(book: Workbook) -> list[Block]:
-    """Three words, two numbers each, one head."""
+    """Return the example with three words, two channels and one head."""
     x = book.block("x", "x", TOKENS, TWO, "i c", "Three made-up word vectors.")
-    made, done = attended(book)
+    values, stages = compute_attention(book)
     if not book.products:
         note = "Chosen by hand, not computed from x." if book.matrices["s"] == defaults()["s"] else ""
         inputs = [x, book.block("s", "scores", TOKENS, TOKENS, "i j", note)]
-        between = []
+        middle = []
     else:
         inputs = [sheet.row([x, *panels.projections(book, "")]) | {"chain": True}]
-        projected = sheet.panel("Queries, keys, values", [panels.projected(made["q"], made["k"], made["v"])])
-        between = [sheet.row([projected, panels.scores(made["q"], made["k"], made["scores"], TOKENS, TOKENS)])]
-    said = remarks.of_map(done, book.allow("a"), TOKENS)
+        projected = sheet.panel("Queries, keys, values", [panels.projected_x(values["q"], values["k"], values["v"])])
+        middle = [sheet.row([projected, panels.scores(values["q"], values["k"], values["scores"], TOKENS, TOKENS)])]
+    notes = remarks.map_remarks(stages, book.allow("a"), TOKENS)
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
-    v_is = "x Wv" if book.products else "x itself"
-    output = panels.softmax_and_output(book, done, made["v"], TOKENS, TOKENS, said, v_is)
-    return [start, *between, *output, panels.formula(book, [paper.attention(3, 3, 2, 2)])]
+    v_formula = "x Wv" if book.products else "x itself"
+    output = panels.softmax_and_output(book, stages, values["v"], TOKENS, TOKENS, notes, v_formula)
+    return [start, *middle, *output, panels.formula(book, [paper.attention(3, 3, 2, 2)])]
 
 
 def two_sentences(book: Workbook) -> list[Block]:
-    """Queries from one sentence, keys and values from another: the map need not be square."""
+    """Return the example of cross-attention, whose map need not be square."""
     if not (book.queries and book.keys):
         return [sheet.notices(["Type at least one word for the queries and one for the keys."])]
-    words = distinct(book.queries, book.keys)
+    words = distinct_words(book.queries, book.keys)
     q = book["e"][[words.index(word) for word in book.queries]]
     k = book["e"][[words.index(word) for word in book.keys]]
-    done = softmax_steps(q @ k.T, k, allow=book.allow("a2"), divisor=book.divisor(2))
+    stages = softmax_steps(q @ k.T, k, allow=book.allow("a2"), divisor=book.divisor(2))
     note = "One row for each word, the same in both sentences. No projections here: q = x, k = v = the other x."
-    said = remarks.of_map(done, book.allow("a2"), book.queries, same=False)
+    notes = remarks.map_remarks(stages, book.allow("a2"), book.queries, is_self=False)
     return [
         sheet.row(
             [
@@ -68,25 +71,25 @@ def two_sentences(book: Workbook) -> list[Block]:
             ]
         ),
         panels.scores(q, k, q @ k.T, book.queries, book.keys),
-        *panels.softmax_and_output(book, done, k, book.queries, book.keys, said, "x of the keys"),
+        *panels.softmax_and_output(book, stages, k, book.queries, book.keys, notes, "x of the keys"),
         panels.formula(book, [paper.attention(len(book.queries), len(book.keys), 2, 2)]),
     ]
 
 
 def two_heads(book: Workbook) -> list[Block]:
-    """Four numbers a word, two heads of two: by hand head by head, and by the app's own layer."""
+    """Return the example with four channels and two heads, computed by hand and by the app's own layer."""
     x, allow = book["x4"], book.allow("a4")
     w = {name: [book[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
     heads = []
     for q, k, v in zip(*([x @ weight for weight in w[name]] for name in "qkv"), strict=True):
         heads.append((q, k, v, softmax_steps(q @ k.T, v, allow=allow, divisor=book.divisor(2))))
-    joined = torch.cat([done.mixed for *_, done in heads], dim=1)
+    joined = torch.cat([stages.mixed for *_, stages in heads], dim=1)
     out = joined @ book["wo"]
     inputs = book.block("x4", "x", TOKENS, FOUR, "i c")
-    said = [
+    sentences = [
         *remarks.empty_rows(allow, TOKENS),
-        *remarks.not_itself(allow, TOKENS),
-        remarks.against_the_layer(book, w, out),
+        *remarks.without_itself(allow, TOKENS),
+        remarks.compare_with_layer(book, w, out),
     ]
     return [
         sheet.row(
@@ -95,41 +98,41 @@ def two_heads(book: Workbook) -> list[Block]:
                 panels.mask(book, "a4", TOKENS, TOKENS),
             ]
         ),
-        panels.division(book, [done for *_, done in heads]),
+        panels.division(book, [stages for *_, stages in heads]),
         sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)], even=True),
         sheet.panel(
             "Joined and projected",
             [
                 sheet.chain(
                     [
-                        panels.computed("joined", joined, TOKENS, FOUR, "i c", "head 0, then head 1"),
+                        panels.matrix("joined", joined, TOKENS, FOUR, "i c", "head 0, then head 1"),
                         book.block("wo", "Wo", FOUR, FOUR, "c c"),
-                        panels.computed("out", out, TOKENS, FOUR, "i c", "joined Wo"),
+                        panels.matrix("out", out, TOKENS, FOUR, "i c", "joined Wo"),
                     ],
                     ["·", "="],
                 )
             ],
         ),
-        *map(sheet.text, said),
+        *map(sheet.text, sentences),
         panels.formula(book, [paper.multi_head(3, 2, 4), paper.attention(3, 3, 2, 2, (2,))]),
     ]
 
 
-def stacked(book: Workbook) -> list[Block]:
-    """Two heads' matrices side by side are one matrix: one product instead of two."""
+def stacked_weights(book: Workbook) -> list[Block]:
+    """Return the example of two heads' matrices side by side, which need one product instead of two."""
     x, w = book["x4"], [book["w0"], book["w1"]]
-    both = torch.cat(w, dim=1)
-    apart = [x @ weight for weight in w]
-    together = x @ both
-    largest = float((torch.cat(apart, dim=1) - together).abs().max())
+    joined = torch.cat(w, dim=1)
+    separate = [x @ weight for weight in w]
+    product = x @ joined
+    error = float((torch.cat(separate, dim=1) - product).abs().max())
     fields = [book.block(f"w{head}", f"W of head {head}", FOUR, TWO, "c d") for head in range(2)]
     inputs = sheet.row([book.block("x4", "x", TOKENS, FOUR, "i c"), *fields])
     factors = [
-        panels.computed("x", x, TOKENS, FOUR, "i c"),
-        panels.computed("both", both, FOUR, FOUR, "c c", "side by side"),
+        panels.matrix("x", x, TOKENS, FOUR, "i c"),
+        panels.matrix("both", joined, FOUR, FOUR, "c c", "side by side"),
     ]
-    product = panels.computed("product", together, TOKENS, FOUR, "i c", "x · both")
-    told = f"Largest difference between this product and the two joined: {difference(largest)}."
+    result = panels.matrix("product", product, TOKENS, FOUR, "i c", "x · both")
+    text = f"Largest difference between this product and the two joined: {difference(error)}."
     return [
         sheet.panel("Two heads, a matrix each", [book.presets("x4", SIZES, "Inputs"), inputs], _EDITABLE),
         sheet.panel(
@@ -137,68 +140,75 @@ def stacked(book: Workbook) -> list[Block]:
             [
                 sheet.row(
                     [
-                        panels.computed(f"head {head}", made, TOKENS, TWO, "i d", f"x · W of head {head}")
-                        for head, made in enumerate(apart)
+                        panels.matrix(f"head {head}", part, TOKENS, TWO, "i d", f"x · W of head {head}")
+                        for head, part in enumerate(separate)
                     ]
                 )
             ],
         ),
-        sheet.panel("One product for both", [sheet.chain([*factors, product], ["·", "="]), sheet.text(told)]),
+        sheet.panel("One product for both", [sheet.chain([*factors, result], ["·", "="]), sheet.text(text)]),
         as_linear(book),
     ]
 
 
 def as_linear(book: Workbook) -> Block:
-    """Both heads' W one under the other, x Wᵀ as nn.Linear computes it, and the count of projections."""
-    x, own = book["x4"], [book[f"w{head}"].T for head in range(N_HEADS)]
-    stacked = torch.cat(own)
+    """Return the same product as nn.Linear computes it, x Wᵀ, and the count of projections."""
+    x, weights = book["x4"], [book[f"w{head}"].T for head in range(N_HEADS)]
+    stacked = torch.cat(weights)
     product = F.linear(x, stacked)
-    apart = torch.cat([F.linear(x, one) for one in own], dim=1)
-    largest = float((product - apart).abs().max())
-    parts = [panels.computed(f"W{head}", one, TWO, FOUR, "d c", "⟨out, in⟩") for head, one in enumerate(own)]
+    separate = torch.cat([F.linear(x, weight) for weight in weights], dim=1)
+    error = float((product - separate).abs().max())
+    parts = [panels.matrix(f"W{head}", weight, TWO, FOUR, "d c", "⟨out, in⟩") for head, weight in enumerate(weights)]
     chain = sheet.chain(
         [
-            panels.computed("x", x, TOKENS, FOUR, "i c"),
-            panels.computed("Wᵀ", stacked.T, FOUR, FOUR, "c c"),
-            panels.computed("x Wᵀ", product, TOKENS, FOUR, "i c"),
+            panels.matrix("x", x, TOKENS, FOUR, "i c"),
+            panels.matrix("Wᵀ", stacked.T, FOUR, FOUR, "c c"),
+            panels.matrix("x Wᵀ", product, TOKENS, FOUR, "i c"),
         ],
         ["·", "="],
     )
-    both = panels.computed("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
-    told = (
+    matrix = panels.matrix("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
+    text = (
         "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that stand side by side above "
         "lie one under the other in it. Largest difference between this product and nn.Linear head by head: "
-        f"{difference(largest)}."
+        f"{difference(error)}."
     )
     return sheet.panel(
         "The same matrix in nn.Linear",
-        [sheet.text(told), sheet.row([*parts, both]), chain, *_projections()],
+        [sheet.text(text), sheet.row([*parts, matrix]), chain, *_projections()],
         "a row for each output, a column for each input",
     )
 
 
 def _projections() -> list[Block]:
-    """How many matrices make q, k and v, counted in layers of this size, and what that is in numbers."""
+    """Count the matrices and parameters that produce q, k and v in each implementation."""
     rows, counts, sizes = [], [], set()
     for name in SPELLINGS:
         parts = IMPLEMENTATIONS[name](WIDTH, N_HEADS, bias=False).named_modules()
-        # but for the last Linear, which projects what the heads have mixed
-        weights = [one.weight for part, one in parts if isinstance(one, nn.Linear) and part != "out"]
-        size, (out, width) = sum(one.numel() for one in weights), weights[0].shape
+        # without the output projection
+        weights = [module.weight for part, module in parts if isinstance(module, nn.Linear) and part != "out"]
+        size, (out, width) = sum(module.numel() for module in weights), weights[0].shape
         counts.append(len(weights))
         sizes.add(size)
         rows.append([name, str(len(weights)), f"⟨{out}, {width}⟩", str(size)])
-    told = (
+    text = (
         f"With {N_HEADS} heads, {counts[0]} projections become {counts[1]}, and with q, k and v in one matrix too "
         f"{counts[2]}{': the same numbers in fewer products' if len(sizes) == 1 else ''}."
     )
     caption = f"Matrices that make q, k and v in a layer of width {WIDTH} with {N_HEADS} heads"
-    return [sheet.text(told), sheet.table(["implementation", "projections", "each", "numbers in all"], rows, caption)]
+    return [sheet.text(text), sheet.table(["implementation", "projections", "each", "numbers in all"], rows, caption)]
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: its heading, a line beside it, what to do unless that says it, its matrices, its blocks."""
+    """A worked example.
+
+    Attributes:
+        note: a line beside the heading.
+        task: an instruction for the user, unless the note has it.
+        matrices: the names of its editable matrices.
+        blocks: computes its blocks.
+    """
 
     heading: str
     note: str
@@ -234,6 +244,6 @@ EXAMPLES = {
         "why all heads together need only one product",
         "Change one number of a W: what changes in both products?",
         ("x4", "w0", "w1"),
-        stacked,
+        stacked_weights,
     ),
 }

@@ -1,4 +1,4 @@
-"""Files of By hand, from its link."""
+"""The tables that By hand exports."""
 
 from headlight.link.place import Cursor
 from headlight.picture import pictures
@@ -13,7 +13,11 @@ from .scaled_dot import SCALED_DOT, Case
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """What is taken apart, and the place looked at. Raises a HeadlightError for an example without a model."""
+    """Return the settings of the run, and the cursor.
+
+    Raises:
+        HeadlightError: the example has no model.
+    """
     query = LinkQuery(raw)
     if query["ex"] in (*EXAMPLES, SCALED_DOT):
         raise HeadlightError("this example is computed from the numbers on the page, without a model")
@@ -21,12 +25,16 @@ def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
 
 
 def tables(raw: bytes) -> list[Table]:
-    """Every matrix of an example; of a real layer the map of the head. Raises a HeadlightError."""
+    """Return every matrix of an example, or the map in focus of a model.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     query = LinkQuery(raw)
     if query["ex"] == SCALED_DOT:
-        return of_blocks(scaled_dot.blocks(Case.of_link(query.__getitem__), query.device))
+        return of_blocks(scaled_dot.blocks(Case.from_link(query.__getitem__), query.device))
     if query["ex"] not in EXAMPLES:
-        run, at = pictures.picture(query.fitted_settings()[0]).run, query.at
-        return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head)]
-    book, _ = workbook.of_link(query.__getitem__)
+        run, cursor = pictures.picture(query.fitted_settings()[0]).run, query.at
+        return [map_of(f"layer {cursor.layer} head {cursor.head}: query / key", run, cursor.layer, cursor.head)]
+    book, _ = workbook.from_link(query.__getitem__)
     return of_blocks(EXAMPLES[query["ex"]].blocks(book))

@@ -1,4 +1,4 @@
-"""By hand: attention with every number in between, on worked examples that can be edited and on one real weight."""
+"""The page By hand: attention step by step, on editable examples and on one weight of a model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,40 +33,40 @@ Take = Callable[[dict[str, Any]], None]
 
 
 def show() -> None:
-    """Controls, one computation, the sheet. Every control is mounted, so that the link keeps all of them."""
+    """Draw the page; all controls are mounted, so that the link keeps their values."""
     with picture_page("by_hand", takes_model=True) as page:
-        state = State.of_visit()
+        state = State.current()
         with page.stage:
-            example = chosen()
+            example = choose_example()
             with widgets.hidden_but_mounted("sentence", example in REAL):
                 sentence = controls.sentence(page.name)
-            place = widgets.hidden_but_mounted("real", example in REAL)
+            box = widgets.hidden_but_mounted("real", example in REAL)
             with widgets.hidden_but_mounted("words", example == "two sentences"):
                 state.mount_words()
             with widgets.hidden_but_mounted("shapes", example == SCALED_DOT):
                 mount_shapes()
-        with place, widgets.folded("changes", changed(page), lazy=True):
-            asked = replace(controls.switches(page), text=sentence)
+        with box, widgets.folded("changes", fold_title(page), lazy=True):
+            settings = replace(controls.switches(page), text=sentence)
         with page.hidden:
             state.mount()
-            widgets.switch("sqrt")  # its buttons stand at the scores
+            widgets.switch("sqrt")  # bound to the link alone; the user sees the buttons at the scores
         details: list[Block] = []
         if example in REAL:
-            blocks, take = real_blocks(page, example, asked)
+            blocks, on_event = real_blocks(page, example, settings)
             if example == "a real cell":
                 blocks, details = blocks[:-2], blocks[-2:]
         elif example == SCALED_DOT:
-            blocks, take = scaled_dot_blocks(page), choose_case
+            blocks, on_event = scaled_dot_blocks(page), choose_case
         else:
-            blocks, take = worked_blocks(page, example, state), state.take
+            blocks, on_event = worked_blocks(page, example, state), state.apply
         with page.stage:
-            canvas.sheet("hand", blocks, take)
+            canvas.sheet("hand", blocks, on_event)
             with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
                 canvas.sheet("details", details)
 
 
-def chosen() -> str:
-    """The example, and what only the first of them has: where the scores come from."""
+def choose_example() -> str:
+    """Draw the choice of the example, and of the scores' origin for the first one; return the example."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="examples"):
         example = widgets.segments("ex", [*EXAMPLES, *REAL, SCALED_DOT])
         with widgets.hidden_but_mounted("src", example == "one head"):
@@ -74,17 +74,17 @@ def chosen() -> str:
     return example
 
 
-def changed(page: Form) -> str:
-    """What the fold says while it is closed: "Change the model (causal mask, 1 head off)"."""
+def fold_title(page: Form) -> str:
+    """Return the title of the folded controls: "Change the model (causal mask, 1 head off)"."""
     try:
-        changed = words.label(links.query().settings(text="-"), page.model)
-    except HeadlightError:  # what cannot be used is told below
+        label = words.label(links.query().settings(text="-"), page.model)
+    except HeadlightError:  # it is reported below the controls
         return "Change the model"
-    return f"Change the model ({changed})"
+    return f"Change the model ({label})"
 
 
 def mount_shapes() -> None:
-    """The controls of the call and of A."""
+    """Draw the controls of the call and of A."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="call_sizes"):
         widgets.text("qs")
         source = widgets.segments("kv")
@@ -97,27 +97,27 @@ def mount_shapes() -> None:
 
 
 def scaled_dot_blocks(page: Form) -> list[Block]:
-    """One call of the bare function, and A Aᵀ as the loops that it stands for."""
+    """Return one call of the bare function, and A Aᵀ as explicit loops."""
     problems: list[str] = []
 
-    def made(key: str, compute: Callable[[], list[Block]], usual: Callable[[], list[Block]]) -> list[Block]:
-        """Return the result for the shape that is typed, or for the last usable one."""
-        typed = links.value(key)
+    def last_valid(key: str, compute: Callable[[], list[Block]], default: Callable[[], list[Block]]) -> list[Block]:
+        """Return the result for the typed shape, or for the last valid one with a notice."""
+        text = links.value(key)
         try:
-            found = compute()
+            sheets = compute()
         except (SizeError, DeviceError) as error:
-            last, found = st.session_state.get(f"last_{key}") or (DEFAULTS[key], usual())
-            problems.append(f"“{cut(typed, 40)}” is not used: {error}. Still shown: ({last}).")
+            last, sheets = st.session_state.get(f"last_{key}") or (DEFAULTS[key], default())
+            problems.append(f"“{cut(text, 40)}” is not used: {error}. Still shown: ({last}).")
         else:
-            st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(typed, 1, 5))), found
-        return found
+            st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(text, 1, 5))), sheets
+        return sheets
 
-    call = made(
+    call = last_valid(
         "qs",
-        lambda: scaled_dot.blocks(Case.of_link(links.value), page.query.device),
+        lambda: scaled_dot.blocks(Case.from_link(links.value), page.query.device),
         lambda: scaled_dot.blocks(CASES["(2, 3, 6)"], "auto"),
     )
-    product = made(
+    product = last_valid(
         "aat",
         lambda: products.blocks(parse_shape(links.value("aat"), *products.AXES), links.value("draw")),
         lambda: products.blocks((3, 10, 256), 0),
@@ -126,7 +126,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
 
 
 def choose_case(event: dict[str, Any]) -> None:
-    """Sets the controls to the case, or to the shape of A, of a button."""
+    """Set the controls to the case, or to the shape of A, of a button."""
     case, text = CASES.get(events.text(event, "case") or ""), events.text(event, "product")
     if case is not None:
         st.session_state.update(case.controls)
@@ -135,6 +135,7 @@ def choose_case(event: dict[str, Any]) -> None:
 
 
 def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
+    """Return the blocks of a worked example under its heading."""
     book, usable = state.book()
     notices = page.link_warnings(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
@@ -148,30 +149,33 @@ def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
             notices.append(
                 f"The {name} have {len(text.split())} words, at most {MAX_WORDS} are used here: the first ones."
             )
-    worked = EXAMPLES[example]
-    reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked.matrices)}, None)])
-    head = sheet.row([sheet.title(worked.heading, worked.note), reset])
-    task = [sheet.text(worked.task)] if worked.task else []
-    return [sheet.notices(notices), head, *task, *worked.blocks(book)]
+    worked_example = EXAMPLES[example]
+    reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked_example.matrices)}, None)])
+    head = sheet.row([sheet.title(worked_example.heading, worked_example.note), reset])
+    task = [sheet.text(worked_example.task)] if worked_example.task else []
+    return [sheet.notices(notices), head, *task, *worked_example.blocks(book)]
 
 
-def real_blocks(page: Form, example: str, asked: Settings) -> tuple[list[Block], Take]:
-    record, settings, of_settings = page.or_last_valid(asked, lambda settings: recorded(settings, page.at.layer))
-    at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
+def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Block], Take]:
+    """Return the blocks of an example on a model, and the handler of their events."""
+    record, settings, setting_notices = page.or_last_valid(
+        requested, lambda settings: recorded(settings, page.at.layer)
+    )
+    cursor, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
     notices = page.link_warnings()
 
-    def take(event: dict[str, Any]) -> None:
-        nonlocal at
-        at = real_cell.moved(at, event, *sizes)
-        links.put("at", str(at), first)
+    def on_event(event: dict[str, Any]) -> None:
+        nonlocal cursor
+        cursor = real_cell.move(cursor, event, *sizes)
+        links.put("at", str(cursor), first)
 
-    notices += [*of_settings, *record.notices, *models.unknown(page.model, settings.text)]
+    notices += [*setting_notices, *record.notices, *models.unknown(page.model, settings.text)]
     if example == "embedding":
-        notices += [said for said in embeddings.steps_of(settings).notices if said not in record.notices]
-        choose = embeddings.chooser(record, at)
+        notices += [notice for notice in embeddings.cached_steps(settings).notices if notice not in record.notices]
+        chooser = embeddings.chooser(record, cursor)
     else:
-        choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
-    answer, *parts = REAL[example](record, settings, at)
+        chooser = real_cell.chooser(record, cursor, *sizes, cell=example == "a real cell")
+    answer, *parts = REAL[example](record, settings, cursor)
     if example == "a real cell":
-        choose, parts = sheet.row([parts[0], choose]), parts[1:]
-    return [sheet.notices(notices), answer, choose, *parts], take
+        chooser, parts = sheet.row([parts[0], chooser]), parts[1:]
+    return [sheet.notices(notices), answer, chooser, *parts], on_event

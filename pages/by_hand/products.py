@@ -1,4 +1,4 @@
-"""Batched matrix products as the loops that they stand for: A Aᵀ by @, and one matrix at a time."""
+"""Batched matrix products as explicit loops: A Aᵀ by @, and one matrix at a time."""
 
 import inspect
 import math
@@ -14,14 +14,14 @@ from headlight.ui.numbers import count, difference, number, whole
 from headlight.ui.sheet import Block
 from mha_core.measure.measures import largest_difference
 
-from .scaled_dot import MAX_SHOWN, check_amounts, first
+from .scaled_dot import MAX_SHOWN, check_amounts, first_matrix
 
 AXES = (3, 4)
 CASES = {"(3, 10, 256)": "3, 10, 256", "(3, 2, 10, 256)": "3, 2, 10, 256"}
 
 
 def one_loop(a: Tensor) -> Tensor:
-    """a (b, i, d) -> a aᵀ (b, i, i): a matrix product for each of b."""
+    """Multiply a (b, i, d) by its transpose, one product for each b: (b, i, i)."""
     b, i, _ = a.shape
     product = a.new_empty(b, i, i)
     for n in range(b):
@@ -30,7 +30,7 @@ def one_loop(a: Tensor) -> Tensor:
 
 
 def two_loops(a: Tensor) -> Tensor:
-    """a (b, h, i, d) -> a aᵀ (b, h, i, i): a matrix product for each of b and each of h."""
+    """Multiply a (b, h, i, d) by its transpose, one product for each b and h: (b, h, i, i)."""
     b, h, i, _ = a.shape
     product = a.new_empty(b, h, i, i)
     for n in range(b):
@@ -44,22 +44,23 @@ LOOPS = {3: one_loop, 4: two_loops}
 
 @single_flight(LRUCache(64))
 def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
-    """A of this shape, standard normal, times its transpose: by @, by its loops, and its first matrix.
+    """Return A Aᵀ for a standard normal A of this shape: by @, by loops, and its first matrix.
 
-    Raises a SizeError when it is too large.
+    Raises:
+        SizeError: the product is too large.
     """
     *leading, i, d = shape
-    many = math.prod(leading)
-    check_amounts(many * i * max(i, d), many * i * i * d, many)
+    batch = math.prod(leading)
+    check_amounts(batch * i * max(i, d), batch * i * i * d, batch)
     with pass_slot(), torch.no_grad():
         a = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
         product = a @ a.mT
-        apart = largest_difference(product, LOOPS[len(shape)](a))
+        error = largest_difference(product, LOOPS[len(shape)](a))
     loops = ("one loop", "two loops, one in the other")[len(leading) - 1]
-    told = (
+    explanation = (
         f"A is {shape}. A.mT swaps the last two axes. @ multiplies the last two axes as matrices, "
-        f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(many, 'product')}. "
-        f"The result is {tuple(product.shape)}; largest difference to the loops: {difference(apart)}."
+        f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(batch, 'product')}. "
+        f"The result is {tuple(product.shape)}; largest difference to the loops: {difference(error)}."
     )
     pairs = (
         "Row n meets row m as row m meets row n, so each matrix is symmetric; largest difference to its transpose: "
@@ -71,12 +72,12 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     cut = f"rows and columns 0 to {MAX_SHOWN - 1} of {i}" if i > MAX_SHOWN else ""
     name = f"(A Aᵀ)[{', '.join('0' for _ in leading)}]"
     style = {"axes": "", "decimals": 1, "colour": "signed", "compact": True, "note": cut}
-    matrix = sheet.matrix(name, first(product), rows=labels, cols=labels, **style)  # type: ignore[arg-type]
+    matrix = sheet.matrix(name, first_matrix(product), rows=labels, cols=labels, **style)  # type: ignore[arg-type]
     text = ", ".join(map(str, shape))
-    choices = [(case, {"product": written}, written == text) for case, written in CASES.items()]
+    choices = [(case, {"product": case_text}, case_text == text) for case, case_text in CASES.items()]
     source = sheet.code(inspect.getsource(LOOPS[len(shape)]).splitlines())
     return [
         sheet.title("A product of batches is a loop", "three axes: one loop; four axes: two"),
         sheet.buttons("Shapes of A", choices),
-        sheet.panel("What @ does", [sheet.text(told), sheet.row([matrix, sheet.text(pairs)]), source]),
+        sheet.panel("What @ does", [sheet.text(explanation), sheet.row([matrix, sheet.text(pairs)]), source]),
     ]

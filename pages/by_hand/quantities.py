@@ -1,4 +1,4 @@
-"""What the names of a lesson's rule mean on By hand: the numbers of the first worked example."""
+"""The quantities that a lesson's rule can name on By hand: those of the first worked example."""
 
 from collections.abc import Mapping
 
@@ -7,27 +7,27 @@ from headlight.picture.query import Query
 from mha_core.errors import HeadlightError
 
 from . import workbook
-from .examples import attended
+from .examples import compute_attention
 from .workbook import TOKENS
 
 
 def quantities(query: Query) -> Mapping[str, Value] | None:
-    """`W` and `scores`, (i, j), and `mixed`, (i, c), of "one head"; None for an example on a real sentence.
+    """Return `W` and `scores` (i, j) and `mixed` (i, c) of "one head"; None for an example on a model.
 
     Raises:
-        HeadlightError: the matrices of the link cannot be used, or another worked example is shown.
+        HeadlightError: the matrices of the link are invalid, or another worked example is displayed.
     """
     example = query["ex"]
     if example in ("a real cell", "entropy", "embedding"):
         return None
     if example != "one head":
         raise HeadlightError(f"the example “{example:.20}” has no numbers for a lesson; choose “one head”")
-    book, usable = workbook.of_link(query.__getitem__)
+    book, usable = workbook.from_link(query.__getitem__)
     if not usable:
         raise HeadlightError("the matrices of this link cannot be used")
-    made, done = attended(book)
+    values, stages = compute_attention(book)
     return {
-        "W": Value.of(done.weights, "i j", TOKENS),
-        "scores": Value.of(made["scores"], "i j", TOKENS),
-        "mixed": Value.of(done.mixed, "i c", TOKENS),
+        "W": Value.of(stages.weights, "i j", TOKENS),
+        "scores": Value.of(values["scores"], "i j", TOKENS),
+        "mixed": Value.of(stages.mixed, "i c", TOKENS),
     }

@@ -1,4 +1,4 @@
-"""One weight of a real map taken apart, and what ÷ √d does to the entropy of rows, as blocks."""
+"""A single weight of a model's map step by step, and the effect of ÷ √d on the entropy of rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,118 +19,121 @@ from headlight.ui.sheet import Block
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
 
-MAX_LISTED = 64  # keys of a row; beyond that the largest weights
-MAX_MAPPED = 24  # tokens of a map to choose in; beyond that rows of buttons
+MAX_LISTED = 64  # keys of a row; of longer rows the largest weights
+MAX_MAPPED = 24  # tokens of a map to choose in; longer texts have rows of buttons
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
 
 
-def chooser(found: Recorded, at: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
-    """Buttons for layer and head, and with `cell` the map to choose query and key in; their events are for `moved`."""
+def chooser(record: Recorded, cursor: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
+    """Return buttons for layer and head, and with `cell` a map to choose query and key.
 
-    def choices(name: str, texts: Sequence[str], now: int | None) -> Block:
+    `move` handles their events.
+    """
+
+    def choices(name: str, texts: Sequence[str], current: int | None) -> Block:
         part = name.lower()
-        made: list[tuple[str, dict[str, Any], bool | None]] = [
-            (shown, {"part": part, "value": value}, value == now) for value, shown in enumerate(texts)
+        buttons: list[tuple[str, dict[str, Any], bool | None]] = [
+            (text, {"part": part, "value": value}, value == current) for value, text in enumerate(texts)
         ]
         if part == "key":
-            made.insert(0, ("the largest", {"part": part, "value": None}, now is None))
-        return sheet.buttons(name, made)
+            buttons.insert(0, ("the largest", {"part": part, "value": None}, current is None))
+        return sheet.buttons(name, buttons)
 
-    numbers = [choices("Layer", [str(n) for n in range(layers)], at.layer)]
-    numbers.append(choices("Head", [str(n) for n in range(heads)], at.head))
+    numbers = [choices("Layer", [str(n) for n in range(layers)], cursor.layer)]
+    numbers.append(choices("Head", [str(n) for n in range(heads)], cursor.head))
     if not cell:
         return sheet.panel("Which head", [sheet.row(numbers)], "counted from 0")
-    tokens = [f"{place} {token}" for place, token in enumerate(found.tokens)]
-    words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)]
+    tokens = [f"{place} {token}" for place, token in enumerate(record.tokens)]
+    words = [choices("Query", tokens, cursor.row), choices("Key", tokens, cursor.key)]
     if len(tokens) <= MAX_MAPPED:
-        row, weights = at.row or 0, found.weights[at.head]
-        mark = [row, int(weights[row].argmax()) if at.key is None else at.key]
-        chosen = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
-        words = [sheet.attention_map("weights", found.tokens, weights.tolist()) | chosen]
+        row, weights = cursor.row or 0, record.weights[cursor.head]
+        mark = [row, int(weights[row].argmax()) if cursor.key is None else cursor.key]
+        selection = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
+        words = [sheet.attention_map("weights", record.tokens, weights.tolist()) | selection]
     note = "choose a cell: the word of its row looks (query) at the word of its column (key); counted from 0"
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
-def moved(at: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
-    """Where a button of `chooser` leads; nowhere when the event makes no sense."""
+def move(cursor: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
+    """Return the cursor after an event of `chooser`, unchanged if the event is invalid."""
     if event.get("edit") == "cell":
         row, key = events.whole(event, "row"), events.whole(event, "col")
         if row is None or key is None or not {row, key} <= set(range(MAX_MAPPED)):
-            return at
-        return replace(at, row=row, key=key)
+            return cursor
+        return replace(cursor, row=row, key=key)
     part, value = events.text(event, "part") or "", events.whole(event, "value")
     if event.get("value") is None and part == "key":
-        return replace(at, key=None)
+        return replace(cursor, key=None)
     if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, MAX_TEXT_LENGTH):
-        return at
+        return cursor
     field = {"layer": "layer", "head": "head", "query": "row", "key": "key"}.get(part)
-    return replace(at, **{field: value}) if field else at
+    return replace(cursor, **{field: value}) if field else cursor
 
 
-def cell_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
-    """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest.
+def cell_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+    """Return every step of one weight, with the map's own number; by default the row's largest weight.
 
-    The first block says it in one line, the second in large numbers.
+    The first block summarises it in one line, the second in large numbers.
     """
-    row = at.row or 0
-    key = int(found.weights[at.head, row].argmax()) if at.key is None else at.key
-    allow = None if found.allow is None else found.allow[at.head]
+    row = cursor.row or 0
+    key = int(record.weights[cursor.head, row].argmax()) if cursor.key is None else cursor.key
+    allow = None if record.allow is None else record.allow[cursor.head]
     cell = take_apart(
-        found.q[at.head],
-        found.k[at.head],
+        record.q[cursor.head],
+        record.k[cursor.head],
         row,
         key,
         allow=allow,
-        bias=found.bias(at.head, settings.temperature),
+        bias=record.bias(cursor.head, settings.temperature),
         temperature=settings.temperature,
     )
-    own = float(found.weights[at.head, row, key])
-    query, wanted = found.tokens[row], found.tokens[key]
-    heading = f"Layer {at.layer} head {at.head}: {query} → {wanted}"
-    said = _sentences(cell, settings, at, query, wanted, itself=row == key)
-    chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, said)])
-    steps = sheet.table(["step", "value", "how"], _steps(cell, own, settings), marks={(9, -1): "here"})
+    map_weight = float(record.weights[cursor.head, row, key])
+    query, key_token = record.tokens[row], record.tokens[key]
+    heading = f"Layer {cursor.layer} head {cursor.head}: {query} → {key_token}"
+    notes = _sentences(cell, settings, cursor, query, key_token, is_same=row == key)
+    chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes)])
+    steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "here"})
     return [
-        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}"),
+        sheet.title(f"“{query}” looks at “{key_token}” with {weight(cell.weight)}"),
         chain,
-        sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, found.tokens, row, key)]),
-        _features(cell, found.q[at.head, row], found.k[at.head, key]),
+        sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, record.tokens, row, key)]),
+        _features(cell, record.q[cursor.head, row], record.k[cursor.head, key]),
     ]
 
 
-def entropy_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
-    """Entropy of the rows of a layer with and without ÷ √d, and the same of random rows for growing d.
+def entropy_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+    """Return the entropy of a layer's rows with and without ÷ √d, and of random rows for growing d.
 
-    The first block says it of the head in one line.
+    The first block summarises it for the head.
     """
-    d = found.q.shape[-1]
-    scores = found.scores.double()
+    d = record.q.shape[-1]
+    scores = record.scores.double()
     kinds = [(f"with ÷ √{d}", scores), (f"without: scores · √{d}", scores * math.sqrt(d))]
-    bits = [entropy(softmax_over_keys(values.clone(), found.allow)) for _, values in kinds]
-    n = len(found.tokens)
-    allowed = torch.full((n,), n) if found.allow is None else found.allow[at.head].sum(dim=-1)
-    most = math.log2(max(1, int(allowed.max())))
+    bits = [entropy(softmax_over_keys(values.clone(), record.allow)) for _, values in kinds]
+    n = len(record.tokens)
+    allowed = torch.full((n,), n) if record.allow is None else record.allow[cursor.head].sum(dim=-1)
+    max_bits = math.log2(max(1, int(allowed.max())))
     heads = [
         [f"head {head}", *(number(float(part[head].mean()), 3) for part in bits)] for head in range(scores.shape[0])
     ]
-    labels = [f"{place} {token}" for place, token in enumerate(found.tokens)]
-    limit = f"A row over n keys has at most log₂ n bits: here {number(most, 3)} for {int(allowed.max())}."
+    labels = [f"{place} {token}" for place, token in enumerate(record.tokens)]
+    limit = f"A row over n keys has at most log₂ n bits: here {number(max_bits, 3)} for {int(allowed.max())}."
     pair = [
-        sheet.bars(name, labels, part[at.head].tolist(), decimals=3, most=most)
+        sheet.bars(name, labels, part[cursor.head].tolist(), decimals=3, most=max_bits)
         for (name, _), part in zip(kinds, bits, strict=True)
     ]
     means = sheet.table(
-        ["", *(name for name, _ in kinds)], heads, f"Mean over the {n} rows, in bits", {(at.head, -1): "here"}
+        ["", *(name for name, _ in kinds)], heads, f"Mean over the {n} rows, in bits", {(cursor.head, -1): "here"}
     )
-    mean, raw = (number(float(part[at.head].mean()), 2) for part in bits)
-    answer = f"A row of layer {at.layer} head {at.head} holds {mean} bits on average, {raw} without ÷ √{d}"
+    mean, raw = (number(float(part[cursor.head].mean()), 2) for part in bits)
+    answer = f"A row of layer {cursor.layer} head {cursor.head} holds {mean} bits on average, {raw} without ÷ √{d}"
     return [
         sheet.title(answer, "0 bits: all on one key; the more bits, the more evenly a row looks"),
         sheet.row(
             [
-                sheet.panel(f"Layer {at.layer}: how sharp each head's rows are", [sheet.text(limit), means]),
-                sheet.panel(f"Head {at.head}, row by row", [sheet.row(pair)], "entropy in bits"),
+                sheet.panel(f"Layer {cursor.layer}: how sharp each head's rows are", [sheet.text(limit), means]),
+                sheet.panel(f"Head {cursor.head}, row by row", [sheet.row(pair)], "entropy in bits"),
             ]
         ),
         _random_panel(),
@@ -141,59 +144,61 @@ def entropy_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Bloc
 
 
 def _chain(cell: Cell, settings: Settings) -> list[tuple[str, str]]:
-    """From q · k to the weight; what changes nothing is left out."""
+    """Return the steps from q · k to the weight, without those that change nothing."""
     d = len(cell.products)
-    made = [(number(cell.dot, 2), f"q · k, {d} products"), (number(cell.scaled, 2), f"÷ √{d}")]
+    steps = [(number(cell.dot, 2), f"q · k, {d} products"), (number(cell.scaled, 2), f"÷ √{d}")]
     if cell.bias:
-        made.append((number(cell.scaled + cell.bias, 2), "position bias added"))
+        steps.append((number(cell.scaled + cell.bias, 2), "position bias added"))
     if settings.temperature != 1:
-        made.append((number(cell.score, 2), f"÷ temperature {settings.temperature:g}"))
+        steps.append((number(cell.score, 2), f"÷ temperature {settings.temperature:g}"))
     if not cell.allowed:
-        made.append(("−∞", "hidden by the mask"))
-    return [*made, (weight(cell.weight), f"softmax over {len(cell.scores)} keys")]
+        steps.append(("−∞", "hidden by the mask"))
+    return [*steps, (weight(cell.weight), f"softmax over {len(cell.scores)} keys")]
 
 
-def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
+def _steps(cell: Cell, map_weight: float, settings: Settings) -> list[list[str]]:
     d, n = len(cell.products), len(cell.scores)
     allowed = int(cell.scores.isfinite().sum())
     kind = "none: this encoding does not act on the scores" if cell.bias == 0 else "from the encoding"
     plus = "+" if cell.bias >= 0 else "−"
     sum_ = f"({number(cell.scaled, 6)} {plus} {number(abs(cell.bias), 6)})" if cell.bias else number(cell.scaled, 6)
-    shown = cell.score if cell.allowed else -math.inf
+    score = cell.score if cell.allowed else -math.inf
     return [
         ["q · k", number(cell.dot, 6), f"sum of {d} products, below"],
         [f"÷ √{d}", number(cell.scaled, 6), f"{number(cell.dot, 6)} / {number(math.sqrt(d), 6)}"],
         ["position bias", difference(cell.bias, 6), kind],
         ["÷ temperature", number(cell.score, 6), f"{sum_} / {settings.temperature:g}"],
-        ["mask", number(shown, 6), "allowed: the score stays" if cell.allowed else "forbidden: the score becomes −∞"],
+        ["mask", number(score, 6), "allowed: the score stays" if cell.allowed else "forbidden: the score becomes −∞"],
         [
             "row's largest",
             number(cell.largest if allowed else math.nan, 6),
             f"the largest score of the {allowed} of {n} keys that are allowed",
         ],
-        ["− largest", number(shown - cell.largest, 6), "keeps exp from overflowing; the weights stay the same"],
-        ["exp", number(cell.exp, 6), f"exp({number(shown - cell.largest, 6)})"],
+        ["− largest", number(score - cell.largest, 6), "keeps exp from overflowing; the weights stay the same"],
+        ["exp", number(cell.exp, 6), f"exp({number(score - cell.largest, 6)})"],
         ["row sum", number(cell.total, 6), f"of exp, over {allowed} of {n} keys"],
         [
             "weight",
             f"{cell.weight:.9f}",
             f"{number(cell.exp, 6)} / {number(cell.total, 6)}" if allowed else "no keys: 0",
         ],
-        ["in the map", f"{own:.9f}", "float32, by the layer; by hand: float64 from its q and k"],
-        ["difference", difference(abs(cell.weight - own), 9), ""],
+        ["in the map", f"{map_weight:.9f}", "float32, by the layer; by hand: float64 from its q and k"],
+        ["difference", difference(abs(cell.weight - map_weight), 9), ""],
     ]
 
 
-def _sentences(cell: Cell, settings: Settings, at: Cursor, query: str, wanted: str, *, itself: bool) -> list[str]:
-    said = []
+def _sentences(
+    cell: Cell, settings: Settings, cursor: Cursor, query: str, key_token: str, *, is_same: bool
+) -> list[str]:
+    sentences = []
     if not bool(cell.scores.isfinite().any()):
-        said.append(f"The row “{query}” may look at nobody: all its weights are 0, and so is its output.")
+        sentences.append(f"The row “{query}” may look at nobody: all its weights are 0, and so is its output.")
     elif not cell.allowed:
-        whom = "itself" if itself else f"“{wanted}”"
-        said.append(f"The mask does not let “{query}” look at {whom}: exp(−∞) is 0, so the weight is 0.")
-    if (at.layer, at.head) in settings.heads_off:
-        said.append("This head is switched off: its map is still computed, but its output is set to 0.")
-    return said
+        target = "itself" if is_same else f"“{key_token}”"
+        sentences.append(f"The mask does not let “{query}” look at {target}: exp(−∞) is 0, so the weight is 0.")
+    if (cursor.layer, cursor.head) in settings.heads_off:
+        sentences.append("This head is switched off: its map is still computed, but its output is set to 0.")
+    return sentences
 
 
 def _features(cell: Cell, q: Tensor, k: Tensor) -> Block:
@@ -239,11 +244,13 @@ def _random_panel() -> Block:
     setting = f"Random q and k, standard normal, seed {SEED}, {DRAWS} rows over {KEYS} keys each."
     raw, divided = (f"from {values[0]:.2f} to {values[-1]:.2f}" for values in reversed(curves))
     ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy goes"
-    told = f"{ends} {raw} bits without the division, {divided} with it; at most {math.log2(KEYS):g} are possible."
-    why = "q · k is a sum of d products, so scores spread like √d: without the division one score wins everything."
+    result = f"{ends} {raw} bits without the division, {divided} with it; at most {math.log2(KEYS):g} are possible."
+    reason = "q · k is a sum of d products, so scores spread like √d: without the division one score wins everything."
     labels = [f"d = {d}" for d in WIDTHS]
     bars = [
         sheet.bars(f"mean entropy in bits, {name}", labels, values, decimals=2, most=math.log2(KEYS))
         for (name, _), values in zip(kinds, curves, strict=True)
     ]
-    return sheet.panel("Why √d: the same with growing d", [sheet.text(why), sheet.row(bars), sheet.text(told)], setting)
+    return sheet.panel(
+        "Why √d: the same with growing d", [sheet.text(reason), sheet.row(bars), sheet.text(result)], setting
+    )

@@ -1,4 +1,4 @@
-"""Sentences on the worked examples, each computed from the matrices shown."""
+"""Sentences on the worked examples, computed from their matrices."""
 
 import math
 from collections.abc import Sequence
@@ -13,65 +13,66 @@ from mha_core.measure.by_hand import MAX_EXPONENT, Stages, weights_of
 
 from .workbook import Workbook
 
-Pair = Sequence[str]
-ONE_HOT = 0.999  # a weight above it leaves next to nothing for the others
+Labels = Sequence[str]
+ONE_HOT = 0.999  # the least weight of a row that counts as one-hot
 
 
-def of_map(done: Stages, allow: Tensor, rows: Pair, *, same: bool = True) -> list[str]:
-    """What must be said about a map. `same`: queries and keys are the same words."""
-    own = not_itself(allow, rows) if same else []
-    return [*empty_rows(allow, rows), *own, *sharpness(done, rows)]
+def map_remarks(stages: Stages, allow: Tensor, rows: Labels, *, is_self: bool = True) -> list[str]:
+    """Return the remarks on a map; `is_self` means that queries and keys are the same words."""
+    self_notes = without_itself(allow, rows) if is_self else []
+    return [*empty_rows(allow, rows), *self_notes, *sharpness(stages, rows)]
 
 
-def empty_rows(allow: Tensor, rows: Pair) -> list[str]:
+def empty_rows(allow: Tensor, rows: Labels) -> list[str]:
+    """Name the rows without any allowed key."""
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
     return [f"Row {i} “{cut(rows[i], 20)}” may look at nobody: its weights are 0, its output is 0." for i in empty]
 
 
-def not_itself(allow: Tensor, rows: Pair) -> list[str]:
-    """Rows that may look at others but not at themselves."""
-    found = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
+def without_itself(allow: Tensor, rows: Labels) -> list[str]:
+    """Name the rows that may look at other words but not at themselves."""
+    blind = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
         f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output contains nothing of its own value."
-        for i in found
+        for i in blind
     ]
 
 
 def division(book: Workbook, stages: Sequence[Stages]) -> str:
-    """What dividing the scores by √2 does to the largest of these weights."""
+    """Compare the largest weight with and without the division by √2."""
     plain = [done.masked * book.divisor(2) for done in stages]
-    without, divided = (
-        max(float(softmax_over_keys(scores / by, scores.isfinite()).max()) for scores in plain)
-        for by in (1.0, math.sqrt(2))
+    raw, divided = (
+        max(float(softmax_over_keys(scores / divisor, scores.isfinite()).max()) for scores in plain)
+        for divisor in (1.0, math.sqrt(2))
     )
-    return f"A sum of d products grows like √d. Largest weight: {weight(divided)} divided, {weight(without)} not."
+    return f"A sum of d products grows like √d. Largest weight: {weight(divided)} divided, {weight(raw)} not."
 
 
-def sharpness(done: Stages, rows: Pair) -> list[str]:
-    """When softmax has become all or nothing, and when exp would overflow."""
-    said = []
-    if done.weights.shape[1] > 1:
-        top, second = done.masked.topk(2, dim=-1).values.T
-        sharp = (done.weights.amax(dim=-1) > ONE_HOT) & second.isfinite()  # not those with a single key to look at
+def sharpness(stages: Stages, rows: Labels) -> list[str]:
+    """Describe a softmax that is nearly one-hot, and the subtraction of the maximum."""
+    sentences = []
+    if stages.weights.shape[1] > 1:
+        top, second = stages.masked.topk(2, dim=-1).values.T
+        sharp = (stages.weights.amax(dim=-1) > ONE_HOT) & second.isfinite()  # without rows that have a single key
         if bool(sharp.any()):
             lead = float((top - second)[sharp].min())
             ahead = number(lead, 1)
-            where = f"In {int(sharp.sum())} of {len(rows)} rows one weight is above {ONE_HOT}"
+            scope = f"In {int(sharp.sum())} of {len(rows)} rows one weight is above {ONE_HOT}"
             left = math.exp(-lead)
             share = f"at most {number(left)}" if left else "less than 1e−300"
             rest = f"so the next one has exp(−{ahead}), {share}, of its weight"
-            said.append(f"{where}: its score leads the next by at least {ahead}, {rest}.")
-    if bool(done.subtracted.any()):
+            sentences.append(f"{scope}: its score leads the next by at least {ahead}, {rest}.")
+    if bool(stages.subtracted.any()):
         limit = f"exp of more than {MAX_EXPONENT} overflows in float32"
-        said.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")
-    return said
+        sentences.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")
+    return sentences
 
 
-def against_the_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -> str:
-    """The difference to the app's own layer with the same weights."""
+def compare_with_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -> str:
+    """Compare the output with that of the app's own layer with the same weights."""
     layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], book["wo"]))
     temperature = 1.0 if book.divide else 1 / math.sqrt(2)  # the layer always divides by √d
     with torch.no_grad():
         by_layer, _ = layer(book["x4"], allow=book.allow("a4"), temperature=temperature)
-    written = difference(float((by_layer - out).abs().max()))
-    return f"The app's own layer “efficient”, loaded with these weights: largest difference to this output {written}."
+    error = difference(float((by_layer - out).abs().max()))
+    return f"The app's own layer “efficient”, loaded with these weights: largest difference to this output {error}."

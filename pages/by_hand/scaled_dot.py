@@ -1,4 +1,4 @@
-"""One call of `attention` on random numbers of a visitor's shapes, beside torch's own function and the truth."""
+"""A call of `attention` on random numbers, compared with torch's own function and with float64."""
 
 import inspect
 import math
@@ -25,7 +25,7 @@ from mha_core.measure.measures import largest_difference, relative_difference
 
 SCALED_DOT = "scaled dot product"  # the example's name in the link
 AXES = (2, 5)  # of the queries
-STEPS = {  # of the paper's two figures -> of Shapes
+STEPS = {  # step in the paper's two figures -> step on Shapes
     "Linear": "q.project",
     "split into heads": "q.transpose",
     "MatMul: Q Kᵀ": "scores.product",
@@ -36,9 +36,9 @@ STEPS = {  # of the paper's two figures -> of Shapes
     "Concat": "joined",
     "Linear, out": "out",
 }
-MAX_SHOWN = 10  # rows and columns of a matrix that is to be read
+MAX_SHOWN = 10  # rows and columns of a matrix on the page
 MAX_COUNTS = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
-SOURCES = {  # where keys and values come from -> the call of attention, and that of torch's function
+SOURCES = {  # origin of keys and values -> call of attention, call of torch's function
     "both the queries": ("attention(q)", "F.scaled_dot_product_attention(q, q, q)"),
     "keys from elsewhere": ("attention(q, k)", "F.scaled_dot_product_attention(q, k, k)"),
     "both from elsewhere": ("attention(q, k, v)", "F.scaled_dot_product_attention(q, k, v)"),
@@ -47,13 +47,14 @@ SOURCES = {  # where keys and values come from -> the call of attention, and tha
 
 @dataclass(frozen=True)
 class Case:
-    """What is computed.
+    """The arguments of a call.
 
     Attributes:
         queries: the shape (…, i, d).
         source: a name of `SOURCES`.
-        keys: how many keys from elsewhere, None = as many as queries; width: of the values from elsewhere, None = d.
-        seed: of the random numbers.
+        keys: the number of separate keys; None for that of the queries.
+        width: the channels of separate values; None for d.
+        seed: the seed of the random numbers.
     """
 
     queries: tuple[int, ...]
@@ -63,35 +64,44 @@ class Case:
     seed: int = 0
 
     @classmethod
-    def of_link(cls, value: Callable[[str], Any]) -> "Case":
-        """The case that a link says. Raises a SizeError for a shape that cannot be read. `value`: what a key says."""
+    def from_link(cls, value: Callable[[str], Any]) -> "Case":
+        """Parse a case; `value` returns the value of a key of the link.
+
+        Raises:
+            SizeError: the shape is invalid.
+        """
         keys, width = (None if value(key) is None else int(value(key)) for key in ("nk", "wv"))
         return cls(parse_shape(value("qs"), *AXES), value("kv"), keys, width, int(value("draw")))
 
     @property
     def leading(self) -> tuple[int, ...]:
+        """The leading axes."""
         return self.queries[:-2]
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """i, j, d, and the width of v."""
+        """The sizes i, j, d and the width of v."""
         i, d = self.queries[-2:]
         j = i if self.source == "both the queries" or self.keys is None else self.keys
         return i, j, d, d if self.source != "both from elsewhere" or self.width is None else self.width
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Values of the controls for this case, by key; the seed is kept."""
+        """The values of the controls by key, except the seed."""
         return {"qs": ", ".join(map(str, self.queries)), "kv": self.source, "nk": self.keys, "wv": self.width}
 
     def check(self) -> None:
-        """Raise a SizeError when it would take too long."""
+        """Check that the call is small enough.
+
+        Raises:
+            SizeError: it would take too long.
+        """
         i, j, d, width = self.sizes
-        many = math.prod(self.leading)
-        check_amounts(many * max(i * d, j * d, j * width, i * j), many * i * j * (d + width))
+        batch = math.prod(self.leading)
+        check_amounts(batch * max(i * d, j * d, j * width, i * j), batch * i * j * (d + width))
 
 
-# by one click: shapes that the function meets
+# suggested shapes
 CASES = {
     "(2, 3, 6)": Case((2, 3, 6)),
     "one text": Case((3, 6)),
@@ -103,15 +113,15 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What came of it.
+class Comparison:
+    """The result of a call.
 
     Attributes:
-        shapes: name -> shape and axes, of q, k, v, scores, weights, mixed.
-        matrices: name -> (i, j) or (i, width), the first index of every leading axis, cut to what is shown.
-        differences: name -> how far two results, or a row sum and 1, lie apart; the truth is in float64 on the CPU.
-        device: where it was computed.
-        notices: what must be said of that, in whole sentences.
+        shapes: name -> shape and axes of q, k, v, weights and mixed.
+        matrices: name -> (i, j) or (i, width) at index 0 of every leading axis, cropped for display.
+        differences: name -> difference of two results, or of a row sum and 1; the truth is float64 on the CPU.
+        device: the type of the device.
+        notices: notices on the device.
     """
 
     shapes: dict[str, tuple[tuple[int, ...], str]]
@@ -122,23 +132,27 @@ class Checked:
 
 
 def check_amounts(*amounts: int) -> None:
-    """Raise a SizeError when one of the counts, in the order of `MAX_COUNTS`, is too large."""
-    for amount, (what, most) in zip(amounts, MAX_COUNTS.items(), strict=False):
-        if amount > most:
-            raise SizeError(f"{amount:,} {what}, at most {most:,} here; choose smaller sizes")
-
-
-def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
-    """ "2, 3, 6" -> (2, 3, 6), also with spaces, × or brackets.
+    """Check counts in the order of `MAX_COUNTS`.
 
     Raises:
-        SizeError: not so many whole numbers, or one that is too large.
+        SizeError: one of them is too large.
+    """
+    for amount, (noun, limit) in zip(amounts, MAX_COUNTS.items(), strict=False):
+        if amount > limit:
+            raise SizeError(f"{amount:,} {noun}, at most {limit:,} here; choose smaller sizes")
+
+
+def parse_shape(text: str, min_sizes: int, max_sizes: int) -> tuple[int, ...]:
+    """Parse a shape such as "2, 3, 6", also with spaces, × or brackets.
+
+    Raises:
+        SizeError: it has too few or too many sizes, or one that is too large.
     """
     parts = [part for part in re.split(r"[\s,;×x()\[\]]+", text.strip()) if part]
     if not all(re.fullmatch(r"\d{1,6}", part, re.ASCII) for part in parts):
-        raise SizeError(f"a shape is {least} to {most} whole numbers, such as 2, 3, 6")
-    if not least <= len(parts) <= most:
-        raise SizeError(f"{len(parts)} sizes, need {least} to {most} of them")
+        raise SizeError(f"a shape is {min_sizes} to {max_sizes} whole numbers, such as 2, 3, 6")
+    if not min_sizes <= len(parts) <= max_sizes:
+        raise SizeError(f"{len(parts)} sizes, need {min_sizes} to {max_sizes} of them")
     shape = tuple(int(part) for part in parts)
     if min(shape) < 1 or max(shape) > MAX_AXIS_LENGTH:
         raise SizeError(f"every size must be 1 to {MAX_AXIS_LENGTH:,}")
@@ -146,30 +160,35 @@ def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
 
 
 def tensors(case: Case) -> tuple[Tensor, ...]:
-    """q, then k and v as far as they come from elsewhere: standard normal, on the CPU."""
+    """Return q, and k and v if they are separate: standard normal, on the CPU."""
     i, j, d, width = case.sizes
     random = torch.Generator().manual_seed(case.seed)
-    wanted = [(i, d), (j, d), (j, width)][: 1 + list(SOURCES).index(case.source)]
-    return tuple(torch.randn(*case.leading, *pair, generator=random) for pair in wanted)
+    shapes = [(i, d), (j, d), (j, width)][: 1 + list(SOURCES).index(case.source)]
+    return tuple(torch.randn(*case.leading, *pair, generator=random) for pair in shapes)
 
 
 @single_flight(LRUCache(64))
-def checked(case: Case, device: str) -> Checked:
-    """The call, torch's own and the truth. Raises a SizeError when it is too large, a DeviceError when a device is."""
-    case.check()
-    given = tensors(case)
+def compare(case: Case, device: str) -> Comparison:
+    """Return the results of the call, of torch's own function and of float64.
 
-    def on(where: torch.device) -> tuple[Tensor, Tensor, Tensor, str]:
-        ours = [one.to(where) for one in given]
+    Raises:
+        SizeError: the call is too large.
+        DeviceError: the device cannot compute it.
+    """
+    case.check()
+    inputs = tensors(case)
+
+    def compute(place: torch.device) -> tuple[Tensor, Tensor, Tensor, str]:
+        ours = [tensor.to(place) for tensor in inputs]
         mixed, weights = attention(*ours)
-        return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_three(ours)).cpu(), where.type
+        return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_with_defaults(ours)).cpu(), place.type
 
     with pass_slot(), torch.no_grad():
-        (mixed, weights, torchs, where), notices = devices.or_on_the_cpu(
-            on, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
+        (mixed, weights, torchs, place), notices = devices.or_on_the_cpu(
+            compute, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
         )
-        truth, _ = attention(*(one.double() for one in given))
-    q, k, v = _three(given)
+        truth, _ = attention(*(tensor.double() for tensor in inputs))
+    q, k, v = _with_defaults(inputs)
     shapes = {
         "q": (q, "…, i, d"),
         "k": (k, "…, j, d"),
@@ -178,9 +197,10 @@ def checked(case: Case, device: str) -> Checked:
         "mixed": (mixed, "…, i, width of v"),
     }
     sums = weights.sum(dim=-1)
-    return Checked(
-        {name: (tuple(one.shape), axes) for name, (one, axes) in shapes.items()},
-        {"weights": first(weights), "mixed, by attention": first(mixed), "mixed, by torch": first(torchs)},
+    names = ("weights", "mixed, by attention", "mixed, by torch")
+    return Comparison(
+        {name: (tuple(tensor.shape), axes) for name, (tensor, axes) in shapes.items()},
+        dict(zip(names, map(first_matrix, (weights, mixed, torchs)), strict=True)),
         {
             "attention − torch's own": relative_difference(mixed, torchs),
             "attention − truth": relative_difference(mixed.double(), truth),
@@ -188,42 +208,42 @@ def checked(case: Case, device: str) -> Checked:
             "largest single difference to torch's own": largest_difference(mixed, torchs),
             "row sum farthest from 1, minus 1": largest_difference(sums, torch.ones_like(sums)),
         },
-        where,
+        place,
         notices,
     )
 
 
-def first(of: Tensor) -> list[list[float]]:
-    """The first matrix of the last two axes, cut to what can be read."""
-    matrix: list[list[float]] = of.reshape(-1, *of.shape[-2:])[0, :MAX_SHOWN, :MAX_SHOWN].tolist()
+def first_matrix(tensor: Tensor) -> list[list[float]]:
+    """Return the matrix at index 0 of all leading axes, cropped for display."""
+    matrix: list[list[float]] = tensor.reshape(-1, *tensor.shape[-2:])[0, :MAX_SHOWN, :MAX_SHOWN].tolist()
     return matrix
 
 
-def _three(given: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v as `attention` fills them in."""
-    q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
+def _with_defaults(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return q, k and v with the defaults of `attention`."""
+    q, k, v = (inputs[min(index, len(inputs) - 1)] for index in range(3))
     return q, k, v
 
 
 def blocks(case: Case, device: str) -> list[Block]:
-    """The call and how far it lies from torch's own, its numbers, shapes, source and formulas. Raises as `checked`."""
-    made = checked(case, device)
+    """Return the call with its differences, numbers, shapes, source and formulas. Raises as `compare`."""
+    result = compare(case, device)
     ours, torchs = SOURCES[case.source]
-    far = made.differences["attention − torch's own"]
-    agree = f"{'agree' if far <= 1e-6 else 'differ'} (relative difference {scientific(far)})"
-    offered = [(name, {"case": name}, _same(one, case)) for name, one in CASES.items()]
+    error = result.differences["attention − torch's own"]
+    verdict = f"{'agree' if error <= 1e-6 else 'differ'} (relative difference {scientific(error)})"
+    buttons = [(name, {"case": name}, _is_same(example, case)) for name, example in CASES.items()]
     shapes = sheet.table(
-        ["tensor", "shape", "axes"], [[name, str(of), axes] for name, (of, axes) in made.shapes.items()]
+        ["tensor", "shape", "axes"], [[name, str(shape), axes] for name, (shape, axes) in result.shapes.items()]
     )
-    far_apart = [[name, scientific(value)] for name, value in made.differences.items()]
-    differences = sheet.table(["difference", "measured"], far_apart, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
+    lines = [[name, scientific(value)] for name, value in result.differences.items()]
+    differences = sheet.table(["difference", "measured"], lines, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
     return [
-        sheet.notices(made.notices),
-        sheet.title(f"{ours} and PyTorch’s own {agree}", f"{torchs}, computed now on {made.device} in float32"),
-        sheet.buttons("Cases", offered),
+        sheet.notices(result.notices),
+        sheet.title(f"{ours} and PyTorch’s own {verdict}", f"{torchs}, computed now on {result.device} in float32"),
+        sheet.buttons("Cases", buttons),
         sheet.columns(
             [
-                _matrices(case, made),
+                _matrices(case, result),
                 sheet.panel("Shapes", [shapes], "leading axes alike"),
                 sheet.panel("How far apart", [differences]),
                 _formulas(case),
@@ -233,41 +253,41 @@ def blocks(case: Case, device: str) -> list[Block]:
     ]
 
 
-def _same(one: Case, other: Case) -> bool:
-    return (one.queries, one.source, one.sizes) == (other.queries, other.source, other.sizes)
+def _is_same(left: Case, right: Case) -> bool:
+    return (left.queries, left.source, left.sizes) == (right.queries, right.source, right.sizes)
 
 
-def _matrices(case: Case, made: Checked) -> Block:
-    """The first index of every leading axis: the weights, and the outputs of both functions."""
+def _matrices(case: Case, result: Comparison) -> Block:
+    """Return the weights and both outputs at index 0 of every leading axis."""
     i, j, _, width = case.sizes
-    cut = max(i, j, width) > MAX_SHOWN
-    drawn = []
-    for name, values in made.matrices.items():
+    is_cut = max(i, j, width) > MAX_SHOWN
+    matrices = []
+    for name, values in result.matrices.items():
         rows, cols = (list(map(str, range(len(side)))) for side in (values, values[0]))
-        how: dict[str, Any] = {"axes": "i c"}
+        style: dict[str, Any] = {"axes": "i c"}
         if name == "weights":
-            how = {"axes": "i j", "colour": "weights", "write": lambda weight: share(weight, 2)}
-        drawn.append(
-            sheet.matrix(name, values, rows=rows, cols=cols, compact=True, **(how | {"axes": ""} if cut else how))
-        )
-    where = f"index {', '.join('0' for _ in case.leading)} of the leading axes; " if case.leading else ""
-    shown = f"the first rows and columns of {i} queries, {j} keys, {width} channels" if cut else "all rows and columns"
-    return sheet.panel("The numbers", [sheet.row(drawn)], f"{where}{shown}; counted from 0")
+            style = {"axes": "i j", "colour": "weights", "write": lambda weight: share(weight, 2)}
+        style |= {"axes": ""} if is_cut else {}
+        matrices.append(sheet.matrix(name, values, rows=rows, cols=cols, compact=True, **style))
+    scope = f"index {', '.join('0' for _ in case.leading)} of the leading axes; " if case.leading else ""
+    cut_note = f"the first rows and columns of {i} queries, {j} keys, {width} channels"
+    extent = cut_note if is_cut else "all rows and columns"
+    return sheet.panel("The numbers", [sheet.row(matrices)], f"{scope}{extent}; counted from 0")
 
 
 def _formulas(case: Case) -> Block:
-    """The paper's formulas with the sizes of this call."""
+    """Return the paper's formulas with the sizes of this call."""
     i, j, d, width = case.sizes
     heads = case.leading[-1] if len(case.leading) > 1 else 1
     steps = [
         (name, pages.link("shapes", ("step", step), *[("mask", "causal")] * (step == "masked")))
         for name, step in STEPS.items()
     ]
-    shown = [
+    blocks = [
         paper.attention(i, j, d, width, case.leading),
         paper.multi_head(i, heads, heads * d, width),
         sheet.text("Each step of the paper’s two figures, on Shapes:"),
         sheet.links(steps),
     ]
-    said = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
-    return sheet.panel("The same as the paper writes it", shown, f"sizes in the colours of their axes; {said}")
+    note = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
+    return sheet.panel("The same as the paper writes it", blocks, f"sizes in the colours of their axes; {note}")

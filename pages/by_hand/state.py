@@ -1,4 +1,4 @@
-"""What By hand keeps from one run to the next: the matrices as last answered, and the texts that are no numbers."""
+"""The state that By hand keeps between reruns: the latest matrices, and typed texts that are no numbers."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ import streamlit as st
 from pages.frame import links, widgets
 
 from . import workbook
-from .workbook import Workbook, Wrong
+from .workbook import InvalidCells, Workbook
 
 
 @dataclass
 class State:
-    """The state of a visit.
+    """The state of a session.
 
     Attributes:
-        text: the edited matrices as the link writes them, None while nobody has answered for them. What the browser
-            sends with a quick click may be older.
-        wrong: as in `Workbook`; it cannot stand in a link.
+        text: the edited matrices as in the link, which may lag behind quick clicks; None before the first run.
+        invalid: as in `Workbook`; the link cannot hold it.
     """
 
     text: str | None = None
-    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    invalid: Mapping[str, InvalidCells] = field(default_factory=dict)
 
     @classmethod
-    def of_visit(cls) -> State:
+    def current(cls) -> State:
+        """Return the state of the current session."""
         state: State = st.session_state.setdefault("by_hand", cls())
         return state
 
     def mount(self) -> None:
-        """The matrices' text in the link."""
+        """Mount the control that holds the matrices in the link."""
         if self.text is not None and "m" in st.session_state:
             st.session_state["m"] = self.text
         self.text = widgets.text("m")
 
     def mount_words(self) -> None:
-        """The words of the second example; the matrices follow them."""
+        """Draw the text boxes of the second example; its matrices follow their words."""
         texts: dict[str, Any] = {}
 
         def reword() -> None:
-            before = self.book(**texts)[0]
-            self.write(workbook.reworded(before, *workbook.words_of(links.value)))
+            book = self.book(**texts)[0]
+            self.write(workbook.with_words(book, *workbook.parse_words(links.value)))
 
         for column, key in zip(st.columns(2), ("qw", "kw"), strict=True):
             with column:
@@ -52,17 +52,18 @@ class State:
             texts[key] = links.value(key)
 
     def book(self, **texts: Any) -> tuple[Workbook, bool]:
-        """Matrices and switches as they are now, or with other texts; whether those of the link could be used."""
-        own = {"m": self.text or "", **texts}
-        return workbook.of_link(lambda key: own[key] if key in own else links.value(key), self.wrong)
+        """Return the workbook, with other texts if given, and whether the link's matrices were valid."""
+        values = {"m": self.text or "", **texts}
+        return workbook.from_link(lambda key: values[key] if key in values else links.value(key), self.invalid)
 
     def write(self, book: Workbook) -> None:
-        """Puts the matrices into the link."""
+        """Write the matrices to the link."""
         st.session_state["m"] = self.text = workbook.to_link(book)
-        self.wrong = book.wrong
+        self.invalid = book.invalid
 
-    def take(self, event: Mapping[str, Any]) -> None:
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Apply an event of the blocks to the workbook."""
         if isinstance(divide := event.get("divide"), bool):
             st.session_state["sqrt"] = divide
             return
-        self.write(workbook.changed(self.book()[0], event))
+        self.write(workbook.apply_event(self.book()[0], event))

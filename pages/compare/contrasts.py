@@ -1,4 +1,4 @@
-"""What two settings differ in, in words: the names of the differences, and what each side has of them."""
+"""The differences between two settings, by name and by each side's value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,18 @@ from mha_core import Model
 from mha_core.models import changes
 
 MAX_NAME_LENGTH = 28  # characters of a sentence in a title
-MAX_WORDS = 2  # that differ in two sentences and are named one by one
+MAX_WORDS = 2  # differing words that a title quotes
 NAMES = {core: name for name, core in POSITIONS.items()}
 SIDES = "Left", "Right"
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One thing that differs: its name, its control's key in a link ("s": the sentences), and what each side has."""
+    """A difference between two settings, with the value of each side.
+
+    Attributes:
+        key: the key of its control in a link; "s" for the sentences.
+    """
 
     name: str
     key: str
@@ -29,47 +33,47 @@ class Contrast:
 
 
 def contrasts(left: Settings, right: Settings, model: Model, other: Model | None = None) -> list[Contrast]:
-    """Everything that differs between two settings, in the order of the page's controls.
+    """Return all differences between two settings, in the order of the page's controls.
 
-    `other`: the model of the right one, where that is another.
+    `other` is the right side's model if it differs from the left one.
     """
-    of_each = (left, model), (right, other or model)
-    as_trained = all(changes.as_trained(side.position, own) for side, own in of_each)
-    zeroed = [words.zeroed_values(side, own) or "every value" for side, own in of_each]
+    sides = (left, model), (right, other or model)
+    as_trained = all(changes.as_trained(side.position, owner) for side, owner in sides)
+    zeroed = [words.zeroed_values(side, owner) or "every value" for side, owner in sides]
     masks = (left.mask, left.painted) != (right.mask, right.painted)
     positions = left.position != right.position and not as_trained
-    degrees = [f"temperature {side.temperature:g}" for side, _ in of_each]
+    degrees = [f"temperature {side.temperature:g}" for side, _ in sides]
     rows = [
-        (left.model != right.model, "model", "model", [source_of(side.model).title for side, _ in of_each]),
+        (left.model != right.model, "model", "model", [source_of(side.model).title for side, _ in sides]),
         (left.text != right.text, "sentence", "s", _sentences(left.text, right.text)),
-        (masks, "mask", "mask", [_mask(side) for side, _ in of_each]),
-        (positions, "positions", "pos", [_positions(side.position, own) for side, own in of_each]),
+        (masks, "mask", "mask", [_mask(side) for side, _ in sides]),
+        (positions, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
         (left.temperature != right.temperature, "temperature", "t", degrees),
-        (left.heads_off != right.heads_off, "heads off", "off", [_heads(side.heads_off) for side, _ in of_each]),
+        (left.heads_off != right.heads_off, "heads off", "off", [_heads(side.heads_off) for side, _ in sides]),
         (left.values_off != right.values_off, "values zeroed", "unheard", zeroed),
     ]
-    return [Contrast(name, key, *said) for differs, name, key, said in rows if differs]
+    return [Contrast(name, key, *values) for differs, name, key, values in rows if differs]
 
 
-def titles(found: Sequence[Contrast]) -> tuple[str, str]:
-    """What each side is called: what it has of the differences; "Left" and "Right" where that does not tell them."""
-    left, right = (", ".join(getattr(one, side) for one in found) for side in ("left", "right"))
+def titles(differences: Sequence[Contrast]) -> tuple[str, str]:
+    """Return a title for each side from its values; "Left" and "Right" if these do not differ."""
+    left, right = (", ".join(getattr(contrast, side) for contrast in differences) for side in ("left", "right"))
     return SIDES if left == right else (numbers.capital(left), numbers.capital(right))
 
 
-def line(found: Sequence[Contrast]) -> str:
-    """The differences by name, and what follows where there are several."""
-    if not found:
+def line(differences: Sequence[Contrast]) -> str:
+    """Return a sentence that names the differences, with a warning if there are several."""
+    if not differences:
         return "Both sides are the same. Change one thing on a card."
-    named = [one.name for one in found]
-    if len(named) == 1:
-        return f"One thing differs: {named[0]}."
-    listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"{len(named)} things differ: {listed}. So you cannot tell which of them caused a change."
+    names = [contrast.name for contrast in differences]
+    if len(names) == 1:
+        return f"One thing differs: {names[0]}."
+    listing = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{len(names)} things differ: {listing}. So you cannot tell which of them caused a change."
 
 
 def _sentences(left: str, right: str) -> list[str]:
-    """The words that differ where they are few, otherwise the beginnings of both."""
+    """Quote the words that differ if they are few, otherwise the beginnings of both texts."""
     a, b = left.split(), right.split()
     pairs = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
     if len(a) == len(b) and 0 < len(pairs) <= MAX_WORDS:
@@ -85,7 +89,7 @@ def _mask(settings: Settings) -> str:
 
 
 def _positions(position: str, model: Model) -> str:
-    """The encoding, named as what the model was trained with where it is that."""
+    """Name the encoding; the trained one by its own name."""
     if model.encoder is None:
         return "no positions" if position == "none" else "its positions"
     if position == "trained" or changes.as_trained(position, model):

@@ -1,4 +1,4 @@
-"""Every head switched off alone: what the sentence vector makes of it."""
+"""Ablation of every single head, measured by the cosine of the sentence vectors."""
 
 from typing import TypedDict
 
@@ -11,16 +11,18 @@ from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 
-LAW = "colour: how much the sentence vector changes without the head (√ of 1 − cosine); the strongest is"
+LEGEND = "colour: how much the sentence vector changes without the head (√ of 1 − cosine); the strongest is"
 
 
 class HeadCosines(TypedDict):
-    cosines: list[list[float]]  # of each head, layer by layer
+    """The cosine for each ablated head, with the blocks that display them."""
+
+    cosines: list[list[float]]  # (layers, h)
     blocks: list[Block]
 
 
 def is_quick(picture: Picture) -> bool:
-    """True where nobody has to ask for it: it takes a moment, or is known already."""
+    """Check whether the ablations are cached or fast enough to run without a click."""
     if "steps" not in picture.model.can:
         return False
     is_small = len(picture.run.tokens) <= WITHOUT_ASKING and models.heads(picture.model) <= HEADS_WITHOUT_ASKING
@@ -28,27 +30,30 @@ def is_quick(picture: Picture) -> bool:
 
 
 def cosines(settings: Settings) -> HeadCosines:
-    """The cosines of all heads as cells to choose from, and which of them matters most; ends when nobody waits."""
-    found = pictures.cosines_without(settings).tolist()
-    least, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
-    most = max(1 - least, 1e-9)
-    said = (
+    """Return the cosines of all ablations, and a matrix to choose a head from.
+
+    The computation stops when no client waits for it.
+    """
+    rows = pictures.cosines_without(settings).tolist()
+    minimum, layer, head = min((value, layer, head) for layer, row in enumerate(rows) for head, value in enumerate(row))
+    spread = max(1 - minimum, 1e-9)
+    sentence = (
         f"Switching off layer {layer} head {head} changes the left sentence vector most "
-        f"(cosine {numbers.cosine(least)}; {sum(map(len, found))} heads tried)."
+        f"(cosine {numbers.cosine(minimum)}; {sum(map(len, rows))} heads tried)."
     )
     cells = sheet.matrix(
         "cosine without each head",
-        found,
-        rows=[f"L{at}" for at in range(len(found))],
-        cols=[f"H{at}" for at in range(max(map(len, found)))],
+        rows,
+        rows=[f"L{index}" for index in range(len(rows))],
+        cols=[f"H{index}" for index in range(max(map(len, rows)))],
         axes="",
         write=numbers.cosine,
         colour="weights",
-        shares=[[(1 - cosine) / most for cosine in own] for own in found],
+        shares=[[(1 - cosine) / spread for cosine in row] for row in rows],
         compact=True,
-        note=f"{LAW} {most:.4f}. Layers (L) and heads (H) are counted from 0.",
+        note=f"{LEGEND} {spread:.4f}. Layers (L) and heads (H) are counted from 0.",
     )
     title = f"{head_name(layer, head)} matters most"
     about = "each head of the left side is switched off alone; click one to open it"
-    panel = sheet.panel(title, [sheet.text(said), cells | {"kind": "choice", "edit": "head"}], about)
-    return {"cosines": found, "blocks": [panel]}
+    panel = sheet.panel(title, [sheet.text(sentence), cells | {"kind": "choice", "edit": "head"}], about)
+    return {"cosines": rows, "blocks": [panel]}

@@ -1,4 +1,4 @@
-"""Files of Compare's pair."""
+"""The tables that Compare exports."""
 
 from headlight.link.place import Cursor
 from headlight.picture import pictures
@@ -7,30 +7,35 @@ from headlight.picture.settings import Settings
 from headlight.ui.tables import Table, map_of
 
 from . import right_side, several
-from .tries import FIRST_AT
+from .tries import DEFAULT_CURSOR
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """Both sides, and the place looked at. Raises a HeadlightError."""
-    sides, (at, _) = _sides(raw)
-    return sides, at
+    """Return the settings of both sides, and the cursor.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    sides, (cursor, _) = _sides(raw)
+    return sides, cursor
 
 
 def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[Cursor, Cursor]]:
-    query = LinkQuery(raw, minilm_at=FIRST_AT)
+    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
     left, _ = query.fitted_settings()
-    right = right_side.of(query, left)
-    return {"left": left, "right": right.settings}, (query.at, right.at or query.at)
+    right = right_side.from_query(query, left)
+    return {"left": left, "right": right.settings}, (query.at, right.cursor or query.at)
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The map in focus of both sides, the left one first, and more than two where the link has them.
+    """Return the map in focus of both sides, then the further maps of the link if it has any.
 
-    Raises a HeadlightError.
+    Raises:
+        HeadlightError: the link has no picture.
     """
-    sides, places = _sides(raw)
-    of_both = [
-        map_of(name, pictures.picture(settings).run, at.layer, at.head)
-        for (name, settings), at in zip(sides.items(), places, strict=True)
+    sides, cursors = _sides(raw)
+    maps = [
+        map_of(name, pictures.picture(settings).run, cursor.layer, cursor.head)
+        for (name, settings), cursor in zip(sides.items(), cursors, strict=True)
     ]
-    return of_both + several.tables(LinkQuery(raw, minilm_at=FIRST_AT))
+    return maps + several.tables(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))

@@ -1,4 +1,4 @@
-"""What the pair view is told of two pictures, by the wire."""
+"""The request handlers of the pair view."""
 
 import json
 from collections.abc import Mapping
@@ -23,25 +23,27 @@ from mha_core.show.packing import pack_focus, pack_parts
 
 from . import contrasts, each_head, orders, pairs, right_side, several, tries, vectors
 from .pairs import Pair
-from .tries import FIRST_AT
+from .tries import DEFAULT_CURSOR
 
-Said = dict[str, str | list[str]]  # key of a link -> what it says
+LinkValues = dict[str, str | list[str]]  # key of a link -> value
 
-SIDES = ("", "2")  # what the keys of each end with
-# of the link, that the view owns
+SIDES = ("", "2")  # suffixes of the keys of each side
+# keys of the link that the view controls
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE_KEYS), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev", "model2", "at2")
-OTHER_THINGS = "one of these two models reads {}s, the other {}s; choose two that read the same"
-ONE_MODEL = "this is asked of one model; choose the same one on both sides"
+MIXED_MEDIA = "one of these two models reads {}s, the other {}s; choose two that read the same"
+ONE_MODEL = "the shuffle test needs one model; choose the same one on both sides"
 
 
 class CompareSide(TypedDict):
+    """The texts and controls of one side."""
+
     tokens: list[str]
-    columns: list[str] | None  # what they look at, where that is others than themselves
-    ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
-    title: str  # what it has of the differences
-    story: str  # why the rows of equal words are equal, or not; empty without any
-    repeated: list[int]  # the places of these words
+    columns: list[str] | None  # the keys' tokens, if they differ from the queries'
+    ends: tuple[int, int]  # the numbers of special tokens at the start and at the end
+    title: str
+    story: str  # why the rows of equal words are equal or not; "" without equal words
+    repeated: list[int]  # the positions of these words
     label: str
     fitness: str
     forbidden: list[str]
@@ -49,167 +51,194 @@ class CompareSide(TypedDict):
     head: int
     layers: int
     heads: int
-    fixed: Mapping[str, str]  # keys of controls without effect in its model -> why
-    positions: list[tuple[str, str]]  # that its model can take
+    fixed: Mapping[str, str]  # keys of controls without effect in its model -> reason
+    positions: list[tuple[str, str]]  # the encodings that its model supports
 
 
-class _OfBoth(TypedDict):
-    """What is said of both pictures, whatever the link says beside them."""
+class _PairPart(TypedDict):
+    """The part of the answer that depends on the two pictures alone."""
 
-    marked: tuple[int, int]  # the cell that is read without a pointer
+    marked: tuple[int, int]  # the default cell, while none is hovered
     sides: tuple[CompareSide, CompareSide]
     tokens: list[str]  # of the difference
     columns: list[str] | None
-    fits: bool  # both maps have one size
-    isOfTwo: bool  # models
-    look: str  # how the maps are computed, as in the link
-    mean: str  # what is said of a mean over heads
-    said: str
+    fits: bool  # the maps can be subtracted
+    isOfTwo: bool  # the sides have different models
+    look: str  # the display options, as in the link
+    mean: str  # a sentence on the mean over heads
+    said: str  # the caption of the difference
     distances: list[float]
     differs: list[str]  # keys of the left side's controls
     contrast: str  # the same as a sentence
-    answers: list[Figure]  # that stand first
-    next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
+    answers: list[Figure]  # the main figures
+    next: list[NextToken]  # of the right side, with the left one as before; empty if a model predicts no tokens
     vectors: list[Block]  # of the row in focus
 
 
-class ComparePicture(PictureAnswer, _OfBoth):
+class ComparePicture(PictureAnswer, _PairPart):
+    """The header of the answer of Compare."""
+
     wordSaid: str
-    begins: Said  # of the right side: what it begins with, where the left was changed before
-    tries: dict[str, Said]  # name -> what the link says then; first the defaults
-    eachIsQuick: bool  # every head alone is switched off without being asked
+    begins: LinkValues  # the initial values of the right side, if the left one was changed on another page
+    tries: dict[str, LinkValues]  # title -> values of the link; the defaults come first
+    eachIsQuick: bool  # the ablations run without a click
 
 
 def pair(raw: bytes) -> bytes:
-    """The answer to a query: what is said of both pictures, and their maps of the head in focus.
+    """Return the answer to a query: texts on both pictures, and their maps of the head in focus.
 
-    Without a right sentence both sides have the left one. Raises a HeadlightError.
+    Both sides have the left sentence if there is no right one.
+
+    Raises:
+        HeadlightError: the link has no pictures.
     """
-    return _message(LinkQuery(raw, minilm_at=FIRST_AT))
+    return _message(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
 
 
 def begun(raw: bytes) -> bytes:
-    """The same for who comes from another page, and what the right side then begins with. Raises a HeadlightError."""
-    begins = right_side.begun(LinkQuery(raw, minilm_at=FIRST_AT))
-    whole = raw + f"&{urlencode(begins, doseq=True)}".encode()
-    return _message(LinkQuery(whole, minilm_at=FIRST_AT), begins)
+    """Return the answer for a client that comes from another page, with the initial values of the right side.
+
+    Raises:
+        HeadlightError: the link has no pictures.
+    """
+    begins = right_side.initial_values(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
+    query = raw + f"&{urlencode(begins, doseq=True)}".encode()
+    return _message(LinkQuery(query, minilm_at=DEFAULT_CURSOR), begins)
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with: the same, unless it is too large or its model comes later. Raises a HeadlightError."""
-    query = LinkQuery(raw, minilm_at=FIRST_AT)
+    """Return the answer for the first page.
+
+    Raises:
+        HeadlightError: the link has no pictures, they are too large, or a model is not loaded yet.
+    """
+    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
     if not source_of(query["model2"] or query.name).is_loaded:
-        raise HeadlightError("another model has to be read first")
+        raise HeadlightError("another model has to be loaded first")
     left, _ = query.fitted_settings()
-    for side in (left, right_side.of(query, left).settings):
+    for side in (left, right_side.from_query(query, left).settings):
         pictures.fits_at_first(side)
     return pair(raw)
 
 
 def shuffled(raw: bytes) -> bytes:
-    """What the shuffle test says of the left sentence, as JSON. Raises a HeadlightError."""
-    query = LinkQuery(raw, minilm_at=FIRST_AT)
+    """Return the shuffle test of the left sentence as JSON.
+
+    Raises:
+        HeadlightError: the sides have different models, or the order is not one of the sentence's words.
+    """
+    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
     left, _ = query.fitted_settings()
-    if right_side.of(query, left).at:
+    if right_side.from_query(query, left).cursor:
         raise HeadlightError(ONE_MODEL)
-    if why := query.fixed.get("s"):
-        raise HeadlightError(why.rstrip("."))
+    if reason := query.fixed.get("s"):
+        raise HeadlightError(reason.rstrip("."))
     right, _ = pictures.fitted(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
-    blocks = orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))
+    blocks = orders.shuffle_panels(left, right, order or orders.shuffled(left.text, query["shuffle"]))
     return json.dumps({"blocks": blocks}).encode()
 
 
 def each(raw: bytes) -> bytes:
-    """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
-    left, _ = LinkQuery(raw, minilm_at=FIRST_AT).fitted_settings()
+    """Return the ablations of every head of the left side as JSON.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    left, _ = LinkQuery(raw, minilm_at=DEFAULT_CURSOR).fitted_settings()
     return json.dumps(each_head.cosines(left)).encode()
 
 
 def more(raw: bytes) -> bytes:
-    """The left side in more than two maps, as JSON. Raises a HeadlightError."""
-    return json.dumps({"blocks": several.blocks(LinkQuery(raw, minilm_at=FIRST_AT))}).encode()
+    """Return the left side's maps under several positional encodings as JSON.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    return json.dumps({"blocks": several.blocks(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))}).encode()
 
 
-def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
+def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
     recordings.refuse(query.model)
-    left, of_the_left = query.fitted_settings()
-    side = right_side.of(query, left)
+    left, left_notices = query.fitted_settings()
+    side = right_side.from_query(query, left)
     recordings.refuse(side.query.model)
     if query.model.reads != side.query.model.reads:
-        raise Unsupported(OTHER_THINGS.format(words.thing(query.model), words.thing(side.query.model)))
+        raise Unsupported(MIXED_MEDIA.format(words.thing(query.model), words.thing(side.query.model)))
     right = side.settings
-    shown = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.at)
-    offered = tries.tries(query.name, shown.left.model)
+    pair = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.cursor)
+    suggestions = tries.suggest(query.name, pair.left.model)
     for key in ("shuffle", *several.KEYS):
-        _ = query[key]  # which changes nothing here; what cannot be used of it is said
-    sides = {"on the left": shown.left, "on the right": shown.right}
-    at = query.place(shown.of_sides[0], shown.left.run.columns)
+        _ = query[key]  # has no effect here, but an unusable value adds a warning
+    sides = {"on the left": pair.left, "on the right": pair.right}
+    cursor = query.place(pair.row_labels[0], pair.left.run.columns)
     digest = f"{left.digest}-{right.digest}"
-    notices = [*of_the_left, *side.told, *words.of_no_words(query.model), *_notices(shown)]
+    notices = [*left_notices, *side.notices, *words.of_no_words(query.model), *_notices(pair)]
     header: ComparePicture = {
-        **_header(shown, at),
+        **_header(pair, cursor),
         "begins": begins or {},
-        "tries": {title: {key: to_param(value) for key, value in own.items()} for title, own in offered.items()},
-        "wordSaid": "" if shown.is_of_two_models else next_token.word_in_words(query["word"], sides),
-        "eachIsQuick": each_head.is_quick(shown.left),
-        **picture_payload(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
+        "tries": {
+            title: {key: to_param(value) for key, value in values.items()} for title, values in suggestions.items()
+        },
+        "wordSaid": "" if pair.has_two_models else next_token.word_in_words(query["word"], sides),
+        "eachIsQuick": each_head.is_quick(pair.left),
+        **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
-    return pack_parts(pack_focus(header, *shown.maps))
+    return pack_parts(pack_focus(header, *pair.maps))
 
 
 def _rules(query: LinkQuery) -> dict[str, str]:
-    """The rules that are in use, by their keys."""
+    """Return the written rules in use, by their keys."""
     kinds = {side: WRITTEN.get(query[f"mask{side}"]) for side in SIDES}
     return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
 
 
-def _header(shown: Pair, at: Cursor) -> _OfBoth:
-    """Everything that is said of both pictures; `at`: layer, head, query and key in focus."""
-    left, right = shown.left, shown.right
-    found = contrasts.contrasts(left.settings, right.settings, left.model, right.model)
-    titles = contrasts.titles(found)
+def _header(pair: Pair, cursor: Cursor) -> _PairPart:
+    """Return the texts on both pictures; the cursor has layer, head, query and key."""
+    left, right = pair.left, pair.right
+    differences = contrasts.contrasts(left.settings, right.settings, left.model, right.model)
+    titles = contrasts.titles(differences)
     return {
-        "marked": pairs.marked(shown, at),
-        "sides": (_side(shown, 0, titles[0]), _side(shown, 1, titles[1])),
-        "differs": [one.key for one in found],
-        "contrast": contrasts.line(found),
-        "tokens": shown.tokens,
-        "columns": shown.columns,
-        "fits": shown.fits,
-        "isOfTwo": shown.is_of_two_models,
-        "look": str(shown.look),
-        "mean": _mean(shown),
-        "said": pairs.difference(shown),
-        "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
-        "answers": pairs.answers(shown, titles),
-        "next": [] if shown.is_of_two_models else next_token.compared(left, right),
-        "vectors": [vectors.panel(shown, at.row or 0)],
+        "marked": pairs.marked_cell(pair, cursor),
+        "sides": (_side(pair, 0, titles[0]), _side(pair, 1, titles[1])),
+        "differs": [contrast.key for contrast in differences],
+        "contrast": contrasts.line(differences),
+        "tokens": pair.tokens,
+        "columns": pair.columns,
+        "fits": pair.fits,
+        "isOfTwo": pair.has_two_models,
+        "look": str(pair.options),
+        "mean": _mean(pair),
+        "said": pairs.difference(pair),
+        "distances": measures.row_distances(*pair.maps).tolist() if pair.fits else [],
+        "answers": pairs.answers(pair, titles),
+        "next": [] if pair.has_two_models else next_token.compared(left, right),
+        "vectors": [vectors.panel(pair, cursor.row or 0)],
     }
 
 
-def _side(shown: Pair, side: int, title: str) -> CompareSide:
-    picture, at, of_mean = shown.sides[side], shown.places[side], shown.heads[side]
-    settings, model, by_words = picture.settings, picture.model, shown.words is not None
+def _side(pair: Pair, side: int, title: str) -> CompareSide:
+    picture, cursor, mean_heads = pair.sides[side], pair.cursors[side], pair.heads[side]
+    settings, model, by_words = picture.settings, picture.model, pair.words is not None
     layers, heads, n, keys = picture.run.weights.shape
-    rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
+    rows = None if by_words else pairs.rows_in_head(picture, cursor.layer, cursor.head)
     cells = settings.forbidden_cells(model, n, keys)
-    if by_words or shown.is_of_two_models or of_mean is not None:
-        allow = means.allowed(settings.allowed_cells(model, n, keys), at.head, of_mean)
-        cells = [write_cells(~pairs.allowed(shown, allow, side))]
+    if by_words or pair.has_two_models or mean_heads is not None:
+        allow = means.allowed(settings.allowed_cells(model, n, keys), cursor.head, mean_heads)
+        cells = [write_cells(~pairs.merge_mask(pair, allow, side))]
     return {
-        "tokens": shown.of_sides[side],
+        "tokens": pair.row_labels[side],
         "columns": picture.run.columns,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": "" if by_words or of_mean is not None else pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or mean_heads is not None else pairs.story(picture, cursor.layer, cursor.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
         "forbidden": cells,
-        "layer": at.layer,
-        "head": at.head,
+        "layer": cursor.layer,
+        "head": cursor.head,
         "layers": layers,
         "heads": heads,
         "fixed": models.fixed(model),
@@ -217,17 +246,17 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
     }
 
 
-def _mean(shown: Pair) -> str:
-    """Over which heads the maps are the mean, "" of one head."""
-    counts = [len(heads) for heads in shown.heads if heads is not None]
+def _mean(pair: Pair) -> str:
+    """Describe the heads that the maps average; "" for single heads."""
+    counts = [len(heads) for heads in pair.heads if heads is not None]
     if not counts:
         return ""
-    told = " and ".join(map(str, dict.fromkeys(counts)))
-    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
-    return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
+    numbers = " and ".join(map(str, dict.fromkeys(counts)))
+    scope = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[pair.options.mean]
+    return f"The mean over {numbers} {'head' if set(counts) == {1} else 'heads'} {scope}."
 
 
-def _notices(shown: Pair) -> list[str]:
-    """What must be said of the passes and of the words, of both sides."""
-    of_runs = [said for side in shown.sides for said in side.run.notices]
-    return of_runs + [said for side in shown.sides for said in models.unknown(side.model, side.settings.text)]
+def _notices(pair: Pair) -> list[str]:
+    """Return the notices on the passes and on unknown words of both sides."""
+    run_notices = [notice for side in pair.sides for notice in side.run.notices]
+    return run_notices + [notice for side in pair.sides for notice in models.unknown(side.model, side.settings.text)]

@@ -1,6 +1,6 @@
-"""The shuffle test: the words of the left sentence in another order, under the settings of both sides.
+"""The shuffle test: the left sentence with its words in another order, under the settings of both sides.
 
-Where the sides have the same settings, the second ones are with positions where the first are without, or without.
+If both sides have the same settings, the second ones differ from them in the positional encoding.
 """
 
 import random
@@ -15,27 +15,29 @@ from mha_core import Model
 from mha_core.errors import HeadlightError
 
 from . import contrasts
-from .pairs import SAME
+from .pairs import ROUNDING
 
 
 def shuffled(text: str, seed: int) -> str:
-    """The words of a text in another order, the same for a seed on every machine; as it was when there is no other."""
-    given = text.split()
-    mixed = given.copy()
+    """Return the words of a text in another order, if there is one.
+
+    Equal seeds give equal orders on every machine.
+    """
+    original = text.split()
+    mixed = original.copy()
     random.Random(seed).shuffle(mixed)
-    if mixed == given:
-        mixed = [*given[1:], *given[:1]]
+    if mixed == original:
+        mixed = [*original[1:], *original[:1]]
     return " ".join(mixed)
 
 
-def tried(left: Settings, right: Settings, order: str) -> list[Block]:
-    """How much the output vectors of both sides change with the order.
+def shuffle_panels(left: Settings, right: Settings, order: str) -> list[Block]:
+    """Return the change of the output vectors under each side's settings.
 
-    Args:
-        right: of the right side, with the sentence of the left one.
+    `right` holds the settings of the right side with the sentence of the left one.
 
     Raises:
-        HeadlightError: the order has not the words of the sentence.
+        HeadlightError: the order is not one of the sentence's words.
     """
     model = pictures.model_of(left)
     if not contrasts.contrasts(left, right, model):
@@ -44,7 +46,7 @@ def tried(left: Settings, right: Settings, order: str) -> list[Block]:
     panels = [
         sheet.panel(
             f"{title}: {small(difference(settings, order))}",
-            [sheet.text(why(settings, order))],
+            [sheet.text(explain(settings, order))],
             words.label(settings, model),
         )
         for title, settings in zip(titles, (left, right), strict=True)
@@ -53,30 +55,34 @@ def tried(left: Settings, right: Settings, order: str) -> list[Block]:
 
 
 def other_positions(settings: Settings, model: Model) -> Settings:
-    """The same without positions, or as the model was trained where they are without."""
+    """Return the settings without positions, or with the trained ones if they have none."""
     return replace(settings, position="none" if words.has_positions(settings, model) else "trained")
 
 
 def difference(settings: Settings, order: str) -> float:
-    """As `pictures.reordered_difference`. Raises a HeadlightError where the order has not the words of the sentence."""
-    found = pictures.reordered_difference(settings, order)
-    if found is None:
+    """Return `pictures.reordered_difference`.
+
+    Raises:
+        HeadlightError: the order is not one of the sentence's words.
+    """
+    change = pictures.reordered_difference(settings, order)
+    if change is None:
         raise HeadlightError("the new order must have the words of the sentence, each as often as there")
-    return found
+    return change
 
 
-def why(settings: Settings, order: str) -> str:
-    """The difference in words, and the reason for it as far as the settings give one. Raises as `difference`."""
-    found, model = difference(settings, order), pictures.picture(settings).model
-    positions, masked, largest = words.has_positions(settings, model), words.is_masked(settings, model), small(found)
+def explain(settings: Settings, order: str) -> str:
+    """Describe the difference, and its cause as far as the settings imply one. Raises as `difference`."""
+    change, model = difference(settings, order), pictures.picture(settings).model
+    positions, masked, amount = words.has_positions(settings, model), words.is_masked(settings, model), small(change)
     if order.split() == settings.text.split():
-        return f"This is the order they had: the vectors differ by {largest}."
-    if found <= SAME:
-        said = f"up to rounding (largest difference {largest})"
+        return f"This is the order they had: the vectors differ by {amount}."
+    if change <= ROUNDING:
+        note = f"up to rounding (largest difference {amount})"
         if positions or masked:
-            return f"The same vectors in the new order, {said}."
+            return f"The same vectors in the new order, {note}."
         reason = "every token sees the same tokens as before, and nothing marks their places."
-        return f"The same vectors in the new order, {said}: {reason}"
+        return f"The same vectors in the new order, {note}: {reason}"
     if positions and masked:
         reason = "the position encoding now sees each token in a different place, and the mask lets it look at others."
     elif positions:
@@ -84,5 +90,5 @@ def why(settings: Settings, order: str) -> str:
     elif masked:
         reason = "there are no positions, but the mask goes by places: each token may now look at others."
     else:
-        return f"The vectors differ by up to {largest}, more than the {SAME:g} that rounding is allowed here."
-    return f"The vectors change (by up to {largest}): {reason}"
+        return f"The vectors differ by up to {amount}, more than the {ROUNDING:g} that rounding is allowed here."
+    return f"The vectors change (by up to {amount}): {reason}"

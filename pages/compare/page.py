@@ -1,4 +1,4 @@
-"""Compare: one sentence under two settings, or two sentences, with the difference and what it says."""
+"""The page Compare: one sentence under two settings, or two sentences, and their difference."""
 
 from pages.frame import view_page
 from pages.frame.view import View
@@ -7,4 +7,5 @@ VIEW = View("pair_view", "pair", "compare/pair.js")
 
 
 def show() -> None:
+    """Draw the page."""
     view_page.show("compare", VIEW)

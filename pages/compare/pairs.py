@@ -1,4 +1,4 @@
-"""Two pictures side by side: their difference in numbers and sentences."""
+"""The difference of two pictures, in numbers and sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,14 +21,14 @@ from mha_core.measure.measures import Repeated
 from mha_core.models import changes
 from mha_core.models.words import Word, in_common
 
-# Up to here two float32 results of the same numbers in another order are called the same up to rounding.
-SAME = 1e-5
-FINDS_PREVIOUS = 0.5  # mean weight on the previous token from which a head is said to find it
+# The largest difference of float32 sums of the same numbers in another order that is reported as rounding.
+ROUNDING = 1e-5
+MIN_PREVIOUS_WEIGHT = 0.5  # the least mean weight on the previous token of a previous-token head
 
 
 @dataclass(frozen=True)
-class Farthest(Repeated):
-    """The same, and the layer and head in which the rows differ most."""
+class LargestDifference(Repeated):
+    """Repeated words, with the layer and head in which their rows differ most."""
 
     layer: int
     head: int
@@ -36,54 +36,60 @@ class Farthest(Repeated):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two pictures and the head that is looked at in both.
+    """Two pictures and the head in focus in both.
 
     Attributes:
-        at: layer and head.
-        look: how the maps are drawn; a mean over heads is in the place of the head.
-        other: layer and head of the right picture, where it is of another model.
+        cursor: layer and head.
+        options: the display options; a mean over heads replaces the head.
+        right_cursor: layer and head of the right picture if its model differs.
     """
 
     left: Picture
     right: Picture
-    at: Cursor
-    look: DisplayOptions = field(default_factory=DisplayOptions)
-    other: Cursor | None = None
+    cursor: Cursor
+    options: DisplayOptions = field(default_factory=DisplayOptions)
+    right_cursor: Cursor | None = None
 
     @property
-    def places(self) -> tuple[Cursor, Cursor]:
-        """Layer and head of each side."""
-        return self.at, self.other or self.at
+    def cursors(self) -> tuple[Cursor, Cursor]:
+        """The cursor of each side."""
+        return self.cursor, self.right_cursor or self.cursor
 
     @property
     def sides(self) -> tuple[Picture, Picture]:
+        """The left and the right picture."""
         return self.left, self.right
 
     @cached_property
     def heads(self) -> list[Heads | None]:
-        """Those whose mean is looked at on each side; None of one head."""
+        """The heads whose mean is displayed on each side; None for a single head."""
         sizes = (side.run.weights.shape[:2] for side in self.sides)
-        return [means.heads_of(self.look, at, *size) for at, size in zip(self.places, sizes, strict=True)]
+        return [means.heads_of(self.options, cursor, *size) for cursor, size in zip(self.cursors, sizes, strict=True)]
 
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
-        """Both maps (i, j): of a head, or the mean; of tokens, or of the words that both have."""
-        of_sides = zip(self.sides, self.places, self.heads, strict=True)
-        left, right = (means.map_of(side.run.weights, at, heads) for side, at, heads in of_sides)
+        """The displayed maps (i, j) of both sides: of a head or a mean, by tokens or by common words."""
+        views = zip(self.sides, self.cursors, self.heads, strict=True)
+        left, right = (means.map_of(side.run.weights, cursor, heads) for side, cursor, heads in views)
         if self.words:
-            left, right = (_of_words(weights, own) for weights, own in zip((left, right), self.words, strict=True))
+            left, right = (
+                _merge_words(weights, words) for weights, words in zip((left, right), self.words, strict=True)
+            )
         return left, right
 
     @property
-    def is_of_two_models(self) -> bool:
+    def has_two_models(self) -> bool:
+        """Return whether the sides have different models."""
         return self.left.settings.model != self.right.settings.model
 
     @cached_property
     def words(self) -> tuple[list[Word], list[Word]] | None:
-        """The words of each side in the place of its tokens, where two models cut their texts into different ones; None
-        where tokens are compared, or where nobody can tell what stands where."""
+        """The words of each side, to compare models that tokenize their texts differently.
+
+        None if tokens are compared, or if the tokens cannot be assigned to words.
+        """
         runs = self.left.run, self.right.run
-        if runs[0].tokens == runs[1].tokens or not self.is_of_two_models or any(run.columns for run in runs):
+        if runs[0].tokens == runs[1].tokens or not self.has_two_models or any(run.columns for run in runs):
             return None
         try:
             left, right = self.left.words(runs[0].tokens), self.right.words(runs[1].tokens)
@@ -93,50 +99,50 @@ class Pair:
             return None
         if self.left.settings.text == self.right.settings.text:
             left, right = in_common(left, right), in_common(right, left)
-        return (left, right) if all(any(word.text for word in own) for own in (left, right)) else None
+        return (left, right) if all(any(word.text for word in words) for words in (left, right)) else None
 
     @property
     def fits(self) -> bool:
-        """True when both maps have one size, of two models the same tokens or words, so that there is a difference."""
+        """Return whether the maps can be subtracted: equal sizes, and for two models equal tokens or words."""
         left, right = self.maps
-        are_alike = not self.is_of_two_models or self.words or self.left.run.tokens == self.right.run.tokens
+        are_alike = not self.has_two_models or self.words or self.left.run.tokens == self.right.run.tokens
         return left.shape == right.shape and bool(are_alike)
 
     @cached_property
-    def of_sides(self) -> tuple[list[str], list[str]]:
-        """What stands at the rows of each map."""
+    def row_labels(self) -> tuple[list[str], list[str]]:
+        """The labels of the rows of each map."""
         if not self.words:
             return self.left.run.tokens, self.right.run.tokens
-        left, right = ([word.text.strip() or "␣" for word in own if word.text] for own in self.words)
+        left, right = ([word.text.strip() or "␣" for word in words if word.text] for words in self.words)
         return left, right
 
     @property
     def tokens(self) -> list[str]:
-        """The rows of both, "tired/wide" where they differ; those of the left when the lengths differ."""
-        return self._of_both(*self.of_sides)
+        """The common labels of the rows, "tired/wide" where they differ; the left ones if the lengths differ."""
+        return self._common_labels(*self.row_labels)
 
     @property
     def columns(self) -> list[str] | None:
-        """What they look at likewise, where that is others than themselves."""
+        """The common labels of the keys if they differ from the queries."""
         left, right = self.left.run.columns, self.right.run.columns
-        return None if left is None or right is None else self._of_both(left, right)
+        return None if left is None or right is None else self._common_labels(left, right)
 
     @property
-    def is_of_one_text(self) -> bool:
-        """True where a map has the tokens of one text at both sides, so that there is a previous one."""
+    def is_self_attention(self) -> bool:
+        """Return whether queries and keys are the same tokens, so that there is a previous one."""
         return self.left.run.columns is None
 
-    def _of_both(self, left: list[str], right: list[str]) -> list[str]:
+    def _common_labels(self, left: list[str], right: list[str]) -> list[str]:
         if not self.fits:
             return left
         return [a if a == b else f"{a}/{b}" for a, b in zip(left, right, strict=True)]
 
 
 def difference(pair: Pair) -> str:
-    """The caption of the difference of the two maps; empty when none is needed."""
-    left, right = pair.of_sides
-    if pair.is_of_two_models:
-        return _of_two_models(pair)
+    """Return the caption of the difference of the two maps; "" if none is needed."""
+    left, right = pair.row_labels
+    if pair.has_two_models:
+        return _models_caption(pair)
     if not pair.fits and len(left) == len(right):
         return "Both sides look at texts of different lengths, so their maps cannot be subtracted."
     if not pair.fits:
@@ -144,16 +150,16 @@ def difference(pair: Pair) -> str:
             f"The left sentence has {len(left)} tokens, the right one {len(right)}: the maps have different "
             "sizes, so they cannot be subtracted. Use sentences with equally many tokens."
         )
-    other = sum(a != b for a, b in zip(left, right, strict=True))
-    if other:
-        places = "position" if other == 1 else "positions"
-        return f"The sentences differ at {other} {places}; the maps are compared position by position."
+    different = sum(a != b for a, b in zip(left, right, strict=True))
+    if different:
+        places = "position" if different == 1 else "positions"
+        return f"The sentences differ at {different} {places}; the maps are compared position by position."
     return ""
 
 
-def _of_two_models(pair: Pair) -> str:
-    """The same of two models: what is compared with what."""
-    left, right = pair.of_sides
+def _models_caption(pair: Pair) -> str:
+    """Return the caption for two models."""
+    left, right = pair.row_labels
     sizes = f"{len(left)} on the left, {len(right)} on the right"
     if pair.words and not pair.fits:
         return f"The sentences have different numbers of words, {sizes}: the maps cannot be subtracted."
@@ -161,129 +167,129 @@ def _of_two_models(pair: Pair) -> str:
         return f"The two models cut these texts into different tokens, {sizes}, and their words cannot be told apart."
     if not pair.words:
         return "Both models cut the text into the same tokens, so the maps are compared token by token."
-    lost = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
-    own = [
+    shares = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
+    parts = [
         f"on the {name} {numbers.percent(share)} of a row on average goes to the model’s own tokens, which are left out"
-        for name, share in zip(("left", "right"), lost, strict=True)
-        if share > SAME
+        for name, share in zip(("left", "right"), shares, strict=True)
+        if share > ROUNDING
     ]
-    why = f": {' and '.join(own)}" if own else ""
-    return f"The two models cut the text into different tokens, so the maps are compared word by word{why}."
+    suffix = f": {' and '.join(parts)}" if parts else ""
+    return f"The two models cut the text into different tokens, so the maps are compared word by word{suffix}."
 
 
-def _of_words(weights: Tensor, own: Sequence[Word]) -> Tensor:
-    """A map (i, j) of tokens -> of the words of the text, without the model's own tokens."""
-    inner = [at for at, word in enumerate(own) if word.text]
-    return reading.merged(weights, own, own)[inner[0] : inner[-1] + 1, inner[0] : inner[-1] + 1]
+def _merge_words(weights: Tensor, words: Sequence[Word]) -> Tensor:
+    """Merge a map (i, j) of tokens into words, without special tokens."""
+    inner = [index for index, word in enumerate(words) if word.text]
+    return reading.merged(weights, words, words)[inner[0] : inner[-1] + 1, inner[0] : inner[-1] + 1]
 
 
-def allowed(pair: Pair, allow: Tensor, side: int) -> Tensor:
-    """A mask (i, j) of a side as its map stands: a word may look where one of its tokens may."""
-    return _of_words(allow.float(), pair.words[side]) > 0 if pair.words else allow
+def merge_mask(pair: Pair, allow: Tensor, side: int) -> Tensor:
+    """Merge a side's mask (i, j) of tokens into words: a pair is allowed if any of its tokens is."""
+    return _merge_words(allow.float(), pair.words[side]) > 0 if pair.words else allow
 
 
 def fitness(picture: Picture) -> str:
-    """A warning where the model runs as it was not trained; empty for the untouched model."""
+    """Return a warning if the model runs in a way that it was not trained for; "" for the unmodified model."""
     settings = picture.settings
     if changes.as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
     return "" if settings == settings.baseline else f"{words.NOT_TRAINED}."
 
 
-def marked(pair: Pair, at: Cursor) -> tuple[int, int]:
-    """The cell to read in all maps: the one chosen, otherwise what the row in focus looks at most on the left."""
-    row = at.row or 0
-    return row, int(pair.maps[0][row].argmax()) if at.key is None else at.key
+def marked_cell(pair: Pair, cursor: Cursor) -> tuple[int, int]:
+    """Return the cell to mark in all maps: the cursor's, or the largest of its row on the left."""
+    row = cursor.row or 0
+    return row, int(pair.maps[0][row].argmax()) if cursor.key is None else cursor.key
 
 
 def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
-    """The figures that stand first: what the change does to this head, and to the whole sentence."""
-    in_words = " → ".join(titles if pair.is_of_two_models else [f"{title[:1].lower()}{title[1:]}" for title in titles])
-    if not pair.fits and not pair.is_of_one_text:
+    """Return the main figures: the effect of the change on this head and on the whole sentence."""
+    names = " → ".join(titles if pair.has_two_models else [f"{title[:1].lower()}{title[1:]}" for title in titles])
+    if not pair.fits and not pair.is_self_attention:
         return []
-    what = "this mean over heads" if pair.look.mean else "this head"
-    finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
-    if finds or not pair.fits:
-        label = f"mean weight of {what} on the previous token: {in_words}"
-        found = Figure(value=_on_previous(pair), label=label)
+    subject = "this mean over heads" if pair.options.mean else "this head"
+    is_previous = pair.is_self_attention and max(map(measures.previous_token_weight, pair.maps)) >= MIN_PREVIOUS_WEIGHT
+    if is_previous or not pair.fits:
+        label = f"mean weight of {subject} on the previous token: {names}"
+        figure = Figure(value=_previous_weights(pair), label=label)
     else:
-        where, ends, _ = _largest(pair)
-        found = Figure(value=ends, label=f"{where} changes most in {what}: {in_words}")
-    if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
-        return [found]  # what the model says next stands beside it, as bars
+        cell, weights, _ = _largest_change(pair)
+        figure = Figure(value=weights, label=f"{cell} changes most in {subject}: {names}")
+    if pair.has_two_models or next_token.chances_of(pair.left) is not None:
+        return [figure]  # a chart of the next tokens replaces the cosine
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
-    alike = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
-    return [found, Figure(value=numbers.precise(cosine), label=alike)]
+    similarity = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
+    return [figure, Figure(value=numbers.precise(cosine), label=similarity)]
 
 
 def story(picture: Picture, layer: int, head: int) -> str:
-    """What the rows of equal words are to each other in this head, and why; empty without equal words."""
-    rows, own = repeated(picture), in_head(picture, layer, head)
-    if rows is None or own is None:
+    """Compare the rows of equal words in this head, and give the reason; "" without equal words."""
+    rows, focus = repeated_rows(picture), rows_in_head(picture, layer, head)
+    if rows is None or focus is None:
         return ""
-    which, place = f"The rows of {_repeats(picture, own)}", f"layer {layer} head {head}"
-    if rows.difference <= SAME:
-        largest = small(rows.difference)  # 0 on one processor, and rounding on another: one sentence for both
-        said = f"{which} are the same in every layer and head, up to rounding (largest difference {largest})."
-    elif own.difference <= SAME:
-        other = f"layer {rows.layer} head {rows.head}"
-        said = f"{which} are the same in {place}, but not in every head: in {other} they {_apart(rows.difference)}."
+    subject, place = f"The rows of {_repeats_text(picture, focus)}", f"layer {layer} head {head}"
+    if rows.difference <= ROUNDING:
+        amount = small(rows.difference)  # rounding may be 0 on some processors; the sentence is the same
+        sentence = f"{subject} are the same in every layer and head, up to rounding (largest difference {amount})."
+    elif focus.difference <= ROUNDING:
+        other = f"in layer {rows.layer} head {rows.head} they {_difference_text(rows.difference)}"
+        sentence = f"{subject} are the same in {place}, but not in every head: {other}."
     else:
-        said = f"{which} {_apart(own.difference)} in {place}."
-    return f"{said} {_why(picture, own)}".rstrip()
+        sentence = f"{subject} {_difference_text(focus.difference)} in {place}."
+    return f"{sentence} {_cause(picture, focus)}".rstrip()
 
 
 @single_flight(LRUCache(256), lambda picture: picture.settings)
-def repeated(picture: Picture) -> Farthest | None:
-    """The largest difference between the rows of equal tokens in any head of a picture; None without equal tokens."""
+def repeated_rows(picture: Picture) -> LargestDifference | None:
+    """Return the largest difference between rows of equal tokens over all heads; None without equal tokens."""
     weights = picture.run.weights
-    found = measures.repeated_words(weights, picture.run.ids)
-    if found is None:
+    words = measures.repeated_words(weights, picture.run.ids)
+    if words is None:
         return None
-    rows = weights[..., list(found.places), :]
-    apart = (rows.amax(dim=-2) - rows.amin(dim=-2)).amax(dim=-1)
-    return Farthest(found.places, found.difference, *divmod(int(apart.argmax()), apart.shape[1]))
+    rows = weights[..., list(words.places), :]
+    spread = (rows.amax(dim=-2) - rows.amin(dim=-2)).amax(dim=-1)
+    return LargestDifference(words.places, words.difference, *divmod(int(spread.argmax()), spread.shape[1]))
 
 
-def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
-    """The same in one head."""
+def rows_in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
+    """Return the largest difference between rows of equal tokens in one head."""
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
 def _arrow(values: Sequence[float]) -> str:
-    """The weights of both sides: "0.64 → 0.04"."""
+    """Format the weights of both sides: "0.64 → 0.04"."""
     return " → ".join(weight(value) for value in values)
 
 
-def _on_previous(pair: Pair) -> str:
-    """The mean weights on the previous token: "0.9998 → 0.1094"."""
+def _previous_weights(pair: Pair) -> str:
+    """Format the mean weights on the previous token: "0.9998 → 0.1094"."""
     return " → ".join(numbers.number(measures.previous_token_weight(side)) for side in pair.maps)
 
 
-def _largest(pair: Pair) -> tuple[str, str, float]:
-    """The cell of this head that changes most, its weights on both sides, and the change."""
+def _largest_change(pair: Pair) -> tuple[str, str, float]:
+    """Return the cell of this head that changes most, its weights on both sides, and the change."""
     left, right = pair.maps
     change = measures.largest_change(left, right)
     ends = _arrow([float(side[change.row, change.key]) for side in (left, right)])
     return f"{pair.tokens[change.row]} → {(pair.columns or pair.tokens)[change.key]}", ends, change.value
 
 
-def _repeats(picture: Picture, rows: Repeated) -> str:
-    """The repeated word and its places: "“the” (at 1 and 7)"."""
+def _repeats_text(picture: Picture, rows: Repeated) -> str:
+    """Name the repeated word and its positions: "“the” (at 1 and 7)"."""
     places = [str(place) for place in rows.places]
     listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
     return f"“{picture.run.tokens[rows.places[0]]}” (at {listed})"
 
 
-def _apart(value: float) -> str:
+def _difference_text(value: float) -> str:
     return f"differ by up to {small(value)}"
 
 
-def _why(picture: Picture, rows: Repeated) -> str:
-    """The reason for the difference of the rows, as far as the settings give one."""
+def _cause(picture: Picture, rows: Repeated) -> str:
+    """Explain the difference of the rows, as far as the settings imply a reason."""
     positions = words.has_positions(picture.settings, picture.model)
-    masked = words.is_masked(picture.settings, picture.model)
-    if rows.difference <= SAME:
-        return "" if positions or masked else "Nothing tells this model where a token stands."
-    causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * masked
+    is_masked = words.is_masked(picture.settings, picture.model)
+    if rows.difference <= ROUNDING:
+        return "" if positions or is_masked else "Nothing tells this model where a token stands."
+    causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * is_masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""

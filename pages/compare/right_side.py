@@ -1,4 +1,4 @@
-"""The right side: what it begins with for a visitor who comes from another page, and another model on it."""
+"""The right side: its initial values for a client from another page, and its own model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,66 +12,67 @@ from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models
 from mha_core import Model
 
-MAX_PAINTED_LENGTH_PER_SIDE = 1000  # characters of a painting that a link can hold for both sides
-Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
+MAX_PAINTED_LENGTH_PER_SIDE = 1000  # characters of a painted mask that a link can hold for both sides
+Values = dict[str, Any]  # key of the left side's control -> value
 
 
 @dataclass(frozen=True)
 class RightSide:
-    """What a link says of the right side.
+    """The right side of a link.
 
     Attributes:
-        at: layer and head of another model; None where both sides have one.
-        query: of that model, as of a left side.
-        told: what must be said of its settings.
+        cursor: layer and head of another model; None if both sides have one model.
+        query: the query for that model, with the keys of a left side.
+        notices: the notices on its settings.
     """
 
     settings: Settings
-    at: Cursor | None
+    cursor: Cursor | None
     query: LinkQuery
-    told: Sequence[str]
+    notices: Sequence[str]
 
 
-def of(query: LinkQuery, left: Settings) -> RightSide:
-    """The right side of a query whose left one is this. Raises Refused."""
-    other = _of_other_model(query, left)
+def from_query(query: LinkQuery, left: Settings) -> RightSide:
+    """Return the right side of a query.
+
+    Raises:
+        Refused: a value cannot be used.
+    """
+    other = _other_query(query, left)
     if other is None:
-        settings, told = query.fitted_settings("2", left.text)
-        return RightSide(settings, None, query, told)
+        settings, notices = query.fitted_settings("2", left.text)
+        return RightSide(settings, None, query, notices)
     try:
-        settings, told = other.fitted_settings()
+        settings, notices = other.fitted_settings()
     except Refused as error:
         is_left = error.key == "s" and not query["s2"]
         raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
-    at = other.at
+    cursor = other.at
     query.unusable.update((f"{key}2", usable) for key, usable in other.unusable.items())
-    query.warnings.update((f"{key}2", said) for key, said in other.warnings.items())
-    return RightSide(settings, at, other, told)
+    query.warnings.update((f"{key}2", warning) for key, warning in other.warnings.items())
+    return RightSide(settings, cursor, other, notices)
 
 
-def _of_other_model(query: LinkQuery, left: Settings) -> LinkQuery | None:
-    """The right side's controls as those of a left one, where it has a model of its own."""
+def _other_query(query: LinkQuery, left: Settings) -> LinkQuery | None:
+    """Return the right side's controls as a query of its own; None if it has no other model."""
     name = query["model2"]
     if not name or name == query.name:
         return None
     text = query["s2"] or left.text
-    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE_KEYS, "at")]
-    both = [(key, said) for key, said in query.pairs if key == "dev"]
-    raw = urlencode([*controls, *both, ("model", name), ("s", text)]).encode()
+    controls = [(key[:-1], value) for key, value in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE_KEYS, "at")]
+    shared = [(key, value) for key, value in query.pairs if key == "dev"]
+    raw = urlencode([*controls, *shared, ("model", name), ("s", text)]).encode()
     other = LinkQuery(raw)
     if other.name == name:
         return other
     query.unusable["model2"] = []
-    said = other.warnings["model"].replace("model=", "model2=")
-    query.warnings["model2"] = said.replace(f"{MINILM} is used", "the left one is used")
+    warning = other.warnings["model"].replace("model=", "model2=")
+    query.warnings["model2"] = warning.replace(f"{MINILM} is used", "the left one is used")
     return None
 
 
-def begun(query: LinkQuery) -> dict[str, str | list[str]]:
-    """What a link then says of the right side: key -> values, without defaults.
-
-    Nothing where the link says anything of the right side.
-    """
+def initial_values(query: LinkQuery) -> dict[str, str | list[str]]:
+    """Return the initial values of the right side by key, without defaults; {} if the link has any of its own."""
     if {f"{key}2" for key in (*SIDE_KEYS, "model")} & {key for key, _ in query.pairs}:
         return {}
     left = {key: query[key] for key in SIDE_KEYS}
@@ -80,9 +81,9 @@ def begun(query: LinkQuery) -> dict[str, str | list[str]]:
 
 
 def one_change(left: Values, model: Model) -> Values:
-    """The same values but for one: positions, or where the model has none, or the link cannot hold it all, the mask.
+    """Return the values with one change that the model allows: positions, otherwise mask, otherwise temperature.
 
-    Where neither can be changed it is the temperature.
+    The positions are not changed either if a painted mask is too long for a link to hold twice.
     """
     right = left if left["mask"] == "painted" else left | {"p": ""}
     fixed = models.fixed(model)

@@ -1,6 +1,6 @@
-"""More than two maps: the left side under several positions, or the models of its task that differ in them.
+"""The left side's maps under several positional encodings, or in the models of its task that differ in them.
 
-Of each one map with its numbers in the cells, and what becomes of a word that stands there twice.
+Each map has its numbers in the cells, and a note on repeated words.
 """
 
 from dataclasses import replace
@@ -20,87 +20,94 @@ from headlight.ui.tables import Table
 from mha_core.errors import HeadlightError, TooLong
 
 KEYS = ("three", "kin", "mean")  # of the link
-USUAL = ("as trained", "none", "sinusoidal")  # as the long post compares them
-MAX_MAPS = 4  # maps
-MAX_TOKENS = 24  # beyond, no number fits into a cell
+DEFAULT_POSITIONS = ("as trained", "none", "sinusoidal")  # as the long post compares them
+MAX_MAPS = 4
+MAX_TOKENS = 24  # with more, numbers do not fit into the cells
 
 
 def sides(query: LinkQuery) -> dict[str, Settings]:
-    """The name of each map, and what it is made of: each model of a task on its own terms. Raises a HeadlightError."""
+    """Return the settings of each map by its name; models of one task each have their own defaults.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     settings, _ = query.fitted_settings()
     if query["kin"] and (others := siblings(query.name)):
         return {name: Settings(settings.text, model=model) for name, model in list(others.items())[:MAX_MAPS]}
-    return {name: replace(settings, position=POSITIONS[name]) for name in _chosen(query)}
+    return {name: replace(settings, position=POSITIONS[name]) for name in _position_names(query)}
 
 
-def _chosen(query: LinkQuery) -> list[str]:
-    """The positions of the link, or the usual ones, in the order in which they are offered."""
-    offered = [name for name, _ in words.encodings(query.model)]
-    chosen, usual = ([name for name in offered if name in names] for names in (query["three"], USUAL))
-    return (chosen or usual)[:MAX_MAPS]
+def _position_names(query: LinkQuery) -> list[str]:
+    """Return the positions of the link, by default `DEFAULT_POSITIONS`, in the order of the control."""
+    options = [name for name, _ in words.encodings(query.model)]
+    names, default = ([name for name in options if name in group] for group in (query["three"], DEFAULT_POSITIONS))
+    return (names or default)[:MAX_MAPS]
 
 
 def siblings(name: str) -> dict[str, str]:
-    """The models that were trained on the same task with the same seed: what tells them apart -> the model's name.
-
-    Empty where there are fewer than two.
-    """
+    """Return the models with the same task and seed by their positional encodings; {} if there are fewer than two."""
     shipped = [other.split("-") for other in trained.shipped()]
     parts = name.split("-")
     if parts not in shipped or len(parts) != 3:
         return {}
-    alike = [other for other in shipped if len(other) == 3 and other[::2] == parts[::2]]
-    return {other[1]: "-".join(other) for other in alike} if len(alike) > 1 else {}
+    kin = [other for other in shipped if len(other) == 3 and other[::2] == parts[::2]]
+    return {other[1]: "-".join(other) for other in kin} if len(kin) > 1 else {}
 
 
 def blocks(query: LinkQuery) -> list[Block]:
-    """What is compared, each button with what the link then says, and a panel for each map.
+    """Return the controls, each button with its link values, and a panel for each map.
 
     Raises:
-        TooLong: the sentence has more tokens than numbers can be read of.
-        HeadlightError: of its first side.
+        TooLong: the sentence has too many tokens for numbers in the cells.
+        HeadlightError: the link has no picture.
     """
-    shown, at = sides(query), query.at
-    tokens = pictures.tokens(next(iter(shown.values())))
+    maps, cursor = sides(query), query.at
+    tokens = pictures.tokens(next(iter(maps.values())))
     if len(tokens) > MAX_TOKENS:
         raise TooLong(limit=MAX_TOKENS, got=len(tokens))
-    of_task, mean = query["kin"], query["mean"]
-    kin = [("models trained with other positions", {"kin": str(not of_task).lower()}, of_task)]
+    is_kin, mean = query["kin"], query["mean"]
+    kin = [("models trained with other positions", {"kin": str(not is_kin).lower()}, is_kin)]
     names = [name for name, _ in words.encodings(query.model)]
-    positions = [(name, {"three": _toggled(name, list(shown))}, name in shown) for name in names]
+    positions = [(name, {"three": _toggle(name, list(maps))}, name in maps) for name in names]
     heads = [
         ("mean of all", {"mean": "true"}, mean),
-        (f"layer {at.layer} head {at.head}", {"mean": "false"}, not mean),
+        (f"layer {cursor.layer} head {cursor.head}", {"mean": "false"}, not mean),
     ]
     has_kin = bool(siblings(query.name))
-    offered: list[Block] = [
+    controls: list[Block] = [
         *([sheet.buttons("Models", kin)] if has_kin else []),
-        *([] if has_kin and of_task else [sheet.buttons("Positions", positions)]),
+        *([] if has_kin and is_kin else [sheet.buttons("Positions", positions)]),
         sheet.buttons("Head", heads),
     ]
-    panels = [_panel(name, settings, at.layer, None if mean else at.head) for name, settings in shown.items()]
-    said = list(dict.fromkeys(notice for _, notices in panels for notice in notices))
-    return [sheet.row(offered), sheet.notices(said), sheet.pictures([panel for panel, _ in panels])]
+    panels = [_panel(name, settings, cursor.layer, None if mean else cursor.head) for name, settings in maps.items()]
+    notes = list(dict.fromkeys(notice for _, notices in panels for notice in notices))
+    return [sheet.row(controls), sheet.notices(notes), sheet.pictures([panel for panel, _ in panels])]
 
 
-def _toggled(name: str, chosen: list[str]) -> list[str]:
-    return [one for one in chosen if one != name] if name in chosen else [*chosen, name][-MAX_MAPS:]
+def _toggle(name: str, names: list[str]) -> list[str]:
+    return [other for other in names if other != name] if name in names else [*names, name][-MAX_MAPS:]
 
 
 def tables(query: LinkQuery) -> list[Table]:
-    """Every map, by its positions; none while the link says nothing of them. Raises a HeadlightError."""
+    """Return a table of each map; [] if the link has no key of this panel.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     if not {key for key, _ in query.pairs} & set(KEYS):
         return []
     layer, head = query.at.layer, None if query["mean"] else query.at.head
-    found = [(name, pictures.picture(settings)) for name, settings in sides(query).items()]
-    return [Table(name, one.run.tokens, one.run.tokens, map_of(one, layer, head)) for name, one in found]
+    maps = [(name, pictures.picture(settings)) for name, settings in sides(query).items()]
+    return [
+        Table(name, picture.run.tokens, picture.run.tokens, head_map(picture, layer, head)) for name, picture in maps
+    ]
 
 
-def map_of(picture: Picture, layer: int, head: int | None) -> Tensor:
-    """The weights (i, j) of a head, or the mean over the heads of its layer, as nn.MultiheadAttention averages them.
+def head_map(picture: Picture, layer: int, head: int | None) -> Tensor:
+    """Return the weights (i, j) of a head, or the mean over its layer as nn.MultiheadAttention averages it.
 
     Raises:
-        HeadlightError: this model has no such layer or head.
+        HeadlightError: the model has no such layer or head.
     """
     n_layers, n_heads = picture.run.weights.shape[:2]
     if layer >= n_layers or (head is not None and head >= n_heads):
@@ -113,11 +120,11 @@ def _panel(name: str, settings: Settings, layer: int, head: int | None) -> tuple
     heading = words.position_title(name)
     try:
         picture = pictures.picture(settings)
-        weights = map_of(picture, layer, head)
+        weights = head_map(picture, layer, head)
     except HeadlightError as error:
         return sheet.panel(heading, [sheet.text(words.sentence(error))]), ()
     tokens, model = picture.run.tokens, picture.model
     repeated = words.of_repeats(tokens, weights)
     note = f"{words.position_note(settings.position, model)} {words.computed_by(model)}".strip()
-    said = [*([sheet.text(repeated)] if repeated else []), sheet.text(note, muted=True)]
-    return sheet.panel(heading, [sheet.attention_map("", tokens, weights.tolist()), *said]), picture.run.notices
+    texts = [*([sheet.text(repeated)] if repeated else []), sheet.text(note, muted=True)]
+    return sheet.panel(heading, [sheet.attention_map("", tokens, weights.tolist()), *texts]), picture.run.notices

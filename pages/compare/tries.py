@@ -1,4 +1,4 @@
-"""Comparisons that are one click away: the values that the controls then have."""
+"""Suggested comparisons, as values of the controls."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from headlight.picture import words
 from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 
-FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
+DEFAULT_CURSOR = "0.2"  # a previous-token head, which shows the effect of positions best
 CAUSAL = "no positions: with and without a causal mask"
 # Comparisons of MiniLM: name -> the controls that differ from this page's defaults.
-TRY: dict[str, dict[str, Any]] = {
+SUGGESTIONS: dict[str, dict[str, Any]] = {
     "with and without positions": {},
     "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
     CAUSAL: {"pos": "none", "mask2": "causal"},
@@ -24,21 +24,21 @@ TRY: dict[str, dict[str, Any]] = {
         "pos2": "none",
     },
 }
-_CHOSEN_BY_TRY = ("s", "s2", "mask", "mask2", "pos", "pos2", "t", "t2", "off", "off2", "order", "at")
+_KEYS = ("s", "s2", "mask", "mask2", "pos", "pos2", "t", "t2", "off", "off2", "order", "at")
 
 
-def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
-    """What the controls must say for each of the comparisons that are offered of a model of this name."""
-    own, offered = {"at": FIRST_AT}, TRY
+def suggest(name: str, model: Model) -> dict[str, dict[str, Any]]:
+    """Return the suggested comparisons of a model by title, with the values of all controls."""
+    defaults, suggestions = {"at": DEFAULT_CURSOR}, SUGGESTIONS
     if name != MINILM:
-        own, presets = source_of(name).defaults, source_of(name).presets
+        defaults, presets = source_of(name).defaults, source_of(name).presets
         fixed = models.fixed(model)
-        offered = {} if "pos" in fixed else {"with and without positions": {}}
+        suggestions = {} if "pos" in fixed else {"with and without positions": {}}
         if "pos" in fixed and "t" not in fixed:
-            offered["sharper and blurrier"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
+            suggestions["sharper and blurrier"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
         if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
-            offered[CAUSAL] = TRY[CAUSAL]
+            suggestions[CAUSAL] = SUGGESTIONS[CAUSAL]
         if len(presets) > 1:
-            offered[f"two {words.thing(model)}s"] = {"s2": presets[1], "pos2": "as trained"}
-    plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
-    return {title: plain | values for title, values in offered.items()}
+            suggestions[f"two {words.thing(model)}s"] = {"s2": presets[1], "pos2": "as trained"}
+    base = {key: DEFAULTS[key] for key in _KEYS} | defaults
+    return {title: base | values for title, values in suggestions.items()}

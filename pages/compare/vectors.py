@@ -1,4 +1,4 @@
-"""One token's vector on both sides, layer by layer: where they part, and how far."""
+"""The hidden states of one token on both sides, layer by layer, with their differences."""
 
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
@@ -6,28 +6,27 @@ from mha_core.measure import measures
 
 from .pairs import Pair
 
-LAW = "H[0]: the embeddings; H[1]: after one layer, and so on"
+CAPTION = "H[0]: the embeddings; H[1]: after one layer, and so on"
 
 
 def panel(pair: Pair, row: int) -> Block:
-    """The cosine and the largest change of an entry of both vectors, of the embeddings and after each layer."""
-    said = why_not(pair)
-    if said:
-        return sheet.panel("One token’s vectors", [sheet.text(said)])
-    found = measures.vector_changes(*(side.run.hidden[:, row] for side in pair.sides))
-    cosines, changes = (of_each.tolist() for of_each in found)
+    """Return a panel of the cosine and the largest change of an entry, for the embeddings and each layer."""
+    if reason := problem(pair):
+        return sheet.panel("One token’s vectors", [sheet.text(reason)])
+    values = measures.vector_changes(*(side.run.hidden[:, row] for side in pair.sides))
+    cosines, changes = (layers.tolist() for layers in values)
     labels = [f"H[{layer}]" for layer in range(len(cosines))]
     bars = [
         sheet.bars("cosine", labels, cosines, most=1.0) | {"values": list(map(numbers.cosine, cosines))},
         sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
     ]
     title = f"The vector of “{numbers.cut(pair.tokens[row], 40)}”, left and right"
-    return sheet.panel(title, [sheet.text(in_words(pair.tokens[row], cosines, changes)), sheet.row(bars)], LAW)
+    return sheet.panel(title, [sheet.text(describe(pair.tokens[row], cosines, changes)), sheet.row(bars)], CAPTION)
 
 
-def why_not(pair: Pair) -> str:
-    """Return why the vectors of both sides cannot be compared, "" where they can."""
-    if pair.is_of_two_models:
+def problem(pair: Pair) -> str:
+    """Return the reason why the vectors cannot be compared; "" if they can."""
+    if pair.has_two_models:
         return "Vectors of two models lie in different spaces: no cosine between them means anything."
     if pair.fits:
         return ""
@@ -38,14 +37,14 @@ def why_not(pair: Pair) -> str:
     )
 
 
-def in_words(token: str, cosines: list[float], changes: list[float]) -> str:
-    """Where the two vectors of a token part, and where they are least alike."""
-    whose = f"The two vectors of “{token}”"
-    parted = next((layer for layer, change in enumerate(changes) if change), None)
-    if parted is None:
-        return f"{whose} are equal in every layer: no entry differs."
+def describe(token: str, cosines: list[float], changes: list[float]) -> str:
+    """Describe from which layer on the vectors differ, and where they differ most."""
+    subject = f"The two vectors of “{token}”"
+    start = next((layer for layer, change in enumerate(changes) if change), None)
+    if start is None:
+        return f"{subject} are equal in every layer: no entry differs."
     equal = (
-        f"are equal up to H[{parted - 1}] and differ from H[{parted}] on" if parted else "differ from the embeddings on"
+        f"are equal up to H[{start - 1}] and differ from H[{start}] on" if start else "differ from the embeddings on"
     )
-    least = min(range(len(cosines)), key=cosines.__getitem__)
-    return f"{whose} {equal}; they differ most in H[{least}], cosine {numbers.cosine(cosines[least])}."
+    lowest = min(range(len(cosines)), key=cosines.__getitem__)
+    return f"{subject} {equal}; they differ most in H[{lowest}], cosine {numbers.cosine(cosines[lowest])}."

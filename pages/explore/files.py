@@ -1,4 +1,4 @@
-"""Files of Explore's picture: what the link says, computed as one picture."""
+"""The files that Explore exports: tables, NPZ and HTML of the picture of a link."""
 
 from cachetools import LRUCache
 
@@ -16,16 +16,17 @@ from mha_core.show.html import check_size
 
 from . import heads_overview, kinds, long_pictures, reading
 
-KEPT_BYTES = 8 * 2**20  # of pages that were made last
+CACHE_BYTES = 8 * 2**20
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The map in focus, of a long text its row, and where they are shown the measures of all heads.
+    """Return the map in focus, or a long text's row, and the measures of all heads if they are displayed.
 
-    Raises a HeadlightError.
+    Raises:
+        HeadlightError: the link has no picture.
     """
     query = LinkQuery(raw)
-    settings, _ = query.fitted_settings(most=long_pictures.most_tokens(query.model))
+    settings, _ = query.fitted_settings(most=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
         return [_row(query, settings)]
     name, state = parse_view(query["view"])
@@ -34,51 +35,62 @@ def tables(raw: bytes) -> list[Table]:
 
 
 def _row(query: LinkQuery, settings: Settings) -> Table:
-    """The row in focus of a long text, as a table of one row."""
+    """Return the row in focus of a long text as a table of one row."""
     tokens, _ = query.model.tokenize(settings.text)
-    at = query.place(tokens)
-    _, head = sight = long_pictures.sight_of(query)
-    row = at.row or 0
-    values = long_pictures.head_map(settings, *sight)[row : row + 1]
-    name = f"layer {at.layer} {'mean of the heads' if head is None else f'head {head}'}"
+    cursor = query.place(tokens)
+    _, head = visible = long_pictures.visible_map(query)
+    row = cursor.row or 0
+    values = long_pictures.head_map(settings, *visible)[row : row + 1]
+    name = f"layer {cursor.layer} {'mean of the heads' if head is None else f'head {head}'}"
     return Table(f"{name}, row {row}: query / key", [tokens[row]], tokens, values)
 
 
 def _map(query: LinkQuery, settings: Settings) -> Table:
-    """The map in focus as it stands on the page: a head's or a mean, of tokens or words."""
-    picture, at, look = pictures.picture(settings), query.at, query.look
+    """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
+    picture, cursor, options = pictures.picture(settings), query.at, query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
-    heads, read = means.heads_of(look, at, *query.sizes), reading.reading_of(picture, look)
-    name = f"layer {at.layer} head {at.head}" if heads is None else f"mean of {numbers.count(len(heads), 'head')}"
-    values = means.map_of(weights, at, heads)
-    if read is not None:
-        told = read.in_words(values)
-        rows, columns, values = told["rows"] or rows, told["columns"] or columns, read.of(values)
-        name += ", rows sum to 1 without what is not shown" if any(read.hidden) else ""
+    heads, transform = means.heads_of(options, cursor, *query.sizes), reading.map_transform(picture, options)
+    name = f"layer {cursor.layer} head {cursor.head}"
+    if heads is not None:
+        name = f"mean of {numbers.count(len(heads), 'head')}"
+    values = means.map_of(weights, cursor, heads)
+    if transform is not None:
+        labels = transform.payload(values)
+        rows, columns, values = labels["rows"] or rows, labels["columns"] or columns, transform.apply(values)
+        name += ", rows sum to 1 without what is not shown" if any(transform.hidden) else ""
     return Table(f"{name}: query / key", rows, columns or rows, values)
 
 
 def npz(raw: bytes) -> bytes:
-    """All maps, hidden states and the sentence vector. Raises a HeadlightError."""
+    """Return all maps, the hidden states and the sentence vector as NPZ.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     return npz_of(pictures.picture(of_link(raw)[0]["run"]).run)
 
 
 def html(raw: bytes) -> bytes:
-    """A page that shows the run without a server. Raises a HeadlightError."""
-    sides, at = of_link(raw)
+    """Return a standalone HTML page of the run.
+
+    Raises:
+        HeadlightError: the link has no picture, or its maps are too large for a file.
+    """
+    sides, cursor = of_link(raw)
     settings = sides["run"]
     model = pictures.model_of(settings)
     if model.group != "cross":
-        check_size(models.heads(model), len(pictures.tokens(settings)))  # before a pass whose maps no file holds
-    return _page(settings, at)
+        check_size(models.heads(model), len(pictures.tokens(settings)))  # before the expensive pass
+    return _page(settings, cursor)
 
 
-@single_flight(LRUCache(KEPT_BYTES, len))
-def _page(settings: Settings, at: Cursor) -> bytes:
-    """The page, kept: whoever asks again for the same has nothing packed anew."""
+@single_flight(LRUCache(CACHE_BYTES, len))
+def _page(settings: Settings, cursor: Cursor) -> bytes:
+    """Return the standalone page from the cache, or build it."""
     picture = pictures.picture(settings)
-    place = at.on(picture.run.tokens, goes_on=source_of(settings.model).is_generative)
-    at = kinds.first_row(place, at, pictures.picture(settings.baseline))
+    focus = cursor.on(picture.run.tokens, goes_on=source_of(settings.model).is_generative)
+    cursor = kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
     title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
-    page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
+    layer, head, row = cursor.layer, cursor.head, cursor.row or 0
+    page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)
     return page.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The picture or the sound that a model is given which reads no text, and how it is cut into tokens."""
+"""The picture or sound that a model reads instead of text, and its division into tokens."""
 
 import io
 from typing import TypedDict
@@ -15,55 +15,67 @@ from mha_core.pretrained.hf_model import HfModel
 
 
 class SeenPatches(TypedDict):
-    own: int  # tokens of no patch, which come first
+    """The grid of patches of a picture."""
+
+    own: int  # special tokens before the patches
     rows: int
     columns: int
 
 
 class HeardSound(TypedDict):
-    seconds: float  # from the beginning of a token to that of the next
-    wave: list[tuple[float, float]]  # of each token the lowest and the highest sample, -1 to 1
+    """The waveform of a sound, token by token."""
+
+    seconds: float  # between the starts of two tokens
+    wave: list[tuple[float, float]]  # minimum and maximum sample of each token, in -1 to 1
 
 
 def patches(run: Run) -> SeenPatches | None:
-    """How the picture of a run is cut; None of anything else."""
-    found = run.extras.patches
-    return None if found is None else {"own": found.own, "rows": found.rows, "columns": found.columns}
+    """Return the grid of patches of a run on a picture; None for other inputs."""
+    grid = run.extras.patches
+    return None if grid is None else {"own": grid.own, "rows": grid.rows, "columns": grid.columns}
 
 
-def heard(picture: Picture) -> HeardSound | None:
-    """The sound of a picture in the moments that its model makes of it; None of anything else."""
-    found = picture.run.extras.heard
-    if found is None:
+def sound(picture: Picture) -> HeardSound | None:
+    """Return the waveform of a run on a sound; None for other inputs."""
+    sound = picture.run.extras.heard
+    if sound is None:
         return None
     moments = len(picture.model.tokenize(picture.settings.text)[1])
-    return {"seconds": found.step / found.rate, "wave": wave(found.samples, found.step, moments)}
+    return {"seconds": sound.step / sound.rate, "wave": wave(sound.samples, sound.step, moments)}
 
 
 def wave(samples: Tensor, step: int, tokens: int) -> list[tuple[float, float]]:
-    """Of each token the lowest and the highest of its `step` samples, 0 where the sound has ended."""
-    beyond = max(0, tokens * step - len(samples))
-    cut = torch.nn.functional.pad(samples[: tokens * step], (0, beyond)).view(tokens, step)
+    """Return the minimum and maximum of each token's `step` samples; 0 after the end of the sound."""
+    missing = max(0, tokens * step - len(samples))
+    cut = torch.nn.functional.pad(samples[: tokens * step], (0, missing)).view(tokens, step)
     low, high = cut.amin(1).tolist(), cut.amax(1).tolist()
-    return [(round(one, 4), round(other, 4)) for one, other in zip(low, high, strict=True)]
+    return [(round(lowest, 4), round(highest, 4)) for lowest, highest in zip(low, high, strict=True)]
 
 
 def png(raw: bytes) -> bytes:
-    """The picture as large as the model reads it, a PNG file. Raises a HeadlightError."""
+    """Return the picture at the model's input size as PNG.
+
+    Raises:
+        HeadlightError: the model reads no pictures, or the link has none.
+    """
     from PIL import Image
 
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    seen = query.model.features(settings.text).extras.patches if isinstance(query.model, HfModel) else None
-    if seen is None:
+    picture = query.model.features(settings.text).extras.patches if isinstance(query.model, HfModel) else None
+    if picture is None:
         raise HeadlightError("this model reads no pictures")
-    written = io.BytesIO()
-    Image.fromarray(seen.pixels.numpy()).save(written, "PNG", compress_level=1)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(picture.pixels.numpy()).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def wav(raw: bytes) -> bytes:
-    """The sound as the model hears it, a WAV file. Raises a HeadlightError."""
+    """Return the sound at the model's sample rate as WAV.
+
+    Raises:
+        HeadlightError: the model reads no sounds, or the link has none.
+    """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     sound = query.model.features(settings.text).extras.heard if isinstance(query.model, HfModel) else None

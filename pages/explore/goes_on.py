@@ -1,4 +1,4 @@
-"""What is told of a model that goes on with the sentence: its next tokens, its surprise, and which heads copy."""
+"""The answer's part on language modelling: next tokens, surprise and heads of known kinds."""
 
 import math
 from typing import TypedDict
@@ -17,81 +17,77 @@ from mha_core.heads import kinds
 from mha_core.measure import surprise
 
 MAX_HEADS = 10  # heads of a kind
-KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
+KINDS = ("previous", "itself", "first", "induction")
 
-Found = tuple[int, int, float]  # layer, head, and its mean weight
-# now, and in the untouched model; None of the first token, and of all where nothing is changed
+ScoredHead = tuple[int, int, float]  # layer, head, score
+# with the changes, and without them; None for the first token, and without changes for all tokens
 Loss = tuple[float | None, float | None]
 
 
 class GoesOn(TypedDict):
-    """Of a model that does not say what comes next all of it is empty but for `found`."""
+    """Next tokens, surprise and heads of known kinds; a model that predicts no tokens has `found` alone."""
 
-    next: list[NextToken]  # the likeliest
-    drawn: NextToken | None  # where the sampling temperature is above 0
-    sampling: tuple[float, int, str]  # temperature, seed, and the word that is asked about
+    next: list[NextToken]  # the most probable ones
+    drawn: NextToken | None  # the sampled one, if the sampling temperature is above 0
+    sampling: tuple[float, int, str]  # temperature, seed, and the word whose probability is requested
     wordSaid: str
-    surprise: list[Loss] | None  # of each token, now and before; None where it was not asked for
-    found: dict[str, list[Found]]  # kind -> layer, head and score of those that do it most
+    surprise: list[Loss] | None  # of each token; None if not requested
+    found: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
 
 
-def continuation(picture: Picture, before: Picture | None, query: Query, *, is_long: bool, surprised: bool) -> GoesOn:
-    """Its part of the message.
+def payload(picture: Picture, baseline: Picture | None, query: Query, *, is_long: bool, with_surprise: bool) -> GoesOn:
+    """Return the part of the answer on language modelling. Raises what `pictures.picture` raises.
 
-    Args:
-        before: the picture in the untouched model, None where nothing is changed.
-        is_long: not all maps of the text are kept.
-        surprised: the surprise of each token is asked for, which costs a pass of its own.
-
-    Raises what `pictures.picture` raises.
+    `baseline` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps
+    to find heads in. With `with_surprise` the surprise of each token is computed, which costs a pass.
     """
-    sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
+    sides = {"": picture} if baseline is None else {"now": picture, "in the untouched model": baseline}
     return {
-        "next": next_token.compared(before, picture),
+        "next": next_token.compared(baseline, picture),
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSaid": next_token.word_in_words(query["word"], sides) if next_token.writes(picture) else "",
-        "surprise": surprises(picture) if surprised else None,
-        "found": {} if is_long else found_heads(picture),
+        "surprise": surprises(picture) if with_surprise else None,
+        "found": {} if is_long else top_heads(picture),
     }
 
 
 @single_flight(LRUCache(64), lambda picture: picture.settings.baseline)
-def found_heads(picture: Picture) -> dict[str, list[Found]]:
-    """For each of `KINDS` the heads of the untouched model that are it most, the first first.
+def top_heads(picture: Picture) -> dict[str, list[ScoredHead]]:
+    """Return the unmodified model's heads with the highest scores of each of `KINDS`, sorted by score.
 
-    A kind of which the text has no cell is left out. Raises what `pictures.picture` raises.
+    Kinds that no cell of the text belongs to are omitted. Raises what `pictures.picture` raises.
     """
-    best: dict[str, list[Found]] = {}
+    best: dict[str, list[ScoredHead]] = {}
     run = pictures.picture(picture.settings.baseline).run
     weights = pictures.among_tokens(run)
     if weights is None:
         return best
-    found = kinds.head_scores(weights, run.ids)
+    all_scores = kinds.head_scores(weights, run.ids)
     for kind in KINDS:
-        scores = found[kind]
+        scores = all_scores[kind]
         if not scores.isnan().any():
             top = torch.topk(scores.flatten(), min(MAX_HEADS, scores.numel()))
             pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
-            best[kind] = [(*divmod(at, scores.shape[1]), round(score, 4)) for at, score in pairs]
+            best[kind] = [(*divmod(index, scores.shape[1]), round(score, 4)) for index, score in pairs]
     return best
 
 
 def surprises(picture: Picture) -> list[Loss]:
-    """The loss of every token in nats; empty of models that do not say what comes next.
+    """Return the loss of every token in nats; an empty list for models that predict no tokens.
 
     Raises what `pictures.picture` raises.
     """
     if not next_token.writes(picture) or picture.model.encoder is None:
         return []
     settings = picture.settings
-    now = _losses(picture)
-    before = [None] * len(now) if settings == settings.baseline else _losses(pictures.picture(settings.baseline))
-    return list(zip(now, before, strict=True))
+    current = _losses(picture)
+    baseline = [None] * len(current) if settings == settings.baseline else _losses(pictures.picture(settings.baseline))
+    return list(zip(current, baseline, strict=True))
 
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
 def _losses(picture: Picture) -> list[float | None]:
     with pass_slot(len(picture.run.tokens), models.heads(picture.model)):
-        found = surprise.surprise(picture.model, picture.run).tolist()
-    return [None if math.isnan(loss) else round(loss, 4) for loss in found]
+        losses = surprise.surprise(picture.model, picture.run).tolist()
+    return [None if math.isnan(loss) else round(loss, 4) for loss in losses]

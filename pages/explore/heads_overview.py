@@ -1,4 +1,4 @@
-"""All heads by every measure: what the browser draws as a table and a scatter, and averages over a text collection."""
+"""All heads by every measure, for the browser's table, scatter plot and averages over a text collection."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +26,12 @@ from mha_core.show.packing import pack_focus, pack_parts
 from . import layer_flow
 
 SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
-EFFECT = "effect"  # of switching a head off: the route `each` has it, once somebody asks
-MAX_RANDOM_TOKENS = 25  # random tokens, each once; fewer where the model cannot read or tell so many
+EFFECT = "effect"  # of ablating a head; the browser requests it from the route `each`
+MAX_RANDOM_TOKENS = 25  # distinct ones; fewer if the vocabulary or the context is too small
 NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
 
 
-# name -> its title, its unit, and what it is
+# name -> title, unit, description
 MEASURES = {
     "previous": ("previous token", "weight", "average weight on the token just before"),
     "next": ("next token", "weight", "average weight on the token just after"),
@@ -44,7 +44,7 @@ MEASURES = {
     "value": ("value-weighted share", "share", "of what its layer hands over: weights × lengths of the values"),
     EFFECT: ("effect of switching it off", "1 − cosine", "how far the sentence vector turns without this head"),
 }
-# what heads are called that do a thing, and who named them
+# measure, the usual name of heads with a high value, and its source
 NAMES = [
     ("previous", "a previous-token head", "Elhage et al. 2021"),
     ("induction", "an induction head", "Olsson et al. 2022"),
@@ -54,81 +54,88 @@ NAMES = [
 
 
 class HeadMeasure(TypedDict):
+    """A measure of heads, with its texts."""
+
     name: str
     title: str
     unit: str
     says: str
-    rows: int  # of how many rows of a map it is the mean; of 0 there is none,
-    missing: str  # for this reason, or until it is asked for
+    rows: int  # the number of a map's rows that it averages; 0 if it is missing
+    missing: str  # the reason why; "" if it can be requested
 
 
 class HeadsOverview(TypedDict):
-    """What the browser is told; of each measure that has rows (layers, heads) follow as float32."""
+    """The header of the answer; for each measure with rows (layers, heads) follow as float32."""
 
     layers: int
     heads: int
     tokens: int
     measures: list[HeadMeasure]
-    names: list[tuple[str, str, str]]  # measure, what heads are called that have much of it, who named them
+    names: list[tuple[str, str, str]]  # see `NAMES`
 
 
 def answer(raw: bytes) -> bytes:
-    """All heads by every measure, on a query's sentence or on random tokens, said twice. Raises a HeadlightError."""
+    """Return all heads by every measure, on the sentence of a query or on random tokens, repeated once.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    tokens, found = _on(settings, parse_view(query["view"])[1])
+    tokens, result = _measure(settings, parse_view(query["view"])[1])
     no_effect = "" if "heads" in query.model.can else models.reason(query.model, "heads")
-    missing = {**found.missing, EFFECT: no_effect}
+    missing = {**result.missing, EFFECT: no_effect}
     measures: list[HeadMeasure] = []
-    for name, (title, unit, says) in MEASURES.items():
-        rows, why = found.rows.get(name, 0), missing.get(name, "")
-        measures.append({"name": name, "title": title, "unit": unit, "says": says, "rows": rows, "missing": why})
+    for name, (title, unit, text) in MEASURES.items():
+        rows, reason = result.rows.get(name, 0), missing.get(name, "")
+        measures.append({"name": name, "title": title, "unit": unit, "says": text, "rows": rows, "missing": reason})
     layers, heads = query.sizes
     header: HeadsOverview = {"layers": layers, "heads": heads, "tokens": tokens, "measures": measures, "names": NAMES}
-    return pack_parts(pack_focus(header, *(found.values[name] for name in MEASURES if name in found.values)))
+    return pack_parts(pack_focus(header, *(result.values[name] for name in MEASURES if name in result.values)))
 
 
 def sentences(raw: bytes) -> bytes:
-    """Our text collection, a sentence a line; whatever the query says."""
+    """Return the text collection, one sentence a line; the query is ignored."""
     return SENTENCES.read_bytes()
 
 
 def table(settings: Settings, state: str) -> Table:
-    """The same for a file: a row a head."""
-    _, found = _on(settings, state)
-    layers, heads = next(iter(found.values.values())).shape
-    columns = [f"{title} ({unit})" for title, unit, _ in (MEASURES[name] for name in found.values)]
+    """Return the measures as a table for a file, one row for each head."""
+    _, result = _measure(settings, state)
+    layers, heads = next(iter(result.values.values())).shape
+    columns = [f"{title} ({unit})" for title, unit, _ in (MEASURES[name] for name in result.values)]
     return Table(
         "head",
         list(named_heads(layers, heads)),
         columns,
-        torch.stack([own.flatten() for own in found.values.values()], dim=1),
+        torch.stack([values.flatten() for values in result.values.values()], dim=1),
     )
 
 
-def _on(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
-    """Of the sentence, or of random tokens in its place."""
+def _measure(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
+    """Return the number of tokens and the measures, of the sentence or of random tokens."""
     random = "random" in state.split(".")
-    return _measured(replace(settings, text="", painted="") if random else settings, random)
+    return _cached_measures(replace(settings, text="", painted="") if random else settings, random)
 
 
 @single_flight(LRUCache(256))
-def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
-    """Of how many tokens, and the measures. Raises what `Model.run` raises."""
+def _cached_measures(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
+    """Return the number of tokens and the measures. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
-    run = _on_random_tokens(model, settings) if random else pictures.picture(settings).run
-    maps, why = pictures.among_tokens(run), layer_flow.no_norm(model) or (NO_VALUES if settings.values_off else "")
+    run = _run_random_tokens(model, settings) if random else pictures.picture(settings).run
+    maps = pictures.among_tokens(run)
+    reason = layer_flow.norm_problem(model) or (NO_VALUES if settings.values_off else "")
     n = len(run.tokens)
     lengths = None
     with pass_slot(n, models.heads(model)):
-        if not why and (maps is not None or run.extras.values):  # of another text the pass itself tells the values
+        if not reason and (maps is not None or run.extras.values):  # cross-attention needs the values of its pass
             heads = head_mask(settings.heads_off, model.sizes)
             lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
-        found = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
-    return n, replace(found, missing=found.missing | {"value": why}) if why else found
+        result = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
+    return n, replace(result, missing=result.missing | {"value": reason}) if reason else result
 
 
-def _on_random_tokens(model: Model, settings: Settings) -> Run:
+def _run_random_tokens(model: Model, settings: Settings) -> Run:
     if "text" in model.reasons:
         raise Unsupported(model.reasons["text"])
     sizes = model.sizes

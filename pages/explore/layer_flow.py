@@ -1,4 +1,4 @@
-"""Flow: of which input tokens the row in focus is made, layer by layer, by rollout or by attention × value norm."""
+"""Attention flow: the share of every input token in the row in focus, by rollout or by attention × value norm."""
 
 from itertools import pairwise
 from typing import TypedDict
@@ -22,21 +22,21 @@ from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import head_mask, value_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
-NORM = "norm"  # the state of the view that asks for attention × value norm
+NORM = "norm"  # the view state for attention × value norm
 MAX_LINES = 240
 MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
-NAMED = 4  # tokens that the sentence names
+MAX_NAMED = 4  # tokens in the sentence
 NOT_SQUARE = (
     "these maps look from one text at another: through several layers one can only go where rows and columns are the "
     "same tokens; choose the model’s own encoder or decoder"
 )
 HALF = "each layer makes a token half of what attention brings and half of itself"
-ASSUMES = {
+ASSUMPTIONS = {
     False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count alike and that {HALF}.",
     True: "Attention × value norm (Kobayashi et al. 2020) counts what the heads hand over, ‖Σ α f(x)‖, not how hard "
     f"they look; it assumes, as rollout does, that {HALF}.",
 }
-LEAVES_OUT = (
+LIMITATIONS = (
     "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
     "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
     "token: docs/what-attention-does-not-tell.md has examples. Switch a head off to see what it does."
@@ -45,118 +45,125 @@ CROSS = "What this decoder takes from the other text, between its layers, is not
 
 
 class FlowAnswer(TypedDict):
-    """What the browser is told; the masses (layers + 1, i) follow as float32, level 0 (the input) first."""
+    """The header of the answer; the masses (layers + 1, i) follow as float32, level 0 (the input) first."""
 
     norm: bool
     tokens: list[str]
     layers: int
     row: int
-    lines: list[tuple[int, int, int, float]]  # level of the upper end, its token, the one it looks at, share
+    lines: list[tuple[int, int, int, float]]  # level of the upper end, its token, the lower end's token, share
     path: list[int]  # a token for each level, from the input up
-    said: list[str]  # of which tokens it is made, and the path
-    left: str  # what is not drawn
+    said: list[str]  # sentences on the shares and on the path
+    left: str  # a sentence on the lines that are not drawn
     assumes: list[str]
-    noNorm: str | None  # why the other measure cannot be had
+    noNorm: str | None  # the reason why attention × value norm is not available
 
 
 def answer(raw: bytes) -> bytes:
-    """Return the share of each token in the row of a query, layer by layer. Raises a HeadlightError."""
+    """Return the share of each token in the row of a query, layer by layer.
+
+    Raises:
+        HeadlightError: the link has no picture, or the model's maps do not allow it.
+    """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     norm = parse_view(query["view"])[1] == NORM
     maps, tokens = _mixing(settings, norm)
-    at = query.place(tokens)
-    row = at.row or 0
-    found = flow(maps, row, at.key, MAX_LINES)
+    cursor = query.place(tokens)
+    row = cursor.row or 0
+    result = flow(maps, row, cursor.key, MAX_LINES)
     header: FlowAnswer = {
         "norm": norm,
         "tokens": tokens,
-        "layers": len(found.masses) - 1,
+        "layers": len(result.masses) - 1,
         "row": row,
-        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
-        "path": found.path,
-        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
-        "left": _left_out(found, tokens[row]),
-        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(query.model) else [])],
-        "noNorm": no_norm(query.model),
+        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in result.lines],
+        "path": result.path,
+        "said": [_shares_text(tokens, result, row), _path_text(tokens, result)],
+        "left": _omission_text(result, tokens[row]),
+        "assumes": [ASSUMPTIONS[norm], LIMITATIONS, *([CROSS] if _has_cross_attention(query.model) else [])],
+        "noNorm": norm_problem(query.model),
     }
-    return pack_parts(pack_focus(header, found.masses))
+    return pack_parts(pack_focus(header, result.masses))
 
 
-@single_flight(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
+@single_flight(LRUCache(MIXING_BYTES, lambda entry: entry[0].nbytes))
 def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
-    """Of which tokens every token is made behind each layer, (layers, i, i) float32, and the tokens.
+    """Return the mixing matrix of each layer as float32 (layers, i, i), and the tokens.
 
-    It is kept, as the maps of a long text are not. Raises what `Model.run` raises, and Unsupported where it cannot be
-    told.
+    The result is cached, because the maps of a long text are not. Raises what `Model.run` raises, and Unsupported if
+    the model's maps do not allow it.
     """
     picture = pictures.picture(settings)
     model, run = picture.model, picture.run
     maps = pictures.among_tokens(run)
     if maps is None:
         raise Unsupported(NOT_SQUARE)
-    if norm and (why := no_norm(model)):
-        raise Unsupported(why)
+    if norm and (reason := norm_problem(model)):
+        raise Unsupported(reason)
     layers, _, n, _ = maps.shape
     heads, values = head_mask(settings.heads_off, model.sizes), value_mask(settings.values_off, n)
-    made = []
+    matrices = []
     with pass_slot(n, models.heads(model)), torch.no_grad():
         for layer in range(layers):
-            own = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
-            own = own if values is None else own * values[0]
-            mixed = norm_shares(own, handed_over(model, run, layer)) if norm else own.mean(dim=0)
-            made.append(with_residual(mixed).float())
-    return torch.stack(made), run.tokens
+            weights = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
+            weights = weights if values is None else weights * values[0]
+            mixed = norm_shares(weights, handed_over(model, run, layer)) if norm else weights.mean(dim=0)
+            matrices.append(with_residual(mixed).float())
+    return torch.stack(matrices), run.tokens
 
 
-def no_norm(model: Model) -> str | None:
-    """Why nothing is known of the values of a model's layers, None where they are."""
+def norm_problem(model: Model) -> str | None:
+    """Return the reason why the norms of a model's values are unknown; None if they are known."""
     if "lengths" in model.reasons:
         return f"Only the maps of this model are known here, not its values. {models.reason(model, 'lengths')}"
-    if _reads_another(model):
+    if _has_cross_attention(model):
         return "Between the layers of this decoder stands attention to the other text: choose rollout."
     return None
 
 
-def _reads_another(model: Model) -> bool:
-    """Whether a decoder looks at another text too."""
+def _has_cross_attention(model: Model) -> bool:
     return model.group == "decoder" and len(model.groups) > 1
 
 
-def _made_of(tokens: list[str], found: Flow, row: int) -> str:
-    """Of which tokens the output is made, the most first."""
-    inputs = found.masses[0]
+def _shares_text(tokens: list[str], result: Flow, row: int) -> str:
+    """Describe the largest shares of input tokens in the output."""
+    inputs = result.masses[0]
     places = [place for place in inputs.argsort(descending=True, stable=True).tolist() if inputs[place] > 0]
-    named = places[:NAMED] if row in places[:NAMED] else [*places[: NAMED - 1], row]
-    parts = [f"{'itself' if one == row else f'“{tokens[one]}”'} {numbers.percent(float(inputs[one]))}" for one in named]
-    rest = f" and {numbers.count(len(places) - len(named), 'other')}" if len(places) > len(named) else ""
-    layers = numbers.count(len(found.masses) - 1, "layer")
+    selection = places[:MAX_NAMED] if row in places[:MAX_NAMED] else [*places[: MAX_NAMED - 1], row]
+    parts = [
+        f"{'itself' if place == row else f'“{tokens[place]}”'} {numbers.percent(float(inputs[place]))}"
+        for place in selection
+    ]
+    rest = f" and {numbers.count(len(places) - len(selection), 'other')}" if len(places) > len(selection) else ""
+    layers = numbers.count(len(result.masses) - 1, "layer")
     return f"After {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
 
 
-def _path_in_words(tokens: list[str], found: Flow) -> str:
-    """Where the strongest path moves, and how much of its end's share comes along it."""
-    path = found.path
+def _path_text(tokens: list[str], result: Flow) -> str:
+    """Describe where the strongest path changes its token, and the share that flows along it."""
+    path = result.path
     if not path:
         return "No path leads to the key that was chosen: nothing of it arrives."
     moves = [
-        f"layer {layer}: “{tokens[above]}” ← “{tokens[below]}”"
-        for layer, (below, above) in enumerate(pairwise(path))
-        if below != above
+        f"layer {layer}: “{tokens[upper]}” ← “{tokens[lower]}”"
+        for layer, (lower, upper) in enumerate(pairwise(path))
+        if lower != upper
     ]
-    end, of_all = f"“{tokens[path[0]]}”", numbers.percent(float(found.masses[0][path[0]]))
+    end, total = f"“{tokens[path[0]]}”", numbers.percent(float(result.masses[0][path[0]]))
     if not moves:
         return f"The strongest path from {end} stays with it through all layers."
-    along = f"{numbers.percent(found.along)} of the {of_all} comes along it"
-    return f"The strongest path from {end} moves in {', '.join(moves)}; {along}."
+    share = f"{numbers.percent(result.along)} of the {total} comes along it"
+    return f"The strongest path from {end} moves in {', '.join(moves)}; {share}."
 
 
-def _left_out(found: Flow, token: str) -> str:
-    drawn = len(found.lines)
-    if drawn == found.in_all:
-        return f"All {drawn:,} lines are drawn."
-    share = numbers.percent(sum(line.share for line in found.lines) / (len(found.masses) - 1))
+def _omission_text(result: Flow, token: str) -> str:
+    """Describe the lines that are not drawn."""
+    count = len(result.lines)
+    if count == result.in_all:
+        return f"All {count:,} lines are drawn."
+    share = numbers.percent(sum(line.share for line in result.lines) / (len(result.masses) - 1))
     return (
-        f"The {drawn:,} strongest of {found.in_all:,} lines are drawn, {share} of what flows. "
-        f"Each of the others carries at most {numbers.percent(found.lines[-1].share)} of “{token}”."
+        f"The {count:,} strongest of {result.in_all:,} lines are drawn, {share} of what flows. "
+        f"Each of the others carries at most {numbers.percent(result.lines[-1].share)} of “{token}”."
     )

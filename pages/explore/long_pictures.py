@@ -1,5 +1,7 @@
-"""Pictures of texts whose maps of all layers are not kept: one pass in portions, thumbnails of its maps, the maps of a
-layer again, and pieces of the one in focus.
+"""Pictures of texts too long to keep the maps of all layers.
+
+A pass is computed in portions of layers. Thumbnails of all maps and some hidden states are cached; the map in focus is
+computed again from these and sent in tiles.
 """
 
 import threading
@@ -33,45 +35,45 @@ from mha_core.models.run import Extras
 from mha_core.pretrained import memory
 from mha_core.show.packing import Maps, pack, pack_focus
 
-TILE = 256  # cells of a piece, each way
-EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
+TILE = 256  # rows and columns of a tile
+STATE_STRIDE = 2  # every second hidden state is cached: half the bytes, and at most one layer more to compute for a map
 LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
-HEAD_BYTES = 64 * 2**20  # of single maps: one for each of these
-PORTION = 30_000_000  # weights until the next answer, for which pieces wait: of SmolLM2 three layers of 1,024 tokens
-GIVEN_UP = 30.0  # seconds in which nobody asks for a picture under way
+HEAD_BYTES = 64 * 2**20  # of single maps
+PORTION = 30_000_000  # weights for each answer, during which tiles wait: three layers of SmolLM2 at 1,024 tokens
+IDLE_SECONDS = 30.0  # seconds without a request after which an unfinished pass may be evicted
 
-Sight = tuple[int, int | None]  # layer and head of the map that is looked at; None = the mean of the layer's heads
+VisibleMap = tuple[int, int | None]  # layer, and head or None for the mean of the layer's heads
 
 
 class LongMaps(Maps):
-    """The header of thumbnails of a layer after the other; none is whole."""
+    """The header of thumbnails, layer by layer; no map is sent at full size."""
 
-    first: int  # layer of which thumbnails follow
-    done: int  # layers that are there with these
+    first: int  # the first layer in this message
+    done: int  # the number of layers up to the last one in this message
 
 
 class Tile(TypedDict):
-    """The header of a piece of the map in focus; its weights follow, NaN where nobody may look."""
+    """The header of a tile of the map in focus; its weights follow, with NaN for masked cells."""
 
-    row: int  # where it begins
+    row: int  # of its first cell
     column: int
-    step: int  # cells each way of which one that follows is the largest
-    rows: int  # that follow
+    step: int  # each value is the maximum of step × step cells
+    rows: int  # of values
     columns: int
 
 
 @dataclass
 class LongPicture:
-    """A pass under way, or at its end.
+    """A forward pass that is running or complete.
 
     Attributes:
-        settings: what was asked.
-        layers: the pass, by layers.
-        small: of each layer that is done its maps as thumbnails, uint8 (h, i, j).
-        logits: as in `Run`, at its end.
-        seconds: time of the pass so far.
+        settings: the settings of the picture.
+        layers: the pass, computed layer by layer.
+        small: for each computed layer the thumbnails of its maps, uint8 (h, i, j).
+        logits: as in `Run`, once the pass is complete.
+        seconds: the duration of the pass so far.
         worst_row_sum: the row sum farthest from 1 so far.
-        asked: when somebody last asked for it.
+        last_request: the time of the last request for it.
     """
 
     settings: Settings
@@ -81,28 +83,29 @@ class LongPicture:
     logits: Tensor | None = None
     seconds: float = 0.0
     worst_row_sum: float = 1.0
-    asked: float = 0.0
+    last_request: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def done(self) -> int:
-        """How many layers are there."""
+        """The number of computed layers."""
         return len(self.small)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """Return whether all layers are computed."""
         return self.done == self.model.sizes.n_layers
 
     @property
     def nbytes(self) -> int:
-        """Of all that is kept of the whole pass, from its beginning on."""
+        """The bytes that the complete pass will occupy, known from its beginning."""
         sizes = self.model.sizes
-        states = len({*range(0, sizes.n_layers, EVERY), sizes.n_layers}) + 1  # as of `LayerPass`
-        of_state = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
-        return states * of_state + models.heads(self.model) * THUMBNAIL**2
+        states = len({*range(0, sizes.n_layers, STATE_STRIDE), sizes.n_layers}) + 1  # as of `LayerPass`
+        state_bytes = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
+        return states * state_bytes + models.heads(self.model) * THUMBNAIL**2
 
-    def shown(self) -> Picture:
-        """What is known of the whole; `weights` is (layers, h, 0, 0), `hidden` (layers + 1, 0, d_model)."""
+    def to_picture(self) -> Picture:
+        """Return a picture without maps: `weights` is (layers, h, 0, 0), `hidden` (layers + 1, 0, d_model)."""
         layers, sizes = self.layers, self.model.sizes
         run = Run(
             tokens=layers.tokens,
@@ -121,78 +124,85 @@ class LongPicture:
         return Picture(self.settings, run, self.seconds, threads, self.worst_row_sum, self.model)
 
 
-class Passes(Cache[object, LongPicture]):
-    """Passes by bytes. One that somebody waits for is not pushed out: two that do it to each other would never end."""
+class PassCache(Cache[object, LongPicture]):
+    """A cache of passes, bounded by bytes, that keeps those with a waiting client.
+
+    If two clients evicted each other's passes, neither pass would ever be complete.
+    """
 
     def popitem(self) -> tuple[object, LongPicture]:
-        """The one that nobody asks for the longest. Where all are under way: ValueError, as of one too large."""
+        """Remove the pass with the oldest request.
+
+        Raises:
+            ValueError: all passes have waiting clients; the cache then stores nothing, as for too large an entry.
+        """
         now = QUEUE.clock()
-        free = [key for key, one in self.items() if one.is_whole or one.asked < now - GIVEN_UP]
-        if self and not free:
-            raise ValueError("somebody waits for each of them")
-        oldest = min(free, key=lambda key: self[key].asked, default=None)
+        idle = [key for key, run in self.items() if run.is_complete or run.last_request < now - IDLE_SECONDS]
+        if self and not idle:
+            raise ValueError("all passes have waiting clients")
+        oldest = min(idle, key=lambda key: self[key].last_request, default=None)
         return oldest, self.pop(oldest)
 
 
-def most_tokens(model: Model) -> int | None:
-    """As `LinkQuery.within` takes it: what goes by layer is bound by its model alone."""
+def max_tokens(model: Model) -> int | None:
+    """Return the limit on tokens for `LinkQuery.fitted_settings`; None if the model runs layer by layer."""
     return None if goes_by_layer(model) else MAX_TOKENS
 
 
 def is_long(settings: Settings) -> bool:
-    """Tells whether a sentence has more tokens than those whose maps are all kept."""
+    """Check whether a sentence has too many tokens to keep all its maps."""
     model = pictures.model_of(settings)
     return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MAX_TOKENS
 
 
-def begun(settings: Settings) -> LongPicture:
-    """The picture as far as it is. Raises as `advanced`."""
-    picture = _begun(settings)
-    if peek(_begun, settings) is not picture:
-        raise QueueFull("others wait for long texts; try again when theirs are there")
-    picture.asked = QUEUE.clock()
+def get_or_start(settings: Settings) -> LongPicture:
+    """Return the picture in its current state, and start its pass if necessary. Raises as `advance_to`."""
+    picture = _start(settings)
+    if peek(_start, settings) is not picture:
+        raise QueueFull("too many long texts are being computed; try again later")
+    picture.last_request = QUEUE.clock()
     return picture
 
 
-@single_flight(Passes(LONG_BYTES, lambda picture: picture.nbytes))
-def _begun(settings: Settings) -> LongPicture:
+@single_flight(PassCache(LONG_BYTES, lambda picture: picture.nbytes))
+def _start(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
-    picture = LongPicture(settings, model, LayerPass(model, settings.text, every=EVERY, **settings.switches(model)))
-    picture.asked = QUEUE.clock()
+    layers = LayerPass(model, settings.text, every=STATE_STRIDE, **settings.switches(model))
+    picture = LongPicture(settings, model, layers, last_request=QUEUE.clock())
     n, size = len(picture.layers.ids), model.dtype.itemsize
-    # three of a layer's maps are there at once: the scores, the weights, and what is made of them
+    # a layer holds up to three tensors of the size of its maps at once: scores, weights and a temporary
     needed = picture.nbytes + 3 * model.sizes.n_heads * n * n * size
     memory.require(needed, f"a text of {n:,} tokens", "shorten it")
     return picture
 
 
 def next_stop(settings: Settings, done: int, layer: int) -> int:
-    """How many layers the answer is of that follows the one of so many: a portion more, to the layer in sight at most.
+    """Return the number of layers in the next answer: one portion more, at most up to the visible layer.
 
-    Raises as `advanced`.
+    Raises as `advance_to`.
     """
-    picture = begun(settings)
+    picture = get_or_start(settings)
     n, sizes = len(picture.layers.ids), picture.model.sizes
     portion = max(1, PORTION // (sizes.n_heads * n * n))
     return min(done + portion, layer + 1 if done <= layer else sizes.n_layers, sizes.n_layers)
 
 
-def advanced(settings: Settings, wanted: int, sight: Sight | None = None) -> LongPicture:
-    """The picture with so many layers, or more; `sight`: as of `Sight`, is kept on the way.
+def advance_to(settings: Settings, n_layers: int, visible: VisibleMap | None = None) -> LongPicture:
+    """Return the picture with at least so many layers, and cache the visible map on the way.
 
     Raises:
-        HeadlightError: as `Model.run`, and where there is not the memory for it.
-        QueueFull: there is no room beside the texts that others wait for.
-        Cancelled: no client waits for it any more.
+        HeadlightError: as `Model.run`, or there is not enough memory.
+        QueueFull: the cache is full of passes with waiting clients.
+        Cancelled: no client waits for the picture any more.
     """
-    picture = begun(settings)
+    picture = get_or_start(settings)
     with picture.lock:
-        while picture.done < min(wanted, picture.model.sizes.n_layers):
-            _advance(picture, sight)
+        while picture.done < min(n_layers, picture.model.sizes.n_layers):
+            _advance(picture, visible)
     return picture
 
 
-def _advance(picture: LongPicture, sight: Sight | None) -> None:
+def _advance(picture: LongPicture, visible: VisibleMap | None) -> None:
     layers = picture.layers
     with pass_slot(len(layers.ids), models.heads(picture.model)):
         start = time.perf_counter()
@@ -201,35 +211,35 @@ def _advance(picture: LongPicture, sight: Sight | None) -> None:
             logits = layers.logits()
             picture.logits = None if logits is None else logits.cpu()
         picture.seconds += time.perf_counter() - start
-        if sight is not None and sight[0] == layers.done - 1:
-            put(head_map, _of(maps, sight[1]), picture.settings, *sight)
+        if visible is not None and visible[0] == layers.done - 1:
+            put(head_map, _select(maps, visible[1]), picture.settings, *visible)
         worst = measures.worst_row_sum(maps[None])
-        picture.worst_row_sum = max(picture.worst_row_sum, worst, key=lambda one: abs(one - 1))
+        picture.worst_row_sum = max(picture.worst_row_sum, worst, key=lambda value: abs(value - 1))
         picture.small.append((thumbnails(maps[None])[0] * 255).round_().to(torch.uint8))
 
 
-@single_flight(LRUCache(HEAD_BYTES, lambda one: one.nbytes))
+@single_flight(LRUCache(HEAD_BYTES, lambda weights: weights.nbytes))
 def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
-    """The map (i, j) in sight, as of `Sight`, computed from the state that is kept before its layer.
+    """Return the map (i, j) of a head or of the mean, computed from the cached state before its layer.
 
-    Raises as `advanced`.
+    Raises as `advance_to`.
     """
-    picture = advanced(settings, layer + 1)
+    picture = advance_to(settings, layer + 1)
     with pass_slot(len(picture.layers.ids), models.heads(picture.model)):
-        return _of(picture.layers.maps(layer).cpu(), head)
+        return _select(picture.layers.maps(layer).cpu(), head)
 
 
-def _of(maps: Tensor, head: int | None) -> Tensor:
+def _select(maps: Tensor, head: int | None) -> Tensor:
     return maps.mean(0) if head is None else maps[head].clone()
 
 
-def sight_of(query: LinkQuery) -> Sight:
-    """Place that a query looks at."""
+def visible_map(query: LinkQuery) -> VisibleMap:
+    """Return the map that a query focuses."""
     return query.at.layer, None if "mean" in query.look.switches else query.at.head
 
 
-def packed(picture: LongPicture, first: int) -> bytes:
-    """All maps of the layers from one on, as far as they are there, as thumbnails."""
+def pack_thumbnails(picture: LongPicture, first: int) -> bytes:
+    """Pack the thumbnails of the computed layers from `first` on."""
     small, sizes = picture.small[first:], picture.model.sizes
     header: LongMaps = {
         "digest": picture.settings.digest, "tokens": picture.layers.tokens, "columns": None, "ends": picture.model.ends,
@@ -239,25 +249,33 @@ def packed(picture: LongPicture, first: int) -> bytes:
     return pack(header, *(maps.numpy().tobytes() for maps in small))
 
 
-def done(raw: bytes) -> int:
-    """Return how many layers the query has already. Raises a HeadlightError for what is no number."""
-    return _number(_piece(raw, "part") or "0")
+def layers_done(raw: bytes) -> int:
+    """Return the number of layers that the client already has.
+
+    Raises:
+        HeadlightError: the number is malformed.
+    """
+    return _number(_parameter(raw, "part") or "0")
 
 
 def tile(raw: bytes) -> bytes:
-    """A piece of the map in focus; `tile` names it: row.column.step, counted in tokens. Raises a HeadlightError."""
+    """Return a tile of the map in focus, named by the query's `tile`: row.column.step, in tokens.
+
+    Raises:
+        HeadlightError: the text is not long, or there is no such tile.
+    """
     query = LinkQuery(raw)
-    (settings, _), at = query.fitted_settings(most=None), query.at
-    row, column, step = (_number(one) for one in [*_piece(raw, "tile").split("."), "", "", ""][:3])
+    (settings, _), cursor = query.fitted_settings(most=None), query.at
+    row, column, step = (_number(part) for part in [*_parameter(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
-        raise HeadlightError("this text is not shown in pieces")
-    whole = head_map(settings, *sight_of(query))
-    if not (0 <= row < len(whole) and 0 <= column < len(whole) and 0 < step <= len(whole)):
-        raise HeadlightError(f"the map has {len(whole)} rows and columns, and a piece begins within them")
+        raise HeadlightError("this text is not long enough for tiles")
+    weights = head_map(settings, *visible_map(query))
+    if not (0 <= row < len(weights) and 0 <= column < len(weights) and 0 < step <= len(weights)):
+        raise HeadlightError(f"a tile starts within the map, which has {len(weights)} rows and columns")
     side = TILE * step
-    cells = whole[row : row + side, column : column + side]
+    cells = weights[row : row + side, column : column + side]
     if step == 1:
-        allow = mask_codec.of_head(settings.allowed_cells(query.model, len(whole)), at.head)
+        allow = mask_codec.of_head(settings.allowed_cells(query.model, len(weights)), cursor.head)
         cells = torch.where(allow[row : row + side, column : column + side], cells, torch.nan)
     else:
         cells = F.max_pool2d(cells[None], step, ceil_mode=True)[0]
@@ -267,11 +285,11 @@ def tile(raw: bytes) -> bytes:
     return pack_focus(header, cells)
 
 
-def _piece(raw: bytes, key: str) -> str:
+def _parameter(raw: bytes, key: str) -> str:
     return parse_qs(raw.decode("ascii")).get(key, [""])[0]
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
-        raise HeadlightError("a piece is named by whole numbers")
+        raise HeadlightError("layers and tiles are named by whole numbers of at most four digits")
     return int(text)

@@ -1,4 +1,4 @@
-"""What the map view is told of a picture, by the wire: the answer to a link."""
+"""The request handlers of the map view: the answer to a link."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ from .kinds import Kind
 from .long_pictures import LongPicture
 from .reading import ReadMap
 
-KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
-ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
+KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link
+ALL_AT_FIRST = 32  # the most tokens whose maps the first page contains completely
 
 
 class ChangeEffect(TypedDict):
-    """The largest change of a weight between two words in each layer, where it is largest, and that weight."""
+    """The largest change of a weight between two words: in each layer, its cell, and its values before and after."""
 
     layers: list[float]
     at: tuple[int, int, int, int] | None
@@ -46,17 +46,23 @@ class ChangeEffect(TypedDict):
 
 
 class EffectHere(ChangeEffect):
+    """The effect of the changes, with the largest change in the map in focus."""
+
     here: float  # the largest change in the map in focus
 
 
 class MapBefore(TypedDict):
+    """The map in focus before the changes."""
+
     forbidden: list[str]
     distances: list[float]
 
 
 class PinnedMap(TypedDict):
+    """A map that is pinned for comparison."""
+
     tokens: list[str]
-    columns: list[str] | None  # what they look at, where that is others than themselves
+    columns: list[str] | None  # the keys' tokens, if they differ from the queries'
     ends: tuple[int, int]
     at: str
     label: str
@@ -64,90 +70,97 @@ class PinnedMap(TypedDict):
 
 
 class OfMaps(TypedDict):
-    """What is told of the maps."""
+    """The part of the answer on the maps."""
 
-    forbidden: list[str]  # cells as text, one for all heads or one a head
-    mean: str | None  # what is said of the mean over the heads, where the map is that
-    reading: ReadMap | None  # what stands in it, where that is not every token
-    values: list[float] | None  # how long each value of the head is; None where it was not asked for
-    columns: str  # what is said of the columns that are taken out
+    forbidden: list[str]  # cells as text, one for all heads or one for each
+    mean: str | None  # a sentence on the mean over heads, if the map is one
+    reading: ReadMap | None  # the rows and columns, if they are not the tokens
+    values: list[float] | None  # the length of each value of the head; None if not requested
+    columns: str  # a sentence on the hidden columns
     figures: list[Figure]
     status: str
-    kinds: list[list[Kind]]  # of each head of a layer its name, and the number that made it so; of layers in sight
+    kinds: list[list[Kind]]  # of each head of the visible layers; empty for others
     effect: EffectHere | None  # of the changes
-    before: MapBefore | None  # the map before them
-    pinTail: str  # what the link says of this picture behind the head
+    before: MapBefore | None
+    pinTail: str  # this picture in the link, after the cursor
     pin: PinnedMap | None
-    done: int  # layers that are there; of all but long texts all
-    tile: int  # cells of a piece, each way, of a map that does not come whole; the row in focus follows; 0 of others
+    done: int  # computed layers; fewer than all only for long texts
+    tile: int  # rows and columns of a tile if the map is sent in tiles and the row in focus follows; otherwise 0
 
 
 class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
-    compared: str  # what is known of the comparison with transformers
-    look: str  # how the map in focus is read, as in the link
+    """The header of the answer of Explore."""
+
+    compared: str  # the comparison with transformers, if known
+    look: str  # the display options, as in the link
     label: str
     origin: str
-    places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
+    places: Mapping[str, str]  # preset -> the cursor of the head that shows it
     typed: str  # the sentence of the picture
-    pieces: list[str]  # what must be explained of the tokens
+    pieces: list[str]  # explanations of the tokens
     patches: SeenPatches | None  # of a picture
     heard: HeardSound | None  # of a sound
-    kv: int  # key and value heads of a layer; query heads that follow each other share one
+    kv: int  # key and value heads of a layer; consecutive query heads share one
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is shown.
+class PictureView:
+    """The picture of a query with all that is displayed with it.
 
     Attributes:
-        before: the picture without its changes, None while nothing is changed.
+        baseline: the picture without the changes; None if nothing is changed.
     """
 
     query: LinkQuery
     picture: Picture
-    before: Picture | None
-    at: Cursor
+    baseline: Picture | None
+    cursor: Cursor
     pinned: tuple[Pinned, Cursor] | None
     notices: list[str]
 
     @property
-    def look(self) -> DisplayOptions:
+    def options(self) -> DisplayOptions:
+        """The display options of the query."""
         return self.query.look
 
     @cached_property
     def heads(self) -> means.Heads | None:
-        """Heads whose mean is shown, None for the head in focus."""
-        return means.heads_of(self.look, self.at, *self.query.sizes)
+        """The heads whose mean is displayed; None for a single head."""
+        return means.heads_of(self.options, self.cursor, *self.query.sizes)
 
     @cached_property
-    def reading(self) -> reading.Reading | None:
-        """Reading of the map in focus, None when it is shown unchanged."""
-        return reading.reading_of(self.picture, self.look)
+    def transform(self) -> reading.MapTransform | None:
+        """The transform of the map in focus; None if it is displayed unchanged."""
+        return reading.map_transform(self.picture, self.options)
 
     def maps(self) -> bytes:
-        return pictures.packed(self.picture, self.at.layer)
+        """Return all maps, packed for the browser."""
+        return pictures.packed(self.picture, self.cursor.layer)
 
     def focus(self) -> bytes:
-        surprised = "surprise" in self.look.switches
-        told = goes_on.continuation(self.picture, self.before, self.query, is_long=False, surprised=surprised)
-        header = _header(self.query, self.picture, self.at, self.notices, told, self._of_maps())
-        shown = [self.picture] if self.before is None else [self.picture, self.before]
+        """Return the header, then the map in focus, the same map before the changes, and the pinned map."""
+        with_surprise = "surprise" in self.options.switches
+        generation = goes_on.payload(
+            self.picture, self.baseline, self.query, is_long=False, with_surprise=with_surprise
+        )
+        header = _header(self.query, self.picture, self.cursor, self.notices, generation, self._maps_part())
+        both_pictures = [self.picture] if self.baseline is None else [self.picture, self.baseline]
         pinned = [] if self.pinned is None else [self.pinned[0].weights]
-        return pack_focus(header, *map(self._map, shown), *pinned)
+        return pack_focus(header, *map(self._map, both_pictures), *pinned)
 
-    def _of_maps(self) -> OfMaps:
+    def _maps_part(self) -> OfMaps:
         picture, layers = self.picture, range(len(self.picture.run.weights))
-        in_sight = layers if "all" in self.look.switches else [self.at.layer]
-        of_tokens = means.map_of(picture.run.weights, self.at, self.heads)
+        visible_layers = layers if "all" in self.options.switches else [self.cursor.layer]
+        weights = means.map_of(picture.run.weights, self.cursor, self.heads)
         return {
             "forbidden": self._forbidden(picture),
-            "mean": None if self.heads is None else notes.of_mean(picture, self.heads),
-            "reading": None if self.reading is None else self.reading.in_words(of_tokens),
+            "mean": None if self.heads is None else notes.mean_note(picture, self.heads),
+            "reading": None if self.transform is None else self.transform.payload(weights),
             "values": self._value_lengths(),
-            "columns": notes.of_columns(picture),
+            "columns": notes.column_note(picture),
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
-            "kinds": [kinds.of_layer(picture, layer) if layer in in_sight else [] for layer in layers],
+            "kinds": [kinds.layer_kinds(picture, layer) if layer in visible_layers else [] for layer in layers],
             **self._changes(),
             "pinTail": pins.pin_tail(picture.settings),
             "pin": self._pin(),
@@ -156,47 +169,47 @@ class Request:
         }
 
     def _value_lengths(self) -> list[float] | None:
-        """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
-        if "values" not in self.look.switches or "lengths" in self.picture.model.reasons:
+        """Return the lengths of the values (j,) in the focused head; None if not requested or not recorded."""
+        if "values" not in self.options.switches or "lengths" in self.picture.model.reasons:
             return None
-        lengths: list[float] = traces.value_lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
+        lengths: list[float] = traces.value_lengths(self.picture.settings, self.cursor.layer)[self.cursor.head].tolist()
         return lengths
 
     def _map(self, picture: Picture) -> Tensor:
-        """The map (i, j) in focus as it is read."""
-        weights = means.map_of(picture.run.weights, self.at, self.heads)
-        return weights if self.reading is None else self.reading.of(weights)
+        """Return the map (i, j) in focus as displayed."""
+        weights = means.map_of(picture.run.weights, self.cursor, self.heads)
+        return weights if self.transform is None else self.transform.apply(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:
         n, keys = picture.run.weights.shape[2:]
-        if self.heads is None and self.reading is None:
+        if self.heads is None and self.transform is None:
             return picture.settings.forbidden_cells(picture.model, n, keys)
-        allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.at.head, self.heads)
-        return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
+        allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads)
+        return [write_cells(~(allow if self.transform is None else self.transform.apply_to_mask(allow)))]
 
     def _changes(self) -> "_Changes":
-        did = effect(self.picture)
-        if did is None or self.before is None:
+        change = effect(self.picture)
+        if change is None or self.baseline is None:
             return {"effect": None, "before": None}
-        now, before = self._map(self.picture), self._map(self.before)
-        distances = measures.row_distances(before, now).tolist()
+        now, baseline = self._map(self.picture), self._map(self.baseline)
+        distances = measures.row_distances(baseline, now).tolist()
         return {
-            "effect": {**did, "here": float((now - before).abs().max())},
-            "before": {"forbidden": self._forbidden(self.before), "distances": distances},
+            "effect": {**change, "here": float((now - baseline).abs().max())},
+            "before": {"forbidden": self._forbidden(self.baseline), "distances": distances},
         }
 
     def _pin(self) -> PinnedMap | None:
         if self.pinned is None:
             return None
-        other, where = self.pinned
-        own = other.settings.model
-        whose = "" if own == self.picture.settings.model else f"; {source_of(own).title}"
+        other, cursor = self.pinned
+        model = other.settings.model
+        suffix = "" if model == self.picture.settings.model else f"; {source_of(model).title}"
         return {
             "tokens": other.tokens,
             "columns": other.columns,
             "ends": other.model.ends,
-            "at": str(where),
-            "label": words.label(other.settings, other.model) + whose,
+            "at": str(cursor),
+            "label": words.label(other.settings, other.model) + suffix,
             "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
 
@@ -208,147 +221,155 @@ class _Changes(TypedDict):
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
 def effect(picture: Picture) -> ChangeEffect | None:
-    """What a picture's changes did; None while nothing is changed.
+    """Return the effect of a picture's changes; None if nothing is changed. Raises what `pictures.picture` raises.
 
-    The model's own tokens do not count where there are two words: most heads put what they have no use for there.
-
-    Raises what `pictures.picture` raises.
+    If there are at least two words, special tokens do not count, because most heads put their unused weight there.
     """
     settings = picture.settings
     if settings == settings.baseline:
         return None
-    before, tokens = pictures.picture(settings.baseline).run.weights, picture.run.tokens
-    words, after = kinds.words_of(len(tokens), picture.run.ends), picture.run.weights
-    counted = torch.ones(after.shape[2:], dtype=before.dtype)
-    if words.sum() > 1 and picture.run.columns is None:
-        counted = (words[:, None] & words).to(before.dtype)
-    largest = [float(_change(after[layer], before[layer], counted).max()) for layer in range(len(after))]
-    layer = max(range(len(largest)), key=largest.__getitem__)
-    if largest[layer] == 0:
-        return {"layers": largest, "at": None, "moved": (0.0, 0.0)}
-    # of this layer once more: to keep the changes of all takes as long as to compute them
-    head, rest = divmod(int(_change(after[layer], before[layer], counted).argmax()), counted.numel())
-    row, key = divmod(rest, counted.shape[1])
-    moved = float(before[layer, head, row, key]), float(after[layer, head, row, key])
-    return {"layers": largest, "at": (layer, head, row, key), "moved": moved}
+    baseline, tokens = pictures.picture(settings.baseline).run.weights, picture.run.tokens
+    is_word, current = kinds.word_mask(len(tokens), picture.run.ends), picture.run.weights
+    mask = torch.ones(current.shape[2:], dtype=baseline.dtype)
+    if is_word.sum() > 1 and picture.run.columns is None:
+        mask = (is_word[:, None] & is_word).to(baseline.dtype)
+    maxima = [float(_change(current[layer], baseline[layer], mask).max()) for layer in range(len(current))]
+    layer = max(range(len(maxima)), key=maxima.__getitem__)
+    if maxima[layer] == 0:
+        return {"layers": maxima, "at": None, "moved": (0.0, 0.0)}
+    # computed again for this layer: keeping the changes of all layers would take as long
+    head, rest = divmod(int(_change(current[layer], baseline[layer], mask).argmax()), mask.numel())
+    row, key = divmod(rest, mask.shape[1])
+    moved = float(baseline[layer, head, row, key]), float(current[layer, head, row, key])
+    return {"layers": maxima, "at": (layer, head, row, key), "moved": moved}
 
 
-def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:
-    """Return the change of each weight (h, i, j) of a layer; 0 where `counted` (i, j) is 0."""
-    return (after - before).abs_().mul_(counted)
+def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
+    """Return the change of each weight (h, i, j) of a layer; 0 where `mask` (i, j) is 0."""
+    return (current - baseline).abs_().mul_(mask)
 
 
 def _header(
-    query: LinkQuery, picture: Picture, at: Cursor, notices: list[str], continued: GoesOn, of_maps: OfMaps
+    query: LinkQuery, picture: Picture, cursor: Cursor, notices: list[str], generation: GoesOn, maps_part: OfMaps
 ) -> ExplorePicture:
     settings = picture.settings
     return {
-        **picture_payload(query, KEYS, at, settings.digest, notices, s=settings.text),
+        **picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text),
         "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
         "look": str(query.look),
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
         "places": source_of(settings.model).places,
         "typed": settings.text,
-        "pieces": notes.of_tokens(picture),
+        "pieces": notes.token_notes(picture),
         "patches": given.patches(picture.run),
-        "heard": given.heard(picture),
+        "heard": given.sound(picture),
         "kv": picture.run.extras.kv_heads,
-        **continued,
-        **of_maps,
+        **generation,
+        **maps_part,
     }
 
 
 def maps(raw: bytes) -> bytes:
-    """The answer to a query: state and maps in focus, then all maps; of a long text as `_long`.
+    """Return the answer to a query: header and maps in focus, then all maps; for long texts see `_long`.
 
-    Raises a HeadlightError.
+    Raises:
+        HeadlightError: the link has no picture.
     """
-    return _answered(raw, with_maps=True)
+    return _answer(raw, with_maps=True)
 
 
 def focus(raw: bytes) -> bytes:
-    """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return _answered(raw, with_maps=False)
+    """Return the answer to a query for another head of the same picture: header and maps in focus.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    return _answer(raw, with_maps=False)
 
 
-def _answered(raw: bytes, *, with_maps: bool) -> bytes:
+def _answer(raw: bytes, *, with_maps: bool) -> bytes:
     query = LinkQuery(raw)
-    settings, left_out = query.fitted_settings(most=long_pictures.most_tokens(query.model))
+    settings, fit_notices = query.fitted_settings(most=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
-        return _long(query, settings, left_out, long_pictures.done(raw), with_maps=with_maps)
-    shown = _request(query, settings, left_out)
-    return pack_parts(shown.focus(), *([shown.maps()] if with_maps else []))
+        return _long(query, settings, fit_notices, long_pictures.layers_done(raw), with_maps=with_maps)
+    view = _view(query, settings, fit_notices)
+    return pack_parts(view.focus(), *([view.maps()] if with_maps else []))
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
+    """Return the answer for the first page: as `maps`, for longer sentences with the visible layer alone.
+
+    Raises:
+        HeadlightError: the link has no picture, or one that is too large.
+    """
     query = LinkQuery(raw)
-    settings, left_out = query.fitted_settings()
+    settings, fit_notices = query.fitted_settings()
     pictures.fits_at_first(settings)
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the picture before")
-    shown = _request(query, settings, left_out)
-    run, digest = shown.picture.run, settings.digest
+    view = _view(query, settings, fit_notices)
+    run, digest = view.picture.run, settings.digest
     if len(run.tokens) <= ALL_AT_FIRST:
-        return pack_parts(shown.focus(), shown.maps())
-    layer = pack_maps(run.weights, run.tokens, digest, shown.at.layer, run.ends, run.columns, alone=True)
-    return pack_parts(shown.focus(), layer)
+        return pack_parts(view.focus(), view.maps())
+    layer = pack_maps(run.weights, run.tokens, digest, view.cursor.layer, run.ends, run.columns, alone=True)
+    return pack_parts(view.focus(), layer)
 
 
-def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Request:
-    untouched, picture = pictures.compute_pair(settings.baseline, settings)
-    before = untouched if settings != settings.baseline else None
-    at = kinds.first_row(query.place(picture.run.tokens, picture.run.columns), query.at, untouched)
-    pinned = pins.pinned(query["pin"], settings.device) if query["pin"] else None
+def _view(query: LinkQuery, settings: Settings, fit_notices: list[str]) -> PictureView:
+    unchanged, picture = pictures.compute_pair(settings.baseline, settings)
+    baseline = unchanged if settings != settings.baseline else None
+    cursor = kinds.first_row(query.place(picture.run.tokens, picture.run.columns), query.at, unchanged)
+    pinned = pins.pinned_map(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.ignore("pin")
     if query["view"] and not parse_view(query["view"])[0]:
         query.ignore("view")
-    of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
-    notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
-    return Request(query, picture, before, at, pinned, notices)
+    run_notices = dict.fromkeys(notice for side in (picture, baseline) if side for notice in side.run.notices)
+    notices = [*fit_notices, *run_notices, *models.unknown(picture.model, settings.text)]
+    return PictureView(query, picture, baseline, cursor, pinned, notices)
 
 
-def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, *, with_maps: bool) -> bytes:
-    """The answer to a query whose text is long and of which so many layers are there: the thumbnails that come next,
-    and before them state and row in focus once the layer in sight is there, nothing until then.
+def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: int, *, with_maps: bool) -> bytes:
+    """Return the answer for a long text of which the client has `done` layers.
+
+    It contains the next thumbnails and, once the visible layer is computed, the header and the row in focus.
     """
-    layer, sight = query.at.layer, long_pictures.sight_of(query)
-    there = long_pictures.begun(settings).done  # fewer, where it had to make room for others
-    done, with_maps = min(done, there), with_maps or there <= layer
-    wanted = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
-    reached = long_pictures.advanced(settings, wanted, sight)
-    maps = [long_pictures.packed(reached, done)] if with_maps else []
-    if layer >= reached.done:
+    layer, visible = query.at.layer, long_pictures.visible_map(query)
+    computed = long_pictures.get_or_start(settings).done  # fewer than `done` if the pass was evicted
+    done, with_maps = min(done, computed), with_maps or computed <= layer
+    target = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
+    long_picture = long_pictures.advance_to(settings, target, visible)
+    maps = [long_pictures.pack_thumbnails(long_picture, done)] if with_maps else []
+    if layer >= long_picture.done:
         return pack_parts(b"", *maps)
-    picture = reached.shown()
-    run, at = picture.run, query.place(picture.run.tokens)
-    unknown, said = models.unknown(reached.model, settings.text), _of_long(len(run.tokens))
-    continued = goes_on.continuation(picture, None, query, is_long=True, surprised=False)
-    of_maps = _of_long_maps(reached, is_mean=sight[1] is None)
-    header = _header(query, picture, at, [*left_out, *run.notices, said, *unknown], continued, of_maps)
-    return pack_parts(pack_focus(header, long_pictures.head_map(settings, *sight)[at.row or 0]), *maps)
+    picture = long_picture.to_picture()
+    run, cursor = picture.run, query.place(picture.run.tokens)
+    unknown, note = models.unknown(long_picture.model, settings.text), _long_text_note(len(run.tokens))
+    generation = goes_on.payload(picture, None, query, is_long=True, with_surprise=False)
+    maps_part = _long_maps_part(long_picture, is_mean=visible[1] is None)
+    header = _header(query, picture, cursor, [*fit_notices, *run.notices, note, *unknown], generation, maps_part)
+    return pack_parts(pack_focus(header, long_pictures.head_map(settings, *visible)[cursor.row or 0]), *maps)
 
 
-def _of_long_maps(picture: LongPicture, *, is_mean: bool) -> OfMaps:
+def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> OfMaps:
     n, sizes = len(picture.layers.ids), picture.model.sizes
-    far = "" if picture.is_whole else f"{picture.done} of {sizes.n_layers} layers "
-    took = f"{picture.model.device} · {far}computed in {picture.seconds:.1f} s, one layer at a time"
-    sent = sum(one.nbytes for one in picture.small) / 1e6
-    which = "all maps" if picture.is_whole else f"the maps of the first {numbers.count(picture.done, 'layer')}"
-    label = f"the row sum farthest from 1, over all rows of {which}"
+    progress = "" if picture.is_complete else f"{picture.done} of {sizes.n_layers} layers "
+    timing = f"{picture.model.device} · {progress}computed in {picture.seconds:.1f} s, one layer at a time"
+    sent = sum(small.nbytes for small in picture.small) / 1e6
+    scope = "all maps" if picture.is_complete else f"the maps of the first {numbers.count(picture.done, 'layer')}"
+    label = f"the row sum farthest from 1, over all rows of {scope}"
     return {
         "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
         "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],
-        "status": f"{took} · {sent:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens",
+        "status": f"{timing} · {sent:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens",
         "kinds": [[] for _ in range(sizes.n_layers)], "effect": None, "before": None, "pinTail": "",
         "pin": None, "done": picture.done, "tile": long_pictures.TILE,
     }  # fmt: skip
 
 
-def _of_long(n: int) -> str:
-    """Say what is left out for a long text."""
+def _long_text_note(n: int) -> str:
+    """Describe the features that are not available for a long text."""
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
         f"pieces of it exactly. Up to {MAX_TOKENS} tokens the change to the untouched model, kinds of heads, "
@@ -357,6 +378,10 @@ def _of_long(n: int) -> str:
 
 
 def compared(raw: bytes) -> bytes:
-    """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
+    """Return a sentence that compares the unmodified model's maps with those of transformers.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     settings, _ = LinkQuery(raw).fitted_settings()
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()

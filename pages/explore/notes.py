@@ -1,4 +1,4 @@
-"""What must be explained of a picture: of its tokens, of the columns that are taken out, and of the mean over heads."""
+"""Explanations of a picture's tokens, of its hidden columns and of the mean over heads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,92 +16,92 @@ from mha_core.models.run import Heard
 from mha_core.models.words import mask_token
 
 
-def of_tokens(picture: Picture) -> list[str]:
-    """A sentence each on words that are unknown, masks, pieces of words, bytes, and the model's own tokens."""
+def token_notes(picture: Picture) -> list[str]:
+    """Return sentences on unknown words, masks, pieces of words, bytes and special tokens."""
     tokens = picture.run.tokens
     if picture.run.extras.patches is not None:
-        return [_of_patches(tokens[: picture.run.extras.patches.own])]
-    told, n = list[str](), len(tokens)
+        return [_patch_note(tokens[: picture.run.extras.patches.own])]
+    notes, n = list[str](), len(tokens)
     if picture.run.extras.heard is not None and picture.model.group != "decoder":
-        told.append(_of_moments(picture.run, picture.run.extras.heard))
+        notes.append(_moment_note(picture.run, picture.run.extras.heard))
     if picture.run.extras.heard is not None and picture.model.group == "encoder":
-        return told
+        return notes
     unknown = tokens.count("[UNK]")
-    if picture.settings.model == MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
-        told.append("This model reads English. To it, all unknown words are the same word, [UNK].")
+    if picture.settings.model == MINILM and 2 * _count_foreign(tokens) > n - sum(picture.run.ends):
+        notes.append("This model reads English. To it, all unknown words are the same word, [UNK].")
         if source_of(SMOLLM2).exists:
-            told[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
+            notes[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
     elif unknown:
-        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+        notes.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
     if (mask := mask_token(picture.model)) in tokens:
-        told.append(f"{mask} hides a word: models of this kind learnt to guess what stood there.")
+        notes.append(f"{mask} hides a word: models of this kind learnt to guess what stood there.")
     if piece := next((token for token in tokens if token.startswith("##")), ""):
-        told.append(f"Rare words are split: “{piece}” continues the piece before it.")
+        notes.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
-        told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
+        notes.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
     first, last = picture.run.ends
     if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
-        where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
+        ends = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
         mark = "mark" if len(marks) > 1 else "marks"
         sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
-        told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
-    return told
+        notes.append(f"{' and '.join(marks)} {mark} {ends}.{sinks}")
+    return notes
 
 
-def _of_patches(own: Sequence[str]) -> str:
-    """How the tokens of a picture are named."""
-    none = f"{', '.join(own)} {'stands' if len(own) == 1 else 'stand'} for no patch. " if own else ""
-    return f"{none}A patch is named by its row and column from the top left, counted from 0."
+def _patch_note(specials: Sequence[str]) -> str:
+    """Explain the names of a picture's tokens."""
+    prefix = f"{', '.join(specials)} {'stands' if len(specials) == 1 else 'stand'} for no patch. " if specials else ""
+    return f"{prefix}A patch is named by its row and column from the top left, counted from 0."
 
 
-def _of_moments(run: Run, heard: Heard) -> str:
-    """How the tokens of a sound are named, and what is with those that are not shown."""
-    said = f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
+def _moment_note(run: Run, sound: Heard) -> str:
+    """Explain the names of a sound's tokens, and the weight on its padding."""
+    text = f"A moment is named by when it begins; the next one begins {1000 * sound.step / sound.rate:.3g} ms later."
     if run.extras.nobody is None:
-        return said
-    return f"{said} The model hears silence behind the sound: “{pictures.UNASSIGNED}” is what a row gives to that."
+        return text
+    return f"{text} The model hears silence behind the sound: “{pictures.UNASSIGNED}” is what a row gives to that."
 
 
-def _foreign(tokens: Sequence[str]) -> int:
-    """How many tokens are unknown, or in letters that are not Latin."""
+def _count_foreign(tokens: Sequence[str]) -> int:
+    """Count the tokens that are unknown or not in Latin script."""
     return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
 
 
-def of_columns(picture: Picture) -> str:
-    """Which columns are out, and the cosine of the sentence vector to the unchanged one; "" where none is."""
+def column_note(picture: Picture) -> str:
+    """Name the hidden columns, with the sentence vector's cosine to the unchanged one; "" if there are none."""
     settings, tokens = picture.settings, picture.run.tokens
-    unseen, unheard = (_named(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
-    said = []
+    unseen, unheard = (_quote_tokens(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
+    sentences = []
     if unseen:
-        said.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
+        sentences.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
     if unheard:
-        said.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
-    if not said:
+        sentences.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
+    if not sentences:
         return ""
-    alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.baseline
-    why = "" if alone else ", with all that is changed"
+    is_only_change = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.baseline
+    suffix = "" if is_only_change else ", with all that is changed"
     cosine = numbers.precise(picture.cosine)
-    return f"{' '.join(said)} The sentence vector’s cosine to the unchanged one is {cosine}{why}."
+    return f"{' '.join(sentences)} The sentence vector’s cosine to the unchanged one is {cosine}{suffix}."
 
 
-def _named(tokens: Sequence[str], places: Sequence[int]) -> str:
+def _quote_tokens(tokens: Sequence[str], places: Sequence[int]) -> str:
     return " and ".join(f"“{tokens[place]}”" for place in places if place < len(tokens))
 
 
-def of_mean(picture: Picture, heads: Heads) -> str:
-    """How far the nearest head is from the mean; that of a layer `nn.MultiheadAttention` returns by default."""
-    weights, whose = picture.run.weights, mean_of(picture.run.weights, heads)
+def mean_note(picture: Picture, heads: Heads) -> str:
+    """Describe the head nearest to the mean that is displayed."""
+    weights, mean = picture.run.weights, mean_of(picture.run.weights, heads)
     if len(heads) == 1:
         layer, _ = heads[0]
-        of_one = f"Layer {layer} has one head, so the mean is its map."
-        return of_one if weights.shape[1] == 1 else f"The map of {head_name(*heads[0])}."
-    far = [float(measures.row_distances(weights[pair], whose).mean()) for pair in heads]
-    nearest = min(range(len(far)), key=far.__getitem__)
-    of_layer = len({layer for layer, _ in heads}) == 1
-    name = f"head {heads[nearest][1]}" if of_layer else head_name(*heads[nearest])
-    if far[nearest] == 0:
-        return f"The mean of {len(far)} heads. {numbers.capital(name)} looks exactly like it."
+        text = f"Layer {layer} has one head, so the mean is its map."
+        return text if weights.shape[1] == 1 else f"The map of {head_name(*heads[0])}."
+    distances = [float(measures.row_distances(weights[pair], mean).mean()) for pair in heads]
+    best = min(range(len(distances)), key=distances.__getitem__)
+    is_one_layer = len({layer for layer, _ in heads}) == 1
+    name = f"head {heads[best][1]}" if is_one_layer else head_name(*heads[best])
+    if distances[best] == 0:
+        return f"The mean of {len(distances)} heads. {numbers.capital(name)} looks exactly like it."
     return (
-        f"The mean of {len(far)} heads; no head looks like this. Nearest is {name}: of a row’s weight it puts "
-        f"{numbers.weight(far[nearest])} elsewhere on average (total variation)."
+        f"The mean of {len(distances)} heads; no head looks like this. Nearest is {name}: of a row’s weight it puts "
+        f"{numbers.weight(distances[best])} elsewhere on average (total variation)."
     )

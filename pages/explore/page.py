@@ -9,41 +9,40 @@ from pages.frame import canvas, view_page, visitor, widgets
 from pages.frame.view import Event, View
 
 VIEW = View("maps", "maps", "explore/explore.js")
-READS, TOLD = "reads_files", "file_told"
+MEDIUM, ERROR = "reads_files", "file_told"
 ENDINGS = {"picture": ["png", "jpg", "jpeg", "webp"], "sound": ["wav"]}
 FORMATS = {"picture": "PNG, JPEG or WebP", "sound": "WAV, at most 30 s"}
 
 
 def show() -> None:
+    """Draw the page."""
     view_page.show("explore", VIEW, _show)
 
 
 def _show(view: View) -> None:
-    """A control for a picture or a sound of the visitor's own, once the view has shown a model which reads such, and
-    the view, which is told the names of what was brought.
-    """
+    """Draw the upload for models of pictures or sounds, and mount the view with the names of the uploaded files."""
     with st.container(key="own_file"):
-        if kind := st.session_state.get(READS):
-            most = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # no server takes more
-            asks = f"A {kind} of your own: {FORMATS[kind]}, at most {most} MB; it stays in this visit"
-            widgets.file(asks, ENDINGS[kind], f"{kind}_file", most, lambda content: take(kind, content))
-            sentence = st.session_state.get(TOLD, "")
+        if kind := st.session_state.get(MEDIUM):
+            max_megabytes = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # Streamlit's own limit
+            label = f"A {kind} of your own: {FORMATS[kind]}, at most {max_megabytes} MB; it stays in this visit"
+            widgets.file(label, ENDINGS[kind], f"{kind}_file", max_megabytes, lambda content: open_file(kind, content))
+            sentence = st.session_state.get(ERROR, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
-    view.show({"own": visitor.given()}, _hear)
+    view.show({"own": visitor.given()}, _on_event)
 
 
-def _hear(event: Event) -> None:
+def _on_event(event: Event) -> None:
     kind = event.get("reads")
-    if kind in ALBUMS and kind != st.session_state.get(READS):
-        st.session_state.update({READS: kind, TOLD: ""})
+    if kind in ALBUMS and kind != st.session_state.get(MEDIUM):
+        st.session_state.update({MEDIUM: kind, ERROR: ""})
 
 
-def take(kind: str, content: bytes | None) -> None:
-    """Open a file as the visitor’s picture or sound, or say why it cannot be; None when it was removed."""
-    st.session_state[TOLD] = ""
+def open_file(kind: str, content: bytes | None) -> None:
+    """Open a file as the session's picture or sound, or record the error; None if the file was removed."""
+    st.session_state[ERROR] = ""
     if content is None:
         return
     try:
         visitor.open_given(kind, content)
     except HeadlightError as error:
-        st.session_state[TOLD] = f"This file cannot be opened: {error}. The {kind} before is still there."
+        st.session_state[ERROR] = f"This file cannot be opened: {error}. The {kind} before is still there."

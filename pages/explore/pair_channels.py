@@ -1,4 +1,4 @@
-"""Channels: the score of one query and one key as the sum of what each channel of the head adds to it."""
+"""The score of one query and one key as the sum of the contributions of the head's channels."""
 
 import math
 from typing import NamedTuple, TypedDict, cast
@@ -20,33 +20,33 @@ from mha_core.pretrained.attention_hook import Call
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.show.packing import pack_focus, pack_parts
 
-DOMINANT_WEIGHT = 0.8  # of the size of all products
-NAMED = 6  # channels that the sentence names
-CALLED_BYTES = 48 * 2**20
+DOMINANT_WEIGHT = 0.8  # of the sum of the products' absolute values
+MAX_NAMED = 6  # channels in the sentence
+CACHE_BYTES = 48 * 2**20
 ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
 SHARED_KEYS = "{} heads that follow each other share one k."
 
 
 class ChannelsAnswer(TypedDict):
-    """What the browser is told; q, k and their products follow, a float32 for each channel."""
+    """The header of the answer; q, k and their products (d,) follow as float32."""
 
     layer: int
     head: int
     row: int
     key: int
-    query: str  # the two tokens
-    looked: str
-    strong: list[int]  # the fewest channels that make most of it
-    said: list[str]  # how the score is summed, which channels make it, and what becomes of it
+    query: str  # the query's token
+    looked: str  # the key's token
+    strong: list[int]  # the fewest channels with `DOMINANT_WEIGHT`
+    said: list[str]  # sentences on the sum, on the strongest channels and on the weight
     notes: list[str]
 
 
-class Layer(NamedTuple):
-    """What is known of a layer: who looks, whom they look at, the weights (h, i, j), and how its scores are made.
+class LayerRecord(NamedTuple):
+    """The record of a layer's pass: tokens, weights (h, i, j) and the origin of its scores.
 
     Attributes:
-        steps: as our own layer recorded them; none of another's.
-        call: as it passed the seam of a model of transformers.
+        steps: the trace of a layer of ours; empty for other layers.
+        call: the recorded attention call of a transformers model.
     """
 
     tokens: list[str]
@@ -57,109 +57,115 @@ class Layer(NamedTuple):
     call: Call | None = None
 
     def channels(self, settings: Settings, head: int, row: int, key: int) -> Channels:
-        """The score of a pair, taken apart."""
+        """Return the score of a pair, split into channels."""
         temperature = float(settings.temperature)
         if self.call is not None:
             return channels_of_call(self.call, head, row, key, temperature=temperature)
-        biased = "bias" in _places(settings, pictures.model_of(settings))
+        biased = "bias" in _position_places(settings, pictures.model_of(settings))
         return channels(self.steps, head, row, key, temperature=temperature, biased=biased)
 
 
 def answer(raw: bytes) -> bytes:
-    """The score of the pair that a query looks at; without a key the one that its row looks at most.
+    """Return the score of the query's pair; by default the key is the one with the row's largest weight.
 
-    Raises a HeadlightError.
+    Raises:
+        HeadlightError: the link has no picture, or the model's scores are unknown.
     """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    layer = layer_of(settings, query.at.layer)
-    at = query.place(layer.tokens, layer.keys)
-    weights = layer.weights[at.head]
-    row = min(at.row or 0, len(weights) - 1)
-    key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)
-    own = layer.channels(settings, at.head, row, key)
-    share_a_key = len(layer.weights) // layer.kv_heads
-    places = _places(settings, query.model)
-    adds = "the encoding of positions" if "bias" in places else "the model"
+    layer = layer_record(settings, query.at.layer)
+    cursor = query.place(layer.tokens, layer.keys)
+    weights = layer.weights[cursor.head]
+    row = min(cursor.row or 0, len(weights) - 1)
+    key = int(weights[row].argmax()) if cursor.key is None else min(cursor.key, weights.shape[1] - 1)
+    terms = layer.channels(settings, cursor.head, row, key)
+    group_size = len(layer.weights) // layer.kv_heads
+    places = _position_places(settings, query.model)
+    bias_source = "the encoding of positions" if "bias" in places else "the model"
     header: ChannelsAnswer = {
-        "layer": at.layer,
-        "head": at.head,
+        "layer": cursor.layer,
+        "head": cursor.head,
         "row": row,
         "key": key,
         "query": layer.tokens[row],
         "looked": layer.keys[key],
-        "strong": own.strongest(DOMINANT_WEIGHT),
+        "strong": terms.strongest(DOMINANT_WEIGHT),
         "said": [
-            _sum_in_words(own, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", adds),
-            _strongest_in_words(own),
-            _weight_in_words(float(weights[row, key])),
+            _sum_text(terms, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", bias_source),
+            _strongest_text(terms),
+            _weight_text(float(weights[row, key])),
         ],
-        "notes": [ROTATED] * ("rotate" in places) + [SHARED_KEYS.format(share_a_key)] * (share_a_key > 1),
+        "notes": [ROTATED] * ("rotate" in places) + [SHARED_KEYS.format(group_size)] * (group_size > 1),
     }
-    return pack_parts(pack_focus(header, own.q, own.k, own.products))
+    return pack_parts(pack_focus(header, terms.q, terms.k, terms.products))
 
 
-def layer_of(settings: Settings, layer: int) -> Layer:
-    """Raises what `Model.run` raises, and Unsupported of a model whose maps alone are known."""
+def layer_record(settings: Settings, layer: int) -> LayerRecord:
+    """Return the record of a layer.
+
+    Raises what `Model.run` raises, and Unsupported if only the model's maps are known.
+    """
     model = pictures.model_of(settings)
     if isinstance(model, HfModel):
-        return _called(settings, layer)
+        return _hf_record(settings, layer)
     if "steps" not in model.can:
         raise Unsupported(models.reason(model, "steps"))
     traced = traces.traced(settings, layer, "fused")
     weights = next(step.value for step in traced.steps if step.name == "weights")[0]
     keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens
-    return Layer(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
+    return LayerRecord(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
 
 
-@single_flight(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
-def _called(settings: Settings, layer: int) -> Layer:
-    """Of a model of transformers, kept: a pass of its own recorded it."""
+@single_flight(LRUCache(CACHE_BYTES, lambda layer: 4 * layer.weights.nbytes))
+def _hf_record(settings: Settings, layer: int) -> LayerRecord:
+    """Return the record of a transformers model's layer from a recording pass; cached."""
     model = cast(HfModel, pictures.model_of(settings))
     with pass_slot(len(pictures.tokens(settings)), models.heads(model)):
         record = ("q", "k", "scores", "scaling")
         call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
-    return Layer(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)
+    return LayerRecord(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)
 
 
-def _sum_in_words(own: Channels, pair: str, adds: str) -> str:
-    """The sum, step by step, up to the score; `adds`: what has the bias."""
-    d = len(own.q)
-    sums = float(own.products.sum()), own.positive, own.negative
+def _sum_text(terms: Channels, pair: str, bias_source: str) -> str:
+    """Describe the computation of the score, step by step."""
+    d = len(terms.q)
+    sums = float(terms.products.sum()), terms.positive, terms.negative
     total, positive, negative = (numbers.number(value, 2) for value in sums)
     parts = [f"The {d} products of {pair} sum to {total}: +{positive} and {negative}."]
-    usual = math.isclose(own.scale, 1 / math.sqrt(d))
-    parts.append(f"{f'Divided by √{d}' if usual else f'Times {own.scale:.3g}'} that is {numbers.number(own.scaled, 2)}")
-    if own.bias:
-        parts[-1] += f", {adds} adds {numbers.number(own.bias, 2)}"
-    if own.temperature != 1:
-        parts[-1] += f", the temperature {own.temperature:g} divides it"
-    return f"{' '.join(parts)}: the score is {numbers.number(own.score, 2)}."
+    is_standard = math.isclose(terms.scale, 1 / math.sqrt(d))
+    parts.append(
+        f"{f'Divided by √{d}' if is_standard else f'Times {terms.scale:.3g}'} that is {numbers.number(terms.scaled, 2)}"
+    )
+    if terms.bias:
+        parts[-1] += f", {bias_source} adds {numbers.number(terms.bias, 2)}"
+    if terms.temperature != 1:
+        parts[-1] += f", the temperature {terms.temperature:g} divides it"
+    return f"{' '.join(parts)}: the score is {numbers.number(terms.score, 2)}."
 
 
-def _strongest_in_words(own: Channels) -> str:
-    chosen = own.strongest(DOMINANT_WEIGHT)
-    if not chosen:
+def _strongest_text(terms: Channels) -> str:
+    strongest = terms.strongest(DOMINANT_WEIGHT)
+    if not strongest:
         return "Every product is 0."
-    products = own.products[chosen]
-    share = float(products.abs().sum() / own.products.abs().sum())
+    products = terms.products[strongest]
+    share = float(products.abs().sum() / terms.products.abs().sum())
     sums = [f"+{numbers.number(float(products.clamp(min=0).sum()), 2)}"] if bool((products > 0).any()) else []
     sums += [numbers.number(float(products.clamp(max=0).sum()), 2)] if bool((products < 0).any()) else []
-    names = ", ".join(map(str, chosen[:NAMED])) + (" …" if len(chosen) > NAMED else "")
-    which = f"The {len(chosen)} strongest of {len(own.q)} channels ({names}) make"
-    if len(chosen) == 1:
-        which = f"The strongest channel ({names}) makes"
-    return f"{which} {numbers.percent(share)} of the products’ size: {' and '.join(sums)}."
+    names = ", ".join(map(str, strongest[:MAX_NAMED])) + (" …" if len(strongest) > MAX_NAMED else "")
+    subject = f"The {len(strongest)} strongest of {len(terms.q)} channels ({names}) make"
+    if len(strongest) == 1:
+        subject = f"The strongest channel ({names}) makes"
+    return f"{subject} {numbers.percent(share)} of the products’ size: {' and '.join(sums)}."
 
 
-def _weight_in_words(weight: float) -> str:
+def _weight_text(weight: float) -> str:
     if weight == 0:
         return "Its weight is 0: the mask forbids the pair, or the softmax leaves nothing of so low a score."
     return f"Among the scores of its row the softmax makes a weight of {numbers.weight(weight)} of it."
 
 
-def _places(settings: Settings, model: Model) -> frozenset[str]:
-    """Where positions act, as in `Position.acts`."""
+def _position_places(settings: Settings, model: Model) -> frozenset[str]:
+    """Return where positions act, as in `Position.acts`."""
     if isinstance(model, HfModel):
         return model.findings.acts if settings.position == "trained" else frozenset()
     return words.places(settings.position, model)

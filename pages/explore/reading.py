@@ -1,4 +1,4 @@
-"""How the map in focus is read: its tokens as words, or without the keys that are not shown, its rows summing to 1."""
+"""Transforms of the map in focus: tokens merged into words, and rows renormalised without hidden keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,73 +21,73 @@ RULE = (
 
 
 class ReadMap(TypedDict):
-    """What stands in the large map, where that is not every token."""
+    """The rows and columns of a transformed map."""
 
-    rows: list[str] | None  # its words; None where they are the tokens
+    rows: list[str] | None  # words; None for tokens
     columns: list[str] | None
-    rowOf: list[int]  # of each token its row
+    rowOf: list[int]  # the row of each token
     columnOf: list[int]
-    said: str  # how it is read, or why it cannot be
-    sunk: list[float]  # of each row the share that went to what is not shown; empty where rows are not renormalised
+    said: str  # the rule, or the reason why it does not apply
+    sunk: list[float]  # the share of each row on hidden keys; empty if rows are not renormalised
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How the map in focus is read.
+class MapTransform:
+    """A transform of the map in focus.
 
     Attributes:
-        rows, columns: its words, None where the tokens stay.
-        hidden: how many rows and columns in front and behind are not shown, where the rest is renormalised.
-        said: why it cannot be read so; "" where it can.
+        rows, columns: the words to merge; None to keep the tokens.
+        hidden: the numbers of hidden keys at the start and at the end, without which rows are renormalised.
+        problem: the reason why the tokens cannot be merged; "" if they can.
     """
 
     run: Run
     rows: list[Word] | None
     columns: list[Word] | None
     hidden: tuple[int, int]
-    said: str
+    problem: str
 
-    def of(self, weights: Tensor) -> Tensor:
-        """A map (i, j) of the picture as it is read."""
-        found = reading.merged(weights, self.rows, self.columns)
-        return reading.renormalised(found, self._keys(found))[0] if any(self.hidden) else found
+    def apply(self, weights: Tensor) -> Tensor:
+        """Transform a map (i, j)."""
+        merged = reading.merged(weights, self.rows, self.columns)
+        return reading.renormalised(merged, self._keys(merged))[0] if any(self.hidden) else merged
 
-    def allowed(self, allow: Tensor) -> Tensor:
-        """The same of a mask (i, j): a word may look at another where one of its tokens may at one of the other's."""
+    def apply_to_mask(self, allow: Tensor) -> Tensor:
+        """Transform a mask (i, j): a pair of words is allowed if any pair of their tokens is."""
         return reading.merged(allow.float(), self.rows, self.columns) > 0
 
-    def in_words(self, weights: Tensor) -> ReadMap:
-        """What is said of it; `weights`: the map of the picture, before it is read."""
+    def payload(self, weights: Tensor) -> ReadMap:
+        """Return the labels and indices of the transformed rows and columns, and the weight on hidden keys."""
         run, sunk = self.run, list[float]()
         if any(self.hidden):
-            found = reading.merged(weights, self.rows, self.columns)
-            sunk = reading.renormalised(found, self._keys(found))[1].tolist()
+            merged = reading.merged(weights, self.rows, self.columns)
+            sunk = reading.renormalised(merged, self._keys(merged))[1].tolist()
         tokens = run.columns or run.tokens
         return {
             "rows": self._labels(self.rows, run.tokens),
             "columns": self._labels(self.columns, tokens) if run.columns else None,
-            "rowOf": _places(self.rows, len(run.tokens)),
-            "columnOf": _places(self.columns, len(tokens)),
-            "said": self.said or (RULE if self.rows or self.columns else ""),
+            "rowOf": _row_indices(self.rows, len(run.tokens)),
+            "columnOf": _row_indices(self.columns, len(tokens)),
+            "said": self.problem or (RULE if self.rows or self.columns else ""),
             "sunk": sunk,
         }
 
-    def _keys(self, found: Tensor) -> list[int]:
+    def _keys(self, merged: Tensor) -> list[int]:
         first, last = self.hidden
-        n = found.shape[-1]
+        n = merged.shape[-1]
         return [*range(first), *range(n - last, n)]
 
     @staticmethod
-    def _labels(found: Sequence[Word] | None, tokens: Sequence[str]) -> list[str] | None:
-        """The characters of each word; of one without any its token."""
-        return None if found is None else [word.text.strip() or tokens[word.first] for word in found]
+    def _labels(words: Sequence[Word] | None, tokens: Sequence[str]) -> list[str] | None:
+        """Return the text of each word, or its token if the text is blank."""
+        return None if words is None else [word.text.strip() or tokens[word.first] for word in words]
 
 
-def reading_of(picture: Picture, look: DisplayOptions) -> Reading | None:
-    """How a link wants the map in focus to be read; None where it wants every token as it is."""
-    hidden = hidden_ends(picture.run, look) if "renorm" in look.switches else (0, 0)
-    if "words" not in look.switches:
-        return Reading(picture.run, None, None, hidden, "") if any(hidden) else None
+def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | None:
+    """Return the transform that the link asks for; None if the map is displayed unchanged."""
+    hidden = hidden_ends(picture.run, options) if "renorm" in options.switches else (0, 0)
+    if "words" not in options.switches:
+        return MapTransform(picture.run, None, None, hidden, "") if any(hidden) else None
     run = picture.run
     try:
         rows = picture.words(run.tokens)
@@ -95,22 +95,22 @@ def reading_of(picture: Picture, look: DisplayOptions) -> Reading | None:
         if rows is None and columns is None:
             raise Unsupported("these tokens are not those of the sentence")
     except HeadlightError as error:
-        return Reading(run, None, None, hidden, f"Tokens cannot be joined to words: {words.sentence(error)}")
+        return MapTransform(run, None, None, hidden, f"Tokens cannot be joined to words: {words.sentence(error)}")
     if hidden[0] + hidden[1] >= len(rows or run.tokens):
-        hidden = 0, 0  # as the view has it: of nothing there is no map
-    return Reading(run, rows, columns, hidden, "")
+        hidden = 0, 0  # as in the view: at least one column stays
+    return MapTransform(run, rows, columns, hidden, "")
 
 
-def hidden_ends(run: Run, look: DisplayOptions) -> tuple[int, int]:
-    """How many tokens in front and behind are not shown, as packets.js says it; none where that would be all."""
+def hidden_ends(run: Run, options: DisplayOptions) -> tuple[int, int]:
+    """Return the numbers of hidden tokens at both ends; (0, 0) if all would be hidden, as in packets.js."""
     if run.columns is not None:
         return 0, 0
-    first, last = run.ends if "nospecials" in look.switches else (0, 0)
-    first = max(first, int("nofirst" in look.switches))
+    first, last = run.ends if "nospecials" in options.switches else (0, 0)
+    first = max(first, int("nofirst" in options.switches))
     return (first, last) if first + last < len(run.tokens) else (0, 0)
 
 
-def _places(found: Sequence[Word] | None, tokens: int) -> list[int]:
-    if found is None:
+def _row_indices(words: Sequence[Word] | None, tokens: int) -> list[int]:
+    if words is None:
         return list(range(tokens))
-    return [at for at, word in enumerate(found) for _ in range(word.size)]
+    return [index for index, word in enumerate(words) for _ in range(word.size)]

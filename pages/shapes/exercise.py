@@ -1,6 +1,6 @@
-"""The exercise: attention written line by line, each line run on the page's layer and held against what that makes.
+"""The exercise: attention written line by line, each line run on the page's layer and compared with its tensors.
 
-Nothing that is typed is run: every line that can be chosen is one of `GAPS`.
+Typed text is never executed: every line that can be chosen is one of `GAPS`.
 """
 
 import math
@@ -21,34 +21,37 @@ from mha_core.attention.efficient import EfficientAttention
 from mha_core.measure import measures
 
 from . import random_layer
-from .lesson import StepLesson, shape_of, source_of
+from .lesson import StepLesson, shape_str, source_code
 
 Line = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A function that lacks its last line.
+    """A function without its last line.
 
     Attributes:
-        head: its first line. does: what it makes of what, in axes. sizes: the line that names them, or nothing.
-        lines: what it may return: the right expression and the usual mistakes; which one is right, the layer says.
-        given, made: names of the steps of the layer that go in and should come out.
+        head: its first line.
+        description: a description with axes.
+        sizes: the line that unpacks the sizes, or "".
+        lines: the expressions to choose from; the layer's tensors decide which one is right.
+        inputs: the names of the layer's steps that are its inputs.
+        output: the name of the layer's step that it should return.
     """
 
     head: str
-    does: str
+    description: str
     sizes: str
     lines: tuple[str, ...]
-    given: tuple[str, ...]
-    made: str
+    inputs: tuple[str, ...]
+    output: str
 
     def source(self, number: int) -> str:
-        """The whole function with the line of that number, counted from 1."""
+        """Return the complete function with a line, counted from 1."""
         return "\n    ".join(filter(None, [f"{self.head}:", self.sizes, f"return {self.lines[number - 1]}"]))
 
     def function(self, number: int) -> Line:
-        """Return the function with the chosen line, which is one of the table, never typed text."""
+        """Compile the function with a line, which is one of the table, never typed text."""
         names: dict[str, Any] = {"math": math, "torch": torch}
         exec(self.source(number), names)
         function: Line = names[self.head.removeprefix("def ").partition("(")[0]]
@@ -102,100 +105,100 @@ GAPS = (
     ),
 )
 NAME, QUESTION = "write it", "Can you write it yourself?"
-ROUNDING = 1e-6  # relative; the right lines do what the layer does, step by step
-NONE_CHOSEN = (0,) * len(GAPS)
-_WRITTEN = re.compile(rf"[0-9](\.[0-9]){{{len(GAPS) - 1}}}", re.ASCII)
+ROUNDING = 1e-6  # relative; the right lines repeat the layer's own operations
+NO_CHOICES = (0,) * len(GAPS)
+_CHOICES = re.compile(rf"[0-9](\.[0-9]){{{len(GAPS) - 1}}}", re.ASCII)
 
 
-def chosen(written: str) -> list[int] | None:
-    """The number of the line in each gap, counted from 1, 0 where none is chosen; None of what no link may say."""
-    if not _WRITTEN.fullmatch(written):
-        return None if written else [*NONE_CHOSEN]
-    numbers = list(map(int, written.split(".")))
-    return numbers if all(one <= len(gap.lines) for one, gap in zip(numbers, GAPS, strict=True)) else None
+def parse_choices(text: str) -> list[int] | None:
+    """Parse the chosen line of each gap, counted from 1, or 0 for none; None if the text is invalid."""
+    if not _CHOICES.fullmatch(text):
+        return None if text else [*NO_CHOICES]
+    numbers = list(map(int, text.split(".")))
+    return numbers if all(number <= len(gap.lines) for number, gap in zip(numbers, GAPS, strict=True)) else None
 
 
-def write_it(layer: Traced, head: int, numbers: Sequence[int] = NONE_CHOSEN) -> StepLesson:
-    """The functions with their lines, what each chosen one gives, and the layer that they make together.
+def write_it(layer: Traced, head: int, numbers: Sequence[int] = NO_CHOICES) -> StepLesson:
+    """Return the lesson: the functions, the results of the chosen lines, and the layer that they make together.
 
-    `numbers`: as in `chosen`.
+    `numbers` holds the chosen line of each gap, as `parse_choices` returns it.
     """
-    own, steps = of_layer(layer)
-    chosen = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
-    panels = [_panel(at, number, own, steps) for at, number in enumerate(numbers)]
-    said = (
+    attention, steps = plain_pass(layer)
+    choices = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
+    panels = [_panel(index, number, attention, steps) for index, number in enumerate(numbers)]
+    text = (
         f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns: the line is run "
         f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
         "and held against what the layer makes of them."
     )
-    whole = [
-        sheet.text(f"{count(len(GAPS) - len(chosen), 'line')} to choose; then the four are run as one layer."),
+    blocks = [
+        sheet.text(f"{count(len(GAPS) - len(choices), 'line')} to choose; then the four are run as one layer."),
         sheet.verdict("", "", ""),
     ]
-    if len(chosen) == len(GAPS):
-        made = run(together, [gap.function(number) for gap, number in chosen], own, steps["x"])
+    if len(choices) == len(GAPS):
+        result = run(combined_layer, [gap.function(number) for gap, number in choices], attention, steps["x"])
         linears = sheet.text("Projections and the last Linear are the layer’s own, with its biases.")
-        whole = [linears, _judged(made, steps["out"])]
+        blocks = [linears, _verdict(result, steps["out"])]
     return StepLesson(
         [
             sheet.title("Write attention yourself", "one line for each of four functions"),
-            sheet.text(said),
+            sheet.text(text),
             sheet.row(panels[:2], even=True),
             sheet.row(panels[2:], even=True),
-            sheet.panel("All four together", whole),
+            sheet.panel("All four together", blocks),
         ],
-        "\n\n".join([source_of(together), *(gap.source(number) for gap, number in chosen)]),
+        "\n\n".join([source_code(combined_layer), *(gap.source(number) for gap, number in choices)]),
     )
 
 
-def of_layer(layer: Traced) -> tuple[EfficientAttention, dict[str, Tensor]]:
-    """The layer as “efficient”, and the steps of a pass of it that nothing acts on, by name."""
-    own, trace = cast(EfficientAttention, random_layer.attention(layer, "efficient")), Trace()
+def plain_pass(layer: Traced) -> tuple[EfficientAttention, dict[str, Tensor]]:
+    """Return the layer as “efficient”, and the steps of a plain pass by name."""
+    attention, trace = cast(EfficientAttention, random_layer.attention(layer, "efficient")), Trace()
     with torch.no_grad():
-        own(layer.steps[0].value.to(next(own.parameters()).device), trace=trace)
-    return own, {step.name: step.value for step in trace.steps}
+        attention(layer.steps[0].value.to(next(attention.parameters()).device), trace=trace)
+    return attention, {step.name: step.value for step in trace.steps}
 
 
-def together(lines: Sequence[Line], layer: EfficientAttention, x: Tensor) -> Tensor:
-    """x (b, i, c) -> out (b, i, c): the layer's own projections, and a line for each gap between them."""
+def combined_layer(lines: Sequence[Line], layer: EfficientAttention, x: Tensor) -> Tensor:
+    """Run the layer's own projections with a chosen line in each gap: x (b, i, c) -> out (b, i, c)."""
     split, scores, weights, combine = lines
     k, v = (split(project(x), layer.n_kv_heads) for project in (layer.key, layer.value))
-    shared = layer.n_heads // layer.n_kv_heads  # query heads to each key and value head
-    k, v = k.repeat_interleave(shared, dim=1), v.repeat_interleave(shared, dim=1)
+    group_size = layer.n_heads // layer.n_kv_heads  # query heads to each key and value head
+    k, v = k.repeat_interleave(group_size, dim=1), v.repeat_interleave(group_size, dim=1)
     mixed = weights(scores(split(layer.query(x), layer.n_heads), k)) @ v
     out: Tensor = layer.out(combine(mixed))
     return out
 
 
-def run(line: Line, *given: object) -> Tensor | str:
-    """What a line gives; of one that torch refuses the reason, in its first line."""
+def run(line: Line, *inputs: object) -> Tensor | str:
+    """Return the result of a line, or the first line of torch's error message."""
     try:
         with torch.no_grad():
-            return line(*given)
+            return line(*inputs)
     except RuntimeError as error:
         return str(error).splitlines()[0]
 
 
-def _panel(at: int, number: int, own: EfficientAttention, steps: dict[str, Tensor]) -> Block:
-    """One function: its lines to choose from, and what the chosen one gives."""
-    gap = GAPS[at]
-    choices = [(line, {"gap": at, "line": n}, n == number) for n, line in enumerate(gap.lines, 1)]
-    given = [*(steps[name] for name in gap.given), *([own.n_heads] if gap.made == "q" else [])]
-    found = _judged(run(gap.function(number), *given), steps[gap.made]) if number else sheet.verdict("", "", "")
+def _panel(index: int, number: int, attention: EfficientAttention, steps: dict[str, Tensor]) -> Block:
+    """Return the panel of a function: its lines, and the result of the chosen one."""
+    gap = GAPS[index]
+    choices = [(line, {"gap": index, "line": n}, n == number) for n, line in enumerate(gap.lines, 1)]
+    inputs = [*(steps[name] for name in gap.inputs), *([attention.n_heads] if gap.output == "q" else [])]
+    verdict = _verdict(run(gap.function(number), *inputs), steps[gap.output]) if number else sheet.verdict("", "", "")
     return sheet.panel(
-        f"{gap.head}:", [sheet.text(gap.does, muted=True), sheet.buttons("return", choices, code=True), found]
+        f"{gap.head}:", [sheet.text(gap.description, muted=True), sheet.buttons("return", choices, code=True), verdict]
     )
 
 
-def _judged(made: Tensor | str, right: Tensor) -> Block:
-    """Tell whether a line gives the tensor of the layer."""
-    if isinstance(made, str):
-        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made}")
-    if made.shape != right.shape:
-        said = f"Its shape is {shape_of(made)}, the layer’s is {shape_of(right)}."
-        return sheet.verdict("does not hold", "Another shape than the layer’s.", said)
-    apart = measures.relative_difference(made, right)
-    far = f"relative difference {difference(apart)}"
-    holds = apart <= ROUNDING
-    said = f"{'What' if holds else 'Not what'} the layer makes: {far}."
-    return sheet.verdict("holds" if holds else "does not hold", said, "")
+def _verdict(result: Tensor | str, expected: Tensor) -> Block:
+    """Return a verdict whether a result equals the layer's tensor."""
+    if isinstance(result, str):
+        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {result}")
+    if result.shape != expected.shape:
+        sentence = f"Its shape is {shape_str(result)}, the layer’s is {shape_str(expected)}."
+        return sheet.verdict("does not hold", "Another shape than the layer’s.", sentence)
+    error = measures.relative_difference(result, expected)
+    note = f"relative difference {difference(error)}"
+    holds = error <= ROUNDING
+    sentence = f"{'What' if holds else 'Not what'} the layer makes: {note}."
+    return sheet.verdict("holds" if holds else "does not hold", sentence, "")

@@ -1,4 +1,4 @@
-"""Files of a traced layer: the tensor of the step in sight, or those of all steps."""
+"""The files that Shapes exports: the tensors of a traced layer."""
 
 from itertools import product
 
@@ -13,34 +13,42 @@ from mha_core import Step
 
 from . import random_layer
 from .message import check, compute
-from .step_names import axes_of, find
+from .step_names import describe_axes, find
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The tensor of the step in sight: columns are its last axis, rows all others. Raises a HeadlightError."""
-    layer, at = _layer(raw)
-    return [_table(layer.steps[at])]
+    """Return the tensor of the visible step as a table whose columns are its last axis.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    layer, index = _layer(raw)
+    return [_table(layer.steps[index])]
 
 
 def npz(raw: bytes) -> bytes:
-    """The tensor of every step, in its own shape, and the tokens. Raises a HeadlightError."""
+    """Return the tensors of all steps, and the tokens, as NPZ.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     layer, _ = _layer(raw)
     values = {step.name: step.value.float().cpu().numpy() for step in layer.steps}
     return arrays(values | {"tokens": layer.tokens})
 
 
 def _layer(raw: bytes) -> tuple[Traced, int]:
-    """The trace of the first implementation, and the step of it that is in sight."""
+    """Return the trace of the first implementation, and the index of the visible step."""
     query = LinkQuery(raw)
     check(query)
-    settings, at = query.fitted_settings()[0], query.at
-    (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
-    return layer, find(layer.steps, query["step"], at.head)
+    settings, cursor = query.fitted_settings()[0], query.at
+    (layer,), _ = compute(settings, cursor.layer, [query["impl"]], random_layer.parse(query))
+    return layer, find(layer.steps, query["step"], cursor.head)
 
 
 def _table(step: Step) -> Table:
     *others, last = step.shape
-    letters = [letter for _, letter, _ in axes_of(step)]
+    letters = [letter for _, letter, _ in describe_axes(step)]
     rows = [
         " ".join(f"{letter}{number}" for letter, number in zip(letters, place, strict=False))
         for place in product(*map(range, others))
@@ -51,6 +59,10 @@ def _table(step: Step) -> Table:
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
+    """Return the settings of the run, and the cursor.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     query = LinkQuery(raw)
     return {"run": traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])[0]}, query.at

@@ -1,4 +1,4 @@
-"""A lesson: its blocks, the source that it ran, alone or with all that it calls, and how its matrices are written."""
+"""The parts of a lesson: its blocks, its matrices and the source that it ran."""
 
 import ast
 import inspect
@@ -15,20 +15,20 @@ from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 
 _OURS = "mha_core.attention."
-_LEFT_OUT = {"Switches", "KVCache", "AttentionLayer"}  # what a pass is given, which says nothing of how it is computed
-MAX_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
+_OMITTED = {"Switches", "KVCache", "AttentionLayer"}  # types of arguments, which do not explain the computation
+MAX_SHOWN = 6  # tokens of a matrix; two matrices fit side by side
 
 
 @dataclass(frozen=True)
 class StepLesson:
-    """A lesson as blocks, and the source of the function that it ran."""
+    """A lesson as blocks, with the source of the functions that it ran."""
 
     blocks: list[Block]
     source: str
 
 
 def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:
-    """The first tokens of a map as a matrix to read."""
+    """Return the first tokens of a map as a matrix."""
     n = min(len(tokens), MAX_SHOWN)
     cut = f"the first {n} of {len(tokens)} tokens; an empty cell is less than .005" if n < len(tokens) else ""
     return sheet.matrix(
@@ -45,27 +45,32 @@ def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) 
     )
 
 
-def shape_of(value: Tensor) -> str:
-    """The sizes as torch writes them."""
+def shape_str(value: Tensor) -> str:
+    """Format the shape as torch does."""
     return str(tuple(value.shape))
 
 
-def source_of(*functions: Callable[..., object]) -> str:
-    """The lines of functions or classes, one after another."""
+def source_code(*functions: Callable[..., object]) -> str:
+    """Return the source of functions or classes, one after another."""
     return "\n\n".join(textwrap.dedent(inspect.getsource(function)).rstrip() for function in functions)
 
 
 def whole_source(kind: Callable[..., Any]) -> str:
-    """The lines of a class or function, then those of all of ours that it calls, each once, in that order."""
-    found = [kind]
-    for one in found:
-        found += [other for other in dict.fromkeys(_called_by(one)) if other not in found]
-    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in found)
+    """Return the source of a class or function, then of all of mha_core.attention that it calls.
+
+    Every part appears once, in the order of the calls.
+    """
+    parts = [kind]
+    for part in parts:
+        parts += [callee for callee in dict.fromkeys(_callees(part)) if callee not in parts]
+    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in parts)
 
 
-def _called_by(one: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Those whose names stand in its lines, as its module knows them, in order."""
-    names = [node for node in ast.walk(ast.parse(inspect.getsource(one))) if isinstance(node, ast.Name)]
+def _callees(caller: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Return the objects of mha_core.attention that the source names, in order."""
+    names = [node for node in ast.walk(ast.parse(inspect.getsource(caller))) if isinstance(node, ast.Name)]
     places = sorted((name.lineno, name.col_offset, name.id) for name in names)
-    known = (vars(sys.modules[one.__module__]).get(name) for _, _, name in places if name not in _LEFT_OUT)
-    return [other for other in known if isinstance(other, (type, FunctionType)) and other.__module__.startswith(_OURS)]
+    callees = (vars(sys.modules[caller.__module__]).get(name) for _, _, name in places if name not in _OMITTED)
+    return [
+        callee for callee in callees if isinstance(callee, (type, FunctionType)) and callee.__module__.startswith(_OURS)
+    ]

@@ -1,4 +1,4 @@
-"""What the step view is told over the wire: a layer's traces, a lesson on the layer, and the classes that ran."""
+"""The request handlers of the step view: a layer's traces, lessons on it, and the classes that ran."""
 
 import json
 from collections.abc import Sequence
@@ -22,21 +22,25 @@ from mha_core.show.packing import pack, pack_focus, pack_parts
 from . import exercise, random_layer
 from .lesson import whole_source
 from .reshape_lessons import LESSONS, QUESTIONS
-from .step_names import axes_of, describe, find, in_texts, usable
+from .step_names import describe, describe_axes, find, is_step, names_in_texts
 
 _RANDOM = ("lw", "biases", "drop", "dice")
-# keys of the link, that the view owns
+# keys of the link that the view controls
 KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
-MAX_AT_FIRST = 2**18  # bytes of a message that comes with the page
+MAX_AT_FIRST = 2**18  # bytes of a message in the first page
 
 
 class TraceAxis(TypedDict):
+    """An axis of a step's tensor."""
+
     name: str  # "heads", "3 × channels"
-    letter: str  # which gives it its colour
+    letter: str  # which determines its colour
     size: int
 
 
 class TraceStep(TypedDict):
+    """A step without its numbers."""
+
     name: str
     expression: str
     axes: list[TraceAxis]
@@ -44,17 +48,19 @@ class TraceStep(TypedDict):
     contiguous: bool
     view: bool
     bytes: int
-    parents: list[int]  # the steps that it was made from
-    source: int  # which of the sources made it
-    marked: Sequence[int]  # the lines of it
-    recorded: int  # the line that recorded it, among them or not
+    parents: list[int]  # the steps that it was computed from
+    source: int  # the index of its source
+    marked: Sequence[int]  # the lines that compute it
+    recorded: int  # the line that records it, which may be one of these
     title: str
-    why: str  # it is there
-    lesson: str  # on what happens without it, or nothing
-    texts: list[tuple[str, str]]  # a text that writes it this way, and its words for this step
+    why: str  # its purpose
+    lesson: str  # on the effect of leaving it out, or ""
+    texts: list[tuple[str, str]]  # source text, and its name for the step
 
 
 class TraceSource(TypedDict):
+    """The source of a function that recorded steps."""
+
     where: str
     first: int
     lines: Sequence[str]
@@ -62,6 +68,8 @@ class TraceSource(TypedDict):
 
 
 class TraceHeader(Memory):
+    """The header of a packed trace."""
+
     digest: str
     implementation: str
     label: str
@@ -73,30 +81,42 @@ class TraceHeader(Memory):
 
 
 class StepsPicture(PictureAnswer):
+    """The header of the answer of Shapes."""
+
     implementations: list[str]
     biases: list[str]  # of random weights
-    weights: str  # what is to be known of the layer's
-    cannot: dict[str, str]  # key of a control -> why it has no effect, or nothing
-    step: str  # this head and this step were in sight: where not all numbers can be sent, theirs are here
-    cut: bool  # of no step but this one: it came with the page
+    weights: str  # a sentence on the layer's weights
+    cannot: dict[str, str]  # key of a control -> the reason why it has no effect, or ""
+    step: str  # the visible step, whose numbers are always sent
+    cut: bool  # the numbers of the other steps are missing, because the answer is part of the first page
     typed: str  # the sentence
-    lessons: dict[str, str]  # the question that each answers
+    lessons: dict[str, str]  # name -> question
     label: str
 
 
 class ReshapeLesson(TypedDict):
+    """The answer to a request for a lesson."""
+
     blocks: list[Block]
-    source: str  # of what it ran
+    source: str  # of the functions that it ran
     wrote: str  # the chosen lines of the exercise
 
 
 def steps(raw: bytes) -> bytes:
-    """The answer to a query: what is said, then its traces. Raises a HeadlightError."""
+    """Return the answer to a query: the header, then its traces.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     return _message(LinkQuery(raw))
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
+    """Return the answer for the first page, with the numbers of the visible step alone.
+
+    Raises:
+        HeadlightError: the link has no picture, or one that is too large.
+    """
     pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
     message = _message(LinkQuery(raw), 0)
     if len(message) > MAX_AT_FIRST:
@@ -105,112 +125,119 @@ def first(raw: bytes) -> bytes:
 
 
 def reshape(raw: bytes) -> bytes:
-    """One of the things that go wrong at the reshapes, or the exercise, on the tensors of this very layer, as JSON."""
+    """Return a lesson on this layer's tensors as JSON: a common mistake at the reshapes, or the exercise.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
     query = LinkQuery(raw)
     check(query)
     settings, _ = traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])
-    layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.chosen(query))
-    name, lines = query["lesson"], exercise.chosen(query["wrote"]) or exercise.NONE_CHOSEN
+    layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.parse(query))
+    name, lines = query["lesson"], exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
     if name == exercise.NAME:
         lesson = exercise.write_it(layer, query.at.head, lines)
     else:
         lesson = LESSONS[name](layer, query.at.head)
     questions = QUESTIONS.items()
-    choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
+    choices = sheet.buttons("Question", [(question, {"lesson": key}, key == name) for key, question in questions])
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
     wrote = ".".join(map(str, lines))
     return json.dumps(ReshapeLesson(blocks=[panel], source=lesson.source, wrote=wrote)).encode()
 
 
 def classes(raw: bytes) -> bytes:
-    """The class of each implementation that is shown, with every function and class that it calls, as JSON."""
+    """Return the source of each displayed implementation, with everything that it calls, as JSON."""
     query = LinkQuery(raw)
     names = implementations(query["impl"], query["vs"])
     return json.dumps([whole_source(IMPLEMENTATIONS[name]) for name in names]).encode()
 
 
-def _message(query: LinkQuery, most: int | None = None) -> bytes:
-    """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
+def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
+    """Return the header, then the traces; traces of more than `most` bytes contain the visible numbers alone."""
     recordings.refuse(query.model)
-    settings, left_out = query.fitted_settings()
+    settings, fit_notices = query.fitted_settings()
     check(query)
-    names, instead, at = implementations(query["impl"], query["vs"]), random_layer.chosen(query), query.at
-    traced, unable = compute(settings, at.layer, names, instead)
-    place, model, step = query.place(traced[0].tokens), query.model, query["step"]
+    names, random, cursor = implementations(query["impl"], query["vs"]), random_layer.parse(query), query.at
+    traced, unsupported = compute(settings, cursor.layer, names, random)
+    fitted, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]
-    notices = [*left_out, *unable, *run, *models.unknown(model, settings.text)]
-    written = WRITTEN.get(query["mask"])
-    rule = {written: query.rule(written)} if written else {}
-    like = model.stack.block(at.layer).attention
-    own = random_layer.parameters(like, query["biases"]) if instead else random_layer.theirs(like, model.origin)
+    notices = [*fit_notices, *unsupported, *run, *models.unknown(model, settings.text)]
+    rule_key = WRITTEN.get(query["mask"])
+    rule = {rule_key: query.rule(rule_key)} if rule_key else {}
+    attention = model.stack.block(cursor.layer).attention
+    weights_text = (
+        random_layer.parameters(attention, query["biases"])
+        if random
+        else random_layer.own_biases(attention, model.origin)
+    )
     header: StepsPicture = {
-        **picture_payload(query, KEYS, place, settings.digest, notices, s=settings.text, **rule),
+        **picture_payload(query, KEYS, fitted, settings.digest, notices, s=settings.text, **rule),
         "implementations": list(IMPLEMENTATIONS),
         "biases": list(BIASES),
-        "weights": own,
+        "weights": weights_text,
         "cannot": {
-            "t": why_not(names, "temperature", "divide by a temperature"),
-            "off": why_not(names, "heads", "switch heads of this layer off"),
+            "t": no_effect(names, "temperature", "divide by a temperature"),
+            "off": no_effect(names, "heads", "switch heads of this layer off"),
         },
         "step": step,
-        "cut": most == 0,
+        "cut": max_bytes == 0,
         "typed": settings.text,
         "lessons": QUESTIONS,
-        "label": f"layer {at.layer}, {instead.label if instead else f'{model.origin} weights'}",
+        "label": f"layer {cursor.layer}, {random.label if random else f'{model.origin} weights'}",
     }
-    packed = [pack_trace(layer, step, at.head, most) for layer in traced]
+    packed = [pack_trace(layer, step, cursor.head, max_bytes) for layer in traced]
     return pack_parts(pack(header), *packed)
 
 
 def check(query: LinkQuery) -> None:
-    """Leaves out a step, channel or lesson that there is not."""
+    """Ignore a step, channel, lesson or line that does not exist."""
     model = query.model.sizes
-    if not usable(query["step"]):
+    if not is_step(query["step"]):
         query.ignore("step")
     if query["f"] >= model.d_model // model.n_heads:
         query.ignore("f")
     if query["lesson"] not in LESSONS:
         query.ignore("lesson")
-    if exercise.chosen(query["wrote"]) is None:
+    if exercise.parse_choices(query["wrote"]) is None:
         query.ignore("wrote")
 
 
-def why_not(names: list[str], what: str, in_words: str) -> str:
-    """Why a control has no effect on anything that is shown, or nothing."""
-    if any(what in IMPLEMENTATIONS[name].can for name in names):
+def no_effect(names: list[str], ability: str, verb: str) -> str:
+    """Return the reason why a control has no effect on any displayed implementation; "" if it has one."""
+    if any(ability in IMPLEMENTATIONS[name].can for name in names):
         return ""
-    return f"{' and '.join(names)} cannot {in_words}."
+    return f"{' and '.join(names)} cannot {verb}."
 
 
 def implementations(first: str, second: str) -> list[str]:
-    """What is shown, one beside the other; of two equal ones only one."""
+    """Return the displayed implementations, side by side, without repeats."""
     return [first] if second in ("none", first) else [first, second]
 
 
 def compute(
-    settings: Settings, layer: int, names: list[str], instead: RandomLayer | None = None
+    settings: Settings, layer: int, names: list[str], random: RandomLayer | None = None
 ) -> tuple[list[Traced], list[str]]:
-    """One trace an implementation, and what the implementations cannot do, as whole sentences."""
+    """Return a trace for each implementation, and notices on settings that an implementation does not support."""
     traced, notices = [], []
     for name in names:
-        within, left_out = traces.settings_within(settings, layer, name)
-        traced.append(random_layer.traced(within, layer, name, instead))
-        notices += [*left_out, *random_layer.notices(name, instead)]
+        fitted, unsupported = traces.settings_within(settings, layer, name)
+        traced.append(random_layer.traced(fitted, layer, name, random))
+        notices += [*unsupported, *random_layer.notices(name, random)]
     return traced, notices
 
 
-def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None) -> bytes:
-    """The steps of a layer and the memory they lie in, as bytes for the browser.
+def pack_trace(layer: Traced, step: str, head: int = 0, max_bytes: int | None = None) -> bytes:
+    """Return the steps of a layer and their memory as bytes for the browser.
 
-    Args:
-        step, head: those in sight, whose numbers go first where not all can be sent.
-        most: bytes of numbers that are sent whole; None = as many as a message may have.
+    If there are more than `most` bytes of numbers, those of the visible step and head are sent alone; None is the limit
+    of a message.
     """
     steps = layer.steps
     sources = {source.where: source for source in map(layer.source, steps)}
     d_head = next(step.shape[-1] for step in steps if step.name == "q")
-    here = find(steps, step, head)
-    memory, pieces = in_memory([one.value for one in steps], [here, *layer.parents(here)], most=most)
+    visible = find(steps, step, head)
+    memory, pieces = in_memory([item.value for item in steps], [visible, *layer.parents(visible)], most=max_bytes)
     header: TraceHeader = {
         **memory,
         "digest": layer.settings.digest,
@@ -221,24 +248,24 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
         "tokens": layer.tokens,
         "heads": steps[-1].shape[-1] // d_head,
         "dHead": d_head,
-        "steps": [_packed(layer, number, list(sources)) for number in range(len(steps))],
+        "steps": [_step_header(layer, number, list(sources)) for number in range(len(steps))],
         "sources": [
-            {"where": one.where, "first": one.first, "lines": one.lines, "records": one.records}
-            for one in sources.values()
+            {"where": item.where, "first": item.first, "lines": item.lines, "records": item.records}
+            for item in sources.values()
         ],
     }
     return pack_focus(header, *pieces)
 
 
-def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
-    """A step as the browser gets it, but for its numbers."""
+def _step_header(layer: Traced, number: int, sources: list[str]) -> TraceStep:
+    """Return the description of a step, without its numbers."""
     step = layer.steps[number]
     source = layer.source(step)
     title, why, lesson = describe(layer, number)
     return {
         "name": step.name,
         "expression": step.expression,
-        "axes": [{"name": name, "letter": letter, "size": size} for name, letter, size in axes_of(step)],
+        "axes": [{"name": name, "letter": letter, "size": size} for name, letter, size in describe_axes(step)],
         "strides": step.strides,
         "contiguous": step.contiguous,
         "view": step.is_view,
@@ -250,5 +277,5 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
         "title": title,
         "why": why,
         "lesson": lesson,
-        "texts": in_texts(layer.implementation, step.name),
+        "texts": names_in_texts(layer.implementation, step.name),
     }

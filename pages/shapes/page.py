@@ -1,4 +1,4 @@
-"""Shapes: every tensor on the way through one layer, in any spelling, and two spellings side by side."""
+"""The page Shapes: every tensor of a layer in any implementation, and two implementations side by side."""
 
 from pages.frame import view_page
 from pages.frame.view import View
@@ -7,4 +7,5 @@ VIEW = View("step_view", "steps", "shapes/steps.js")
 
 
 def show() -> None:
+    """Draw the page."""
     view_page.show("shapes", VIEW)

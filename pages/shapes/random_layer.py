@@ -1,4 +1,4 @@
-"""A layer with random weights in the place of the model's own: its biases and dropout are the visitor's to choose."""
+"""A layer with random weights in place of the model's own, with a choice of biases and dropout."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,54 +19,54 @@ from mha_core.models.stack import Stack, of_layer
 from mha_core.positions import LayerPart
 from mha_core.trace import Trace, on_cpu
 
-KEPT_BYTES = 24 * 2**20
+CACHE_BYTES = 24 * 2**20
 
 
-def chosen(values: Mapping[str, Any] | Any) -> RandomLayer | None:
-    """What a link says, by its keys; None = the model's own weights."""
+def parse(values: Mapping[str, Any] | Any) -> RandomLayer | None:
+    """Return the random layer of a link; None for the model's own weights."""
     if values["lw"] != "random":
         return None
     return RandomLayer(values["biases"], values["drop"], values["dice"])
 
 
-def traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer | None) -> Traced:
-    """The steps of a layer of the model, or of a random layer on the same input. Raises what `Model.run` raises."""
-    if instead is None:
+def traced(settings: Settings, layer: int, implementation: str, random: RandomLayer | None) -> Traced:
+    """Return the trace of a model's layer, or of a random layer on the same input. Raises what `Model.run` raises."""
+    if random is None:
         return traces.traced(settings, layer, implementation)
-    return _traced(settings, layer, implementation, instead)
+    return _traced(settings, layer, implementation, random)
 
 
-@single_flight(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
-def _traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer) -> Traced:
-    own = traces.traced(settings, layer, "efficient")  # whatever enters it, enters this layer
+@single_flight(LRUCache(CACHE_BYTES, getsizeof=lambda trace: trace.nbytes))
+def _traced(settings: Settings, layer: int, implementation: str, random: RandomLayer) -> Traced:
+    trained = traces.traced(settings, layer, "efficient")  # it has the same input
     model = pictures.model_of(settings)
-    switches = model.switches(len(own.tokens), None, **settings.switches(model))
+    switches = model.switches(len(trained.tokens), None, **settings.switches(model))
 
     def run(stack: Stack) -> tuple[Step, ...]:
         trace = Trace()
-        x = own.steps[0].value.to(stack.device)
+        x = trained.steps[0].value.to(stack.device)
         options = switches(stack)
-        off = of_layer(options["ablate"], layer)
-        own_layer = build(instead, implementation, stack.block(layer).attention).to(stack.device)
-        with drawn(instead.seed, x):
-            own_layer(x, trace=trace, **options | {"ablate": off, "position": LayerPart(options["position"])})
+        ablations = of_layer(options["ablate"], layer)
+        module = build(random, implementation, stack.block(layer).attention).to(stack.device)
+        with drawn(random.seed, x):
+            module(x, trace=trace, **options | {"ablate": ablations, "position": LayerPart(options["position"])})
         return on_cpu(trace.steps)
 
-    with pass_slot(len(own.tokens), models.heads(model)):
+    with pass_slot(len(trained.tokens), models.heads(model)):
         steps, notices = model.run_on_stack(run)
-    notices = tuple(dict.fromkeys(own.notices + notices))
-    return replace(own, implementation=implementation, steps=steps, notices=notices, instead=instead)
+    notices = tuple(dict.fromkeys(trained.notices + notices))
+    return replace(trained, implementation=implementation, steps=steps, notices=notices, instead=random)
 
 
-def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
-    """The random layer, of the same width and heads as a layer of the model; it drops weights where that is asked."""
-    weights = agreement.random_weights(like.d_model, seed=instead.seed, biases=instead.biases)
-    layer = agreement.loaded(implementation, weights, like.n_heads, dropout=instead.dropout)
-    return layer.train(instead.dropout > 0).requires_grad_(False)
+def build(random: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
+    """Build a random layer with the sizes of a model's layer, in training mode if it has dropout."""
+    weights = agreement.random_weights(like.d_model, seed=random.seed, biases=random.biases)
+    layer = agreement.loaded(implementation, weights, like.n_heads, dropout=random.dropout)
+    return layer.train(random.dropout > 0).requires_grad_(False)
 
 
 def attention(layer: Traced, implementation: str) -> AttentionLayer:
-    """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
+    """Return the traced layer in eval mode and in any implementation, on the CPU like its steps."""
     model = pictures.model_of(layer.settings)
     if layer.instead is None:
         return model.run_on_stack(
@@ -75,31 +75,34 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     return build(layer.instead, implementation, model.stack.block(layer.layer).attention).eval()
 
 
-def notices(implementation: str, instead: RandomLayer | None) -> list[str]:
-    """What must be said of an implementation with such weights."""
-    if instead is None:
+def notices(implementation: str, random: RandomLayer | None) -> list[str]:
+    """Return notices on an implementation with random weights."""
+    if random is None:
         return []
     sentences, kind = [], IMPLEMENTATIONS[implementation]
-    if instead.biases == "value and output" and kind.one_matrix:
+    if random.biases == "value and output" and kind.one_matrix:
         sentences.append(f"{implementation} has one bias for q, k and v together: its parts for q and k are 0 here.")
-    if instead.dropout and implementation == "sdpa":
+    if random.dropout and implementation == "sdpa":
         sentences.append("sdpa drops weights inside torch’s kernel and has no step for it; what it mixed is after it.")
-    if instead.dropout and implementation == "torch":
+    if random.dropout and implementation == "torch":
         sentences.append("nn.MultiheadAttention drops weights inside: of its steps only out is after dropout.")
     return sentences
 
 
 def parameters(like: AttentionLayer, biases: str) -> str:
-    """How many parameters the layer has, with all biases and without."""
+    """Describe the number of parameters with these biases, with all and with none."""
     c = like.d_model
-    whole, matrices, own = 4 * c * c + 4 * c, 4 * c * c, 4 * c * c + len(agreement.BIASES[biases]) * c
-    return f"{own:,} parameters; with all biases {whole:,}, with none {matrices:,}."
+    maximum, matrices, total = 4 * c * c + 4 * c, 4 * c * c, 4 * c * c + len(agreement.BIASES[biases]) * c
+    return f"{total:,} parameters; with all biases {maximum:,}, with none {matrices:,}."
 
 
-def theirs(layer: AttentionLayer, origin: str) -> str:
-    """What biases the model's own layer has, and why they are not a visitor's to choose."""
+def own_biases(layer: AttentionLayer, origin: str) -> str:
+    """Describe the biases of the model's own layer."""
     biases = {name: parts for name, parts in layer.parts().items() if name.endswith("_bias")}
     names = {"q_bias": "query", "k_bias": "key", "v_bias": "value", "o_bias": "output"}
     count = sum(part.numel() for parts in biases.values() for part in parts)
-    has = f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
-    return f"{origin.capitalize()} weights with {has}. On random weights biases can be taken away and dropout tried."
+    description = (
+        f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
+    )
+    weights = f"{origin.capitalize()} weights with {description}"
+    return f"{weights}. On random weights biases can be taken away and dropout tried."

@@ -1,6 +1,6 @@
-"""The names of steps: which there are, which step of a trace a name leads to, what each is, and its words in texts.
+"""The names of steps: their validity, lookup in a trace, descriptions, and their names in the source texts.
 
-All words stand in assets/step_words.toml; a text's own by the implementation that writes attention as it does.
+All texts are in assets/step_words.toml; those of a source text belong to the implementation that it corresponds to.
 """
 
 import math
@@ -17,55 +17,55 @@ from headlight.ui.numbers import capital, count
 from mha_core import IMPLEMENTATIONS, Step, Trace
 from mha_core.attention.switches import Ablation
 
-ONE = {"q": "query", "k": "key", "v": "value"}
-OF = {"q": "queries", "k": "keys", "v": "values", "qkv": "queries, keys and values"}
-# implementation -> text -> step -> its words there; "steps" -> step -> what is said of it; "axes" -> letter -> its name
+SINGULAR = {"q": "query", "k": "key", "v": "value"}
+PLURAL = {"q": "queries", "k": "keys", "v": "values", "qkv": "queries, keys and values"}
+# implementation -> source text -> step -> its name there; "steps" -> step -> its description; "axes" -> letter -> name
 WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8"))
 
 
-def usable(step: str) -> bool:
-    """True when some implementation has a step of that name."""
-    return re.sub(r"\.head\d{1,2}$", ".head0", step, flags=re.ASCII) in _names_of_steps()
+def is_step(step: str) -> bool:
+    """Check whether any implementation has a step of this name."""
+    return re.sub(r"\.head\d{1,2}$", ".head0", step, flags=re.ASCII) in _all_names()
 
 
 def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
-    """The step of that name; where an implementation has none, the one it leads to, or the first.
+    """Return the index of a step by name, or of the step that it leads to, or 0.
 
-    "q.transpose" leads to "q", "qkv.view" to "q", and a step of a single head to that of `head`, the one in focus.
-    The browser finds it the same way (findStep in assets/web/shapes/tensor.js).
+    "q.transpose" leads to "q", "qkv.view" to "q", and a step of a single head to that of `head`, the focused one.
+    findStep in assets/web/shapes/tensor.js has the same rule.
     """
     names = [step.name for step in steps]
-    of_head, base = re.sub(r"\.head\d+$", f".head{head}", name), name.split(".")[0]
-    return next((names.index(known) for known in (of_head, base, base[:1]) if known in names), 0)
+    head_name, base = re.sub(r"\.head\d+$", f".head{head}", name), name.split(".")[0]
+    return next((names.index(candidate) for candidate in (head_name, base, base[:1]) if candidate in names), 0)
 
 
 @lru_cache(maxsize=1)
-def _names_of_steps() -> frozenset[str]:
-    """The names of all steps of all implementations, from a tiny pass of each, with everything that adds one."""
-    names, every = set(), torch.ones(2, 2, dtype=torch.bool)
+def _all_names() -> frozenset[str]:
+    """Return the step names of all implementations, from a tiny pass of each with every option that adds a step."""
+    names, allow = set(), torch.ones(2, 2, dtype=torch.bool)
     for kind in IMPLEMENTATIONS.values():
-        trace, values = Trace(), every if "values_off" in kind.can else None
-        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=every, ablate=Ablation(None, values), trace=trace)
+        trace, values = Trace(), allow if "values_off" in kind.can else None
+        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=allow, ablate=Ablation(None, values), trace=trace)
         names |= {step.name for step in trace.steps}
     return frozenset(names)
 
 
-def in_texts(implementation: str, step: str) -> list[tuple[str, str]]:
-    """(text, its words) of each text that has this step; of the steps of single heads all have the same."""
+def names_in_texts(implementation: str, step: str) -> list[tuple[str, str]]:
+    """Return each source text that has this step, with its name for it; all single heads have the same."""
     name = re.sub(r"\.head\d+$", ".head", step)
-    of_q = re.sub(r"^[kv]\.", "q.", name)
+    query_name = re.sub(r"^[kv]\.", "q.", name)
     texts = WORDS.get(implementation, {}).items()
-    found = ((text, words.get(name) or words.get(of_q, "")) for text, words in texts)
-    return [(text, said) for text, said in found if said]
+    names = ((text, words.get(name) or words.get(query_name, "")) for text, words in texts)
+    return [(text, term) for text, term in names if term]
 
 
-def axes_of(step: Step) -> list[tuple[str, str, int]]:
-    """Each axis in words, "heads" or "3 × channels", the letter that names it, and its size."""
+def describe_axes(step: Step) -> list[tuple[str, str, int]]:
+    """Return the name of each axis, such as "heads" or "3 × channels", its letter and its size."""
     groups = [group.strip("()") for group in re.findall(r"\(.*?\)|\S+", step.axes)]
     letters = [next((letter for letter in group if letter.isalpha()), "") for group in groups]
     names = [" × ".join(WORDS["axes"].get(part, part) for part in group.split()) for group in groups]
-    alone = {"1": "the same for all heads", "3": "q, k, v"}
-    return list(zip((alone.get(name, name) for name in names), letters, step.shape, strict=True))
+    special = {"1": "the same for all heads", "3": "q, k, v"}
+    return list(zip((special.get(name, name) for name in names), letters, step.shape, strict=True))
 
 
 def describe(layer: Traced, number: int) -> tuple[str, str, str]:
@@ -73,21 +73,22 @@ def describe(layer: Traced, number: int) -> tuple[str, str, str]:
     step = layer.steps[number]
     name, _, head = step.name.partition(".head")
     base, _, ending = name.partition(".")
-    keys = [name, ending or "project" if head else ending, "split" if base in OF and " h " in f" {step.axes} " else ""]
-    every = [f"{key}{tag}" for key in keys for tag in (*(f" ({tag})" for tag in _tags(layer, number)), "")]
-    known = [WORDS["steps"][key] for key in every if key in WORDS["steps"]]
+    split = "split" if base in PLURAL and " h " in f" {step.axes} " else ""
+    keys = [name, ending or "project" if head else ending, split]
+    tagged_keys = [f"{key}{tag}" for key in keys for tag in (*(f" ({tag})" for tag in _tags(layer, number)), "")]
+    entries = [WORDS["steps"][key] for key in tagged_keys if key in WORDS["steps"]]
     values = _values(layer, number)
-    title, why, lesson = (
-        next((said[field] for said in known if field in said), "").format(**values)
+    title, reason, lesson = (
+        next((entry[field] for entry in entries if field in entry), "").format(**values)
         for field in ("title", "why", "lesson")
     )
-    return f"{title.split(',')[0]} of head {head}" if head else title, why, lesson
+    return f"{title.split(',')[0]} of head {head}" if head else title, reason, lesson
 
 
 def _tags(layer: Traced, number: int) -> list[str]:
     """Return the tags of a step that the table of words knows."""
-    step, letters = layer.steps[number], [letter for _, letter, _ in axes_of(layer.steps[number])]
-    parents = [layer.steps[at] for at in layer.parents(number)]
+    step, letters = layer.steps[number], [letter for _, letter, _ in describe_axes(layer.steps[number])]
+    parents = [layer.steps[index] for index in layer.parents(number)]
     is_final = bool(parents) and parents[0].name.endswith(".transpose") and parents[0].shape == step.shape
     holds = {
         "after transpose, view": is_final and step.is_view,
@@ -103,16 +104,17 @@ def _tags(layer: Traced, number: int) -> list[str]:
 
 
 def _values(layer: Traced, number: int) -> dict[str, object]:
-    """The numbers that words on a step may hold."""
+    """Return the values for the placeholders in the description of a step."""
     step, last = layer.steps[number], layer.steps[-1]
-    one = layer.steps[next(iter(layer.parents(number)), number)]
-    sizes, before = ({letter: size for _, letter, size in axes_of(each)} for each in (step, one))
-    d_head = next(each.shape[-1] for each in layer.steps if each.name == "q")
-    n_heads, letters = last.shape[-1] // d_head, [letter for _, letter, _ in axes_of(step)]
+    parent = layer.steps[next(iter(layer.parents(number)), number)]
+    sizes, parent_sizes = ({letter: size for _, letter, size in describe_axes(item)} for item in (step, parent))
+    d_head = next(item.shape[-1] for item in layer.steps if item.name == "q")
+    n_heads, letters = last.shape[-1] // d_head, [letter for _, letter, _ in describe_axes(step)]
     channels, base = math.prod(step.shape[2:]), step.name.split(".")[0]
     rows, wide = sizes.get("i", sizes.get("j")), step.shape[-1]
-    strides, apart = (
-        dict(zip((letter for _, letter, _ in axes_of(each)), each.strides, strict=True)) for each in (step, one)
+    strides, parent_strides = (
+        dict(zip((letter for _, letter, _ in describe_axes(item)), item.strides, strict=True))
+        for item in (step, parent)
     )
     keys = letters.index("j") if "j" in letters else -1
     closed = 0 if step.name == "masked.allow" else -math.inf
@@ -120,11 +122,11 @@ def _values(layer: Traced, number: int) -> dict[str, object]:
         **dict.fromkeys("chij") | sizes,
         "rows": rows,
         "wide": wide,
-        "before": one.shape[-1],
+        "before": parent.shape[-1],
         "channels": channels,
-        "stride": one.strides[-1],
-        "high": before.get("i"),
-        "deep": before.get("d"),
+        "stride": parent.strides[-1],
+        "high": parent_sizes.get("i"),
+        "deep": parent_sizes.get("d"),
         "tokens": len(layer.tokens),
         "letters": " ".join(letters),
         "d_head": d_head,
@@ -137,9 +139,9 @@ def _values(layer: Traced, number: int) -> dict[str, object]:
         "matrix": f"{rows} × {sizes['j'] if {'i', 'j'} <= set(letters) else wide}",
         "keys": f"{keys}, the last one" if keys == len(letters) - 1 else keys,
         "closed": f"{int((step.value == closed).sum()):,}" if base == "masked" else "",
-        "apart": f"{apart.get('h', 0):,}",
+        "apart": f"{parent_strides.get('h', 0):,}",
         "together": strides.get("h"),
-        "one": ONE.get(base),
-        "of": OF.get(base, base),
-        "Of": capital(OF.get(base, base)),
+        "one": SINGULAR.get(base),
+        "of": PLURAL.get(base, base),
+        "Of": capital(PLURAL.get(base, base)),
     }

@@ -1,7 +1,6 @@
-"""Answers of trained models to a typed text: classes, two orders, continuations, translations, maps.
+"""Answers of trained models to a typed text: classes, two word orders, continuations, translations and maps.
 
-Every function takes the models by the names of their candidates. A model is asked once: its answer is kept for all
-visitors.
+Every function takes the models by the names of their candidates. Answers are cached for all sessions.
 """
 
 import hashlib
@@ -27,9 +26,9 @@ from mha_core.training import inference
 from mha_core.training.tasks import Labelled, Translation, shapes
 
 CACHE_BYTES = 24 * 2**20
-ENTRY_BYTES = 1024  # of the smallest answer with its key, so that their number is bounded too
-BYTES_A_CHARACTER = 8  # that Python needs for what JSON writes with one
-SAME = 1e-5  # logits of one sentence in two orders that differ by no more are called the same
+ENTRY_BYTES = 1024  # of an empty answer with its key; bounds the number of entries too
+BYTES_A_CHARACTER = 8  # in memory, for a character of JSON
+EQUAL_LOGITS = 1e-5  # logits that differ by no more are reported as equal
 _MEAN = "mean of layer "
 
 P = ParamSpec("P")
@@ -37,57 +36,57 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A model that can be asked.
+class TrainedModel:
+    """A trained model that answers questions.
 
     Attributes:
-        id: its name in the list, which stands for its weights; own ones cannot be guessed.
-        notices: what must be said of its answers so far, each sentence once.
+        id: the model's name in the registry, which identifies its weights; names of own models cannot be guessed.
+        notices: the notices on the answers so far, without duplicates.
     """
 
     id: str
     model: Model
     notices: dict[str, None] = field(default_factory=dict, compare=False)
 
-    def hear(self, sentence: str) -> None:
-        """Takes what must be said of an answer."""
+    def add_notice(self, sentence: str) -> None:
+        """Add a notice on an answer."""
         self.notices[sentence] = None
 
 
-Models = Mapping[str, Trained]
+Models = Mapping[str, TrainedModel]
 
 _answers: LRUCache[bytes, Any] = LRUCache(
     CACHE_BYTES, getsizeof=lambda answer: ENTRY_BYTES + BYTES_A_CHARACTER * len(json.dumps(answer))
 )
 
 
-def once(ask: Callable[Concatenate[Trained, P], Answer]) -> Callable[Concatenate[Trained, P], Answer]:
-    """Asks a model once for each input, in one of the process's places for a pass, and keeps the answer.
+def cached(function: Callable[Concatenate[TrainedModel, P], Answer]) -> Callable[Concatenate[TrainedModel, P], Answer]:
+    """Cache the answers of a function in memory, with the notices that came with them.
 
-    What must be said of an answer is kept with it, and heard again by every model of this name that is asked.
+    A missing answer is computed once, in one of the process's slots for passes. Later callers get its notices too.
     """
 
-    def key(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> bytes:
-        question = repr((ask.__name__, trained.id, str(trained.model.device), args, sorted(kwargs.items())))
+    def key(trained: TrainedModel, /, *args: P.args, **kwargs: P.kwargs) -> bytes:
+        question = repr((function.__name__, trained.id, str(trained.model.device), args, sorted(kwargs.items())))
         return hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     @single_flight(_answers, key)
-    def kept(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Answer, list[str]]:
-        asked = replace(trained, notices={})
+    def cached_call(trained: TrainedModel, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Answer, list[str]]:
+        copy = replace(trained, notices={})
         with pass_slot():
-            return ask(asked, *args, **kwargs), list(asked.notices)
+            return function(copy, *args, **kwargs), list(copy.notices)
 
-    def answer(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        found, notices = kept(trained, *args, **kwargs)
+    def answer(trained: TrainedModel, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        result, notices = cached_call(trained, *args, **kwargs)
         for sentence in notices:
-            trained.hear(sentence)
-        return found
+            trained.add_notice(sentence)
+        return result
 
     return answer
 
 
 def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Block:
-    """The likeliest class and its probability for each text and candidate; a known wrong answer is crossed."""
+    """Return a table of each candidate's most probable class of each text, with ✓ or ✗ if the true class is known."""
     labels = task.labels if task else {}
     rows, marks = [[text or "(nothing)"] for text in texts], dict[tuple[int, int], Mark]()
     for column, trained in enumerate(models.values(), 1):
@@ -104,12 +103,12 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
 
 
 def chances(models: Models, texts: Sequence[str]) -> list[Block]:
-    """The probability of every class: for each text a matrix, a column for each candidate."""
+    """Return a matrix of class probabilities for each text, with a column for each candidate."""
     classes = inference.classes(next(iter(models.values())).model)
     return [
         sheet.shares(
             f"“{cut(text)}”",
-            list(zip(*(_chances(one, text) for one in models.values()), strict=True)),
+            list(zip(*(_chances(trained, text) for trained in models.values()), strict=True)),
             classes,
             list(models),
         )
@@ -117,36 +116,40 @@ def chances(models: Models, texts: Sequence[str]) -> list[Block]:
     ]
 
 
-def both_orders(models: Models, text: str, mirror: str) -> list[str]:
-    """The largest difference of the logits of two texts, a sentence for each candidate."""
+def compare_orders(models: Models, text: str, mirror: str) -> list[str]:
+    """Return a sentence for each candidate on the largest difference between the logits of two texts."""
     same_words = sorted(text.lower().split()) == sorted(mirror.lower().split())
     sentences = []
     for name, trained in models.items():
         model = trained.model
         logits = zip(_logits(trained, text), _logits(trained, mirror), strict=True)
-        difference = max(abs(one - other) for one, other in logits)
-        said = f"“{name}”: the logits " + (
+        difference = max(abs(left - right) for left, right in logits)
+        sentence = f"“{name}”: the logits " + (
             f"differ by at most {number(difference, 2)}" if difference else "are identical"
         )
         if model.tokenize(text)[1] == model.tokenize(mirror)[1]:
-            said += "; both are the same tokens to it"
-        elif same_words and difference <= SAME:
-            said += "; it cannot tell the two orders apart"
-        sentences.append(f"{said}.")
+            sentence += "; both are the same tokens to it"
+        elif same_words and difference <= EQUAL_LOGITS:
+            sentence += "; it cannot tell the two orders apart"
+        sentences.append(f"{sentence}.")
     return sentences
 
 
-def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, joined_by: str) -> list[Block]:
-    """The continuation of a text by each language model, apart from what it was given."""
+def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, separator: str) -> list[Block]:
+    """Return a panel for each language model with the text and its continuation, set apart from each other."""
     blocks = []
-    for name, one in models.items():
-        drawn = _continuation(one, text, tokens, temperature, seed)
-        blocks.append(sheet.panel(name, [sheet.continuation(text, drawn, joined_by)]))
+    for name, trained in models.items():
+        continuation = _continuation(trained, text, tokens, temperature, seed)
+        blocks.append(sheet.panel(name, [sheet.continuation(text, continuation, separator)]))
     return blocks
 
 
 def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
-    """The choices of a map in models of so many layers and heads: each head, and the mean of each layer."""
+    """Return the choices of a map: for each layer the mean over its heads, then each head.
+
+    Args:
+        sizes: the numbers of layers and heads of each model.
+    """
     layers, heads = (max((size[part] for size in sizes), default=0) for part in (0, 1))
     return [
         name
@@ -156,22 +159,26 @@ def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def maps(models: Models, task: Translation | None, text: str, head: str) -> list[Block]:
-    """The weights of one head, or the mean over a layer's heads, of every model: rows are queries, columns keys.
+    """Return the attention maps of one head, or of the mean over a layer's heads, for every model.
 
-    Of models that read pictures the drawing that is written so, with the weights of a token's row over its patches; of
-    a translator the cross map, the right word of every digit framed, and the maps of its two halves.
+    A model of pictures draws the picture that the text describes, with the weights over its patches. A translator shows
+    its cross-attention, with the right word of every digit framed, and the maps of its encoder and decoder.
     """
     if task:
-        return [_translation_panel(name, task, head, _looked(one, text)) for name, one in models.items()]
-    return [sheet.row([_map(one, name, text, head) for name, one in models.items()])]
+        return [_translation_panel(name, task, head, _translator_maps(model, text)) for name, model in models.items()]
+    return [sheet.row([_map(model, name, text, head) for name, model in models.items()])]
 
 
-def no_such_head(name: str, head: str) -> Block:
+def missing_head(name: str, head: str) -> Block:
+    """Return a note that a model does not have the chosen head."""
     return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
 
 
-def one_of(maps: Tensor, head: str) -> Tensor | None:
-    """The map (i, j) of a choice of `head_names` out of (layers, h, i, j); None where there is no such head."""
+def select_map(maps: Tensor, head: str) -> Tensor | None:
+    """Select the map (i, j) of a choice of `head_names` out of all maps; None if it does not exist.
+
+    The maps are (layers, h, i, j).
+    """
     mean = head.startswith(_MEAN)
     layer, number = (int(head.removeprefix(_MEAN)), 0) if mean else (int(part) for part in head.split()[1::2])
     if layer >= len(maps) or number >= maps.shape[1]:
@@ -179,81 +186,83 @@ def one_of(maps: Tensor, head: str) -> Tensor | None:
     return maps[layer].mean(dim=0) if mean else maps[layer, number]
 
 
-def _likeliest(one: Trained, chances: Sequence[float]) -> tuple[str, str]:
-    """The likeliest class, and the same with its probability."""
+def _likeliest(trained: TrainedModel, chances: Sequence[float]) -> tuple[str, str]:
+    """Return the most probable class, alone and with its probability."""
     best = max(range(len(chances)), key=chances.__getitem__)
-    name = inference.classes(one.model)[best]
+    name = inference.classes(trained.model)[best]
     return name, f"{name} {share(chances[best], 2)}"
 
 
-@once
-def _chances(one: Trained, text: str) -> list[float]:
-    chances: list[float] = inference.probabilities(one.model, [text], told=one.hear)[0].tolist()
+@cached
+def _chances(trained: TrainedModel, text: str) -> list[float]:
+    chances: list[float] = inference.probabilities(trained.model, [text], told=trained.add_notice)[0].tolist()
     return chances
 
 
-@once
-def _logits(one: Trained, text: str) -> list[float]:
-    logits: list[float] = inference.logits(one.model, [text], told=one.hear)[0].tolist()
+@cached
+def _logits(trained: TrainedModel, text: str) -> list[float]:
+    logits: list[float] = inference.logits(trained.model, [text], told=trained.add_notice)[0].tolist()
     return logits
 
 
-@once
-def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[tuple[str, float]]:
-    how: dict[str, Any] = {"temperature": temperature, "seed": seed, "told": one.hear}
-    return inference.continuation(one.model, text, tokens, **how)
+@cached
+def _continuation(
+    trained: TrainedModel, text: str, tokens: int, temperature: float, seed: int
+) -> list[tuple[str, float]]:
+    return inference.continuation(
+        trained.model, text, tokens, temperature=temperature, seed=seed, told=trained.add_notice
+    )
 
 
-@once
-def _map(one: Trained, name: str, text: str, head: str) -> Block:
-    drawing = shapes.read(text) if isinstance(one.model, PictureModel) else None
-    run = cast(PictureModel, one.model).look(drawing.pixels) if drawing else one.model.run(text)
+@cached
+def _map(trained: TrainedModel, name: str, text: str, head: str) -> Block:
+    drawing = shapes.read(text) if isinstance(trained.model, PictureModel) else None
+    run = cast(PictureModel, trained.model).look(drawing.pixels) if drawing else trained.model.run(text)
     for sentence in run.notices:
-        one.hear(sentence)
-    weights = one_of(run.weights, head)
+        trained.add_notice(sentence)
+    weights = select_map(run.weights, head)
     if weights is None:
-        return no_such_head(name, head)
+        return missing_head(name, head)
     if drawing:
         return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
-    note = f"{words.of_repeats(run.tokens, weights)} {words.computed_by(one.model)}".strip()
-    return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # what is kept is its text alone
+    note = f"{words.of_repeats(run.tokens, weights)} {words.computed_by(trained.model)}".strip()
+    return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # a plain dict, for JSON
 
 
-# ---- translators, held against the right words
+# ---- translators, compared with the right answers
 
 
 def translations(models: Models, task: Translation, text: str) -> list[Block]:
-    """The answer of each model with the probability of every letter, and whether it is right."""
+    """Return each model's translation with the probability of every character, and whether it is right."""
     right, blocks = task.answer(text), list[Block]()
-    for name, one in models.items():
-        drawn = _translated(one, text)
-        written = "".join(token for token, _ in drawn if token != END)
+    for name, trained in models.items():
+        tokens = _translation(trained, text)
+        output = "".join(token for token, _ in tokens if token != END)
         if right is None:
-            said = "The rule of this task reads no day of its years here, so nobody knows the right answer."
+            verdict = "The rule of this task reads no day of its years here, so nobody knows the right answer."
         else:
-            said = "✓ right" if written == right else f"✗ wrong: it is {right}"
-        blocks.append(sheet.panel(name, [sheet.continuation(f"{text} → ", drawn, ""), sheet.text(said)]))
+            verdict = "✓ right" if output == right else f"✗ wrong: it is {right}"
+        blocks.append(sheet.panel(name, [sheet.continuation(f"{text} → ", tokens, ""), sheet.text(verdict)]))
     return blocks
 
 
-def _translation_panel(name: str, task: Translation, head: str, looked: dict[str, Any]) -> Block:
-    written, read = looked["written"], looked["read"]
-    found = {group: one_of(torch.tensor(looked[group]), head) for group in (CROSS, ENCODER, DECODER)}
-    cross, encoder, decoder = (found[group] for group in (CROSS, ENCODER, DECODER))
+def _translation_panel(name: str, task: Translation, head: str, maps: dict[str, Any]) -> Block:
+    output, source = maps["output"], maps["source"]
+    cross, encoder, decoder = (select_map(torch.tensor(maps[group]), head) for group in (CROSS, ENCODER, DECODER))
     if cross is None or encoder is None or decoder is None:
-        return sheet.panel(name, [no_such_head(name, head)])
-    origin = task.origin(read)
-    right = [] if origin is None else [(i, j) for i, j in enumerate(origin[: len(written)]) if j >= 0]
-    across = sheet.attention_map("Cross: written → read", written, cross.tolist(), keys=read, marks=right)
-    halves = [
-        sheet.attention_map("Encoder: read → read", read, encoder.tolist()),
-        sheet.attention_map("Decoder: written so far", looked["given"], decoder.tolist()),
+        return sheet.panel(name, [missing_head(name, head)])
+    origin = task.origin(source)
+    right = [] if origin is None else [(i, j) for i, j in enumerate(origin[: len(output)]) if j >= 0]
+    cross_map = sheet.attention_map("Cross: written → read", output, cross.tolist(), keys=source, marks=right)
+    self_maps = [
+        sheet.attention_map("Encoder: read → read", source, encoder.tolist()),
+        sheet.attention_map("Decoder: written so far", maps["decoder_input"], decoder.tolist()),
     ]
-    return sheet.panel(name, [sheet.text(_told_of(cross, right)), across, sheet.row(halves)])
+    return sheet.panel(name, [sheet.text(_alignment_note(cross, right)), cross_map, sheet.row(self_maps)])
 
 
-def _told_of(cross: Tensor, right: list[tuple[int, int]]) -> str:
-    """Count the digits that look most at the word that they come from."""
+def _alignment_note(cross: Tensor, right: list[tuple[int, int]]) -> str:
+    """Count the digits whose largest weight is on the word that they come from."""
     if not right:
         return "Which word each digit comes from is not known here: it takes one year, one month and one day."
     best = cross.argmax(dim=-1).tolist()
@@ -264,24 +273,22 @@ def _told_of(cross: Tensor, right: list[tuple[int, int]]) -> str:
     )
 
 
-@once
-def _translated(one: Trained, text: str) -> list[tuple[str, float]]:
-    """Return the translation, with the probability of each token."""
-    run = cast(Translator, one.model).of(CROSS).run(text, all_logits=True)
+@cached
+def _translation(trained: TrainedModel, text: str) -> list[tuple[str, float]]:
+    """Return the output tokens with their probabilities."""
+    run = cast(Translator, trained.model).of(CROSS).run(text, all_logits=True)
     for sentence in run.notices:
-        one.hear(sentence)
+        trained.add_notice(sentence)
     chances = cast(Tensor, run.logits).softmax(dim=-1).max(dim=-1)
-    numbers, values = chances.indices.tolist(), chances.values.tolist()
-    return [
-        (one.model.tokenizer.id_to_token(number) or "", value) for number, value in zip(numbers, values, strict=True)
-    ]
+    token, ids, values = trained.model.tokenizer.id_to_token, chances.indices.tolist(), chances.values.tolist()
+    return [(token(number) or "", value) for number, value in zip(ids, values, strict=True)]
 
 
-@once
-def _looked(one: Trained, text: str) -> dict[str, Any]:
-    """Its maps by their groups, as lists, with what is read, what is written, and what each row was given."""
-    runs = {group: cast(Translator, one.model).of(group).run(text) for group in (ENCODER, DECODER, CROSS)}
-    given = runs[DECODER].tokens
-    written = [token for token, _ in _translated(one, text)][: len(given)]
-    looked = {"read": runs[ENCODER].tokens, "given": given, "written": written}
-    return looked | {group: run.weights.tolist() for group, run in runs.items()}
+@cached
+def _translator_maps(trained: TrainedModel, text: str) -> dict[str, Any]:
+    """Return the maps of each attention group as lists, with the tokens of source, decoder input and output."""
+    runs = {group: cast(Translator, trained.model).of(group).run(text) for group in (ENCODER, DECODER, CROSS)}
+    decoder_input = runs[DECODER].tokens
+    output = [token for token, _ in _translation(trained, text)][: len(decoder_input)]
+    tokens = {"source": runs[ENCODER].tokens, "decoder_input": decoder_input, "output": output}
+    return tokens | {group: run.weights.tolist() for group, run in runs.items()}

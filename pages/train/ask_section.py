@@ -1,6 +1,6 @@
-"""Questions to the trained models: typed sentences, continuations, and the maps of what was asked.
+"""The section "Ask it": answers of the trained models to typed sentences, their continuations and their maps.
 
-The models are loaded when the tab is open; its controls are there before.
+The models are loaded when the tab is opened; its controls exist before.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,105 +19,113 @@ from mha_core.training.tasks import Labelled, Pictures, Task, Translation
 from pages.frame import canvas, widgets
 
 from . import answers
-from .answers import Trained
+from .answers import TrainedModel
 from .recipe_controls import LANGUAGE
 from .runs import Runs
-from .task_words import usual_texts
+from .task_words import default_texts
 
 _NOT_YET = "You can ask a model once its training has ended. Runs without weights cannot be asked."
-_MAX_ASKED = 6  # questions of the task in the table
+_MAX_QUESTIONS = 6  # rows of the table after the typed sentences
 
 
 class Questions:
-    """The models that are asked, and about what. `task`: None when it is not at hand, as of a run out of a file."""
+    """The trained models and the texts to ask them.
 
-    def __init__(self, shown: Runs, task: Task | None) -> None:
-        self.names = shown.ready  # candidate -> the name of its model
-        firsts = [shown.first(name) for name in self.names]
+    Args:
+        task: the data of the task; None if it is not available, for example for a run that was opened from a file.
+    """
+
+    def __init__(self, runs: Runs, task: Task | None) -> None:
+        self.names = runs.model_names  # candidate -> the name of its model
+        firsts = [runs.first_run(name) for name in self.names]
         self.heads = answers.head_names([(first.recipe.n_layers, first.recipe.n_heads) for first in firsts])
-        # to ask while nothing is typed
-        self.texts = usual_texts(task) if task else source_of(next(iter(self.names.values()))).presets if firsts else ()
+        # the default texts of empty boxes
+        self.texts = (
+            default_texts(task) if task else source_of(next(iter(self.names.values()))).presets if firsts else ()
+        )
         self.task = task if isinstance(task, Labelled) else None
         self.translation = task if isinstance(task, Translation) else None
-        # they go on with a text instead of naming its class; what stands between two of their tokens
+        # whether the models continue a text instead of classifying it
         self.language = any(first.recipe.task in LANGUAGE for first in firsts)
-        self.joined_by = "" if any(first.recipe.task == "text" for first in firsts) else " "
-        # that they tell apart; none of other models
+        self.separator = "" if any(first.recipe.task == "text" for first in firsts) else " "
+        # empty if the models are no classifiers
         self.classes = tuple(next((first.start.classes for first in firsts if first.start), ()))
 
     @cached_property
-    def models(self) -> dict[str, Trained]:
-        """Those that can be asked, by the names of their candidates; one that is gone is left out."""
+    def models(self) -> dict[str, TrainedModel]:
+        """The loaded models by the names of their candidates; models that no longer exist are omitted."""
         ready = {}
         for name, model in self.names.items():
             try:
-                ready[name] = Trained(model, pictures.model_on("auto", model))
+                ready[name] = TrainedModel(model, pictures.model_on("auto", model))
             except HeadlightError:
                 continue
         return ready
 
-    def models_of(self, names: Sequence[str]) -> dict[str, Trained]:
-        """Those of these candidates."""
+    def select_models(self, names: Sequence[str]) -> dict[str, TrainedModel]:
+        """Return the loaded models of the named candidates."""
         return {name: self.models[name] for name in names if name in self.models}
 
     @property
     def reads_pictures(self) -> bool:
+        """Return whether the texts describe pictures."""
         return isinstance(self.task, Pictures)
 
     @property
     def notices(self) -> list[str]:
-        """What must be said of the answers so far, each sentence once."""
-        return list(dict.fromkeys(sentence for one in self.models.values() for sentence in one.notices))
+        """The notices on all answers so far, without duplicates."""
+        return list(dict.fromkeys(sentence for trained in self.models.values() for sentence in trained.notices))
 
-    def usual(self, number: int) -> str:
-        """The first or second sentence while nothing is typed."""
+    def default_text(self, number: int) -> str:
+        """Return the text that an empty box stands for: 0 for the first box, 1 for the second."""
         return self.texts[number % len(self.texts)] if self.texts else ""
 
-    def typed(self, number: int) -> str:
-        """The first or second sentence: what was typed, or the usual one."""
-        return str(st.session_state.get(("ask", "ask2")[number]) or "") or self.usual(number)
+    def text(self, number: int) -> str:
+        """Return the typed text of a box, or its default text."""
+        return str(st.session_state.get(("ask", "ask2")[number]) or "") or self.default_text(number)
 
-    def unknown(self, text: str) -> Block:
-        """Notices on the words that the first model's vocabulary lacks."""
+    def vocabulary_notice(self, text: str) -> Block:
+        """Return a notice on the words that the first model's vocabulary lacks."""
         return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
 
 
-def draw(asked: Questions, *, is_open: bool) -> None:
-    """Draws the questions and, in the open tab, what the models answer."""
-    if not asked.names:
+def draw(questions: Questions, *, is_open: bool) -> None:
+    """Draw the controls and, in the open tab, the models' answers."""
+    if not questions.names:
         canvas.sheet("not_yet", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])] if is_open else [])
         return
-    if is_open and not asked.models:
+    if is_open and not questions.models:
         canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
         is_open = False
-    left, right = st.columns([1.35, 1]) if asked.classes else (st.container(), st.container())
+    left, right = st.columns([1.35, 1]) if questions.classes else (st.container(), st.container())
     with left:
-        _ask(asked, is_open=is_open)
+        _ask(questions, is_open=is_open)
     with right:
-        if is_open and asked.classes:
-            _chances(asked)
-    _attention(asked, is_open=is_open)
-    # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
-    canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
+        if is_open and questions.classes:
+            _chances(questions)
+    _attention(questions, is_open=is_open)
+    # Last, when all answers exist. A container reserved above would remount the text boxes and clear them.
+    canvas.sheet("ask_told", [sheet.notices(questions.notices)] if is_open else [])
 
 
-def _ask(asked: Questions, *, is_open: bool) -> None:
-    """Draws the answers to the typed sentences: classes, or continuations."""
+def _ask(questions: Questions, *, is_open: bool) -> None:
+    """Draw the text boxes and the answers: classes, translations or continuations."""
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
-        columns = st.columns(2) if asked.classes else [st.container()]
-        two = ("A picture, in words", "Another one") if asked.reads_pictures else ("A sentence", "Another one")
-        labels = two if asked.classes else ("A date, in words" if asked.translation else "The beginning of a text",)
+        columns = st.columns(2) if questions.classes else [st.container()]
+        pair = ("A picture, in words", "Another one") if questions.reads_pictures else ("A sentence", "Another one")
+        single = "A date, in words" if questions.translation else "The beginning of a text"
+        labels = pair if questions.classes else (single,)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
-                widgets.text(key, label=label, max_chars=MAX_TEXT_LENGTH, placeholder=asked.usual(number))
-        texts = [asked.typed(number) for number in range(len(labels))]
-        drawn = _draws() if asked.language else ()
-        canvas.sheet("answers", _or_notice(lambda: _answered(asked, *drawn), *texts) if is_open else [])
+                widgets.text(key, label=label, max_chars=MAX_TEXT_LENGTH, placeholder=questions.default_text(number))
+        texts = [questions.text(number) for number in range(len(labels))]
+        sampling = _sampling_controls() if questions.language else ()
+        canvas.sheet("answers", _or_notice(lambda: _answer_blocks(questions, *sampling), *texts) if is_open else [])
 
 
-def _draws() -> tuple[int, float, int]:
-    """How a text goes on: the number of tokens, the temperature, the seed."""
+def _sampling_controls() -> tuple[int, float, int]:
+    """Draw the controls of a continuation; return the number of tokens, the temperature and the seed."""
     left, middle, right = st.columns(3)
     with left:
         tokens = widgets.whole("more")
@@ -128,26 +136,26 @@ def _draws() -> tuple[int, float, int]:
     return tokens, temperature, seed
 
 
-def _chances(asked: Questions) -> None:
-    texts = [asked.typed(0), asked.typed(1)]
-    blocks = _or_notice(lambda: [sheet.row(answers.chances(asked.models, texts))], *texts)
+def _chances(questions: Questions) -> None:
+    texts = [questions.text(0), questions.text(1)]
+    blocks = _or_notice(lambda: [sheet.row(answers.chances(questions.models, texts))], *texts)
     canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked")])
 
 
-def _attention(asked: Questions, *, is_open: bool) -> None:
-    """Draws the maps of all models for the first sentence, with their numbers."""
-    sentence = asked.typed(0)
+def _attention(questions: Questions, *, is_open: bool) -> None:
+    """Draw the attention maps of all models for the first sentence."""
+    sentence = questions.text(0)
     with st.container(border=True, key="attention_panel"):
         note = f"“{cut(sentence)}” · rows look at columns · counted from 0"
         canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
-        head = widgets.choice("head", asked.heads)
+        head = widgets.choice("head", questions.heads)
         if is_open:
-            blocks = _or_notice(lambda: answers.maps(asked.models, asked.translation, sentence, head), sentence)
+            blocks = _or_notice(lambda: answers.maps(questions.models, questions.translation, sentence, head), sentence)
             canvas.sheet("attention", blocks)
 
 
 def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
-    """The blocks, or the reason why these texts cannot be used."""
+    """Return the blocks, or a notice why the texts cannot be used."""
     try:
         for text in texts:
             check_length(text)
@@ -156,22 +164,22 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return [sheet.notices([words.sentence(error)])]
 
 
-def _answered(asked: Questions, *drawn: float) -> list[Block]:
-    """What the models say; `drawn`: how those that write go on, as `_draws` has it."""
-    first, second = asked.typed(0), asked.typed(1)
-    if asked.translation:
-        return [asked.unknown(first), *answers.translations(asked.models, asked.translation, first)]
-    if asked.language:
-        tokens, temperature, seed = drawn
-        said = answers.continuations(asked.models, first, int(tokens), temperature, int(seed), asked.joined_by)
-        return [asked.unknown(first), *said]
-    more = [question for question in asked.texts if question not in (first, second)]
-    table = answers.answers(asked.models, [first, second, *more[:_MAX_ASKED]], asked.task)
-    if asked.reads_pictures:
+def _answer_blocks(questions: Questions, *sampling: float) -> list[Block]:
+    """Return the models' answers; `sampling` holds the values of `_sampling_controls` for language models."""
+    first, second, models = questions.text(0), questions.text(1), questions.models
+    if questions.translation:
+        return [questions.vocabulary_notice(first), *answers.translations(models, questions.translation, first)]
+    if questions.language:
+        tokens, temperature, seed = sampling
+        panels = answers.continuations(models, first, int(tokens), temperature, int(seed), questions.separator)
+        return [questions.vocabulary_notice(first), *panels]
+    more = [question for question in questions.texts if question not in (first, second)]
+    table = answers.answers(questions.models, [first, second, *more[:_MAX_QUESTIONS]], questions.task)
+    if questions.reads_pictures:
         return [table]
-    orders = " ".join(answers.both_orders(asked.models, first, second))
+    orders = " ".join(answers.compare_orders(questions.models, first, second))
     return [
-        asked.unknown(f"{first} {second}"),
+        questions.vocabulary_notice(f"{first} {second}"),
         table,
         sheet.text(f"“{cut(first)}” and “{cut(second)}”: {orders}"),
     ]

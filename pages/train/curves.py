@@ -1,10 +1,11 @@
-"""Curves of learning over the steps, and their numbers as tables."""
+"""Learning curves over the training steps, as charts and tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from operator import attrgetter
 from statistics import fmean
@@ -14,19 +15,19 @@ from headlight.ui.figures import Curve, Figure
 from headlight.ui.sheet import Block
 from mha_core.training.events import Evaluation, History
 
-_TRAINING = 2  # the number of the dashes of what is measured on training batches
-_LARGE, _LARGE_TYPE = 350, 18  # height and type of one on a projector, in pixels
+_TRAINING = 2  # the dash number of curves on training batches
+_LARGE, _LARGE_TYPE = 350, 18  # height and font size on a projector, in pixels
 
 Value = Callable[[Evaluation], float]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One recipe, trained with several seeds.
+    """The runs of one recipe with several seeds.
 
     Attributes:
-        colour: its number for `palette.candidate_colour`.
-        histories: a run for each seed, as far as they have come.
+        colour: the number of its colour for `palette.candidate_colour`.
+        histories: the history of each seed's run, complete or still growing.
     """
 
     name: str
@@ -34,21 +35,25 @@ class Candidate:
     histories: tuple[History, ...]
 
     @property
-    def begun(self) -> tuple[History, ...]:
-        """The runs that have looked at the test rows at least once."""
+    def evaluated_runs(self) -> tuple[History, ...]:
+        """The runs with at least one evaluation on the test rows."""
         return tuple(history for history in self.histories if history.evaluations)
 
     @property
-    def last(self) -> list[Evaluation]:
-        """The last evaluation of each run that has begun."""
-        return [history.evaluations[-1] for history in self.begun]
+    def last_evaluations(self) -> list[Evaluation]:
+        """The last evaluation of each run that has one."""
+        return [history.evaluations[-1] for history in self.evaluated_runs]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with its words: `title` above it, `note` beside that, `alt` for who cannot see it; `key` is its name.
+    """A chart with its title and texts.
 
-    `curves`: what it draws.
+    Attributes:
+        key: the chart's name in the page.
+        note: a remark beside the title.
+        alt: the alternative text for screen readers.
+        curves: the data of the figure.
     """
 
     key: str
@@ -60,15 +65,15 @@ class Chart:
 
     @property
     def table(self) -> Block:
-        """Its numbers, a row a step and a column a curve."""
-        values = [dict(zip(curve.x, curve.y, strict=True)) for curve in self.curves]
-        steps = sorted({step for own in values for step in own})
-        rows = [[str(step), *(_written(own.get(step)) for own in values)] for step in steps]
-        said = f"{self.title}: {self.note}." if self.note else f"{self.title}."
-        return sheet.table(["step", *(curve.name for curve in self.curves)], rows, said)
+        """The numbers of the chart as a table: a row for each step, a column for each curve."""
+        values = [dict(zip(points.x, points.y, strict=True)) for points in self.curves]
+        steps = sorted({step for curve in values for step in curve})
+        rows = [[str(step), *(_format(curve.get(step)) for curve in values)] for step in steps]
+        caption = f"{self.title}: {self.note}." if self.note else f"{self.title}."
+        return sheet.table(["step", *(curve.name for curve in self.curves)], rows, caption)
 
 
-def _written(value: float | None) -> str:
+def _format(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
@@ -79,24 +84,21 @@ def charts(
     waiting: bool = False,
     large: bool = False,
 ) -> list[Chart]:
-    """Accuracy and loss; of language models the scores of their best heads too.
+    """Return the charts of accuracy and loss; for language models and translators also the scores of their heads.
 
-    A curve is the mean over the seeds, as far as all that have begun have come.
-
-    Args:
-        waiting: the axes are drawn before the first look at the test rows; otherwise nothing is.
-        large: for a projector.
+    A curve is the mean over the seeds, up to the last evaluation that all of them have. Before the first evaluation the
+    result is empty, or with `waiting` empty axes. `large` is for a projector.
     """
-    begun = [one for one in candidates if one.begun]
-    if not begun and not waiting:
+    active = [candidate for candidate in candidates if candidate.evaluated_runs]
+    if not active and not waiting:
         return []
     span = max(history.recipe.steps for candidate in candidates for history in candidate.histories)
-    return [_chart(kind, begun, span, theme, large=large) for kind in _kinds(begun)]
+    return [_chart(kind, active, span, theme, large=large) for kind in _kinds(active)]
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """A kind of chart: `share` as in `figures.over_steps`, and the curves of one candidate."""
+class _ChartKind:
+    """A kind of chart: the curves of one candidate, and `share` as in `figures.over_steps`."""
 
     key: str
     title: str
@@ -104,25 +106,26 @@ class _Kind:
     curves: Callable[[Candidate], Iterator[Curve]]
 
 
-def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
-    starts = [history.start for candidate in candidates for history in candidate.begun]
-    language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
-    seen = "pictures" if all(start and start.picture for start in starts) else "sentences"
-    title = f"Accuracy on unseen {seen if all(start and start.classes for start in starts) else 'text'}"
+def _kinds(candidates: Sequence[Candidate]) -> list[_ChartKind]:
+    starts = [history.start for candidate in candidates for history in candidate.evaluated_runs]
+    language = any(candidate.evaluated_runs[0].evaluations[0].induction for candidate in candidates)
+    inputs = "pictures" if all(start and start.picture for start in starts) else "sentences"
+    title = f"Accuracy on unseen {inputs if all(start and start.classes for start in starts) else 'text'}"
     kinds = [
-        _Kind("accuracy", title, True, lambda own: _measured(own, "accuracy")),
-        _Kind("loss", "Loss", False, lambda own: _measured(own, "loss")),
+        _ChartKind("accuracy", title, True, lambda candidate: _metric_curves(candidate, "accuracy")),
+        _ChartKind("loss", "Loss", False, lambda candidate: _metric_curves(candidate, "loss")),
     ]
     if language:
-        kinds.append(_Kind("induction", "Induction score", True, lambda own: _heads(own, "induction")))
-        kinds.append(_Kind("previous", "Previous-token score", True, lambda own: _heads(own, "previous")))
-    if any(candidate.begun[0].evaluations[0].aligned is not None for candidate in candidates):
-        kinds.append(_Kind("aligned", "Digits that look at their word", True, lambda own: _curves(own, _aligned)))
+        for score, name in (("induction", "Induction score"), ("previous", "Previous-token score")):
+            kinds.append(_ChartKind(score, name, True, partial(_head_curves, score=score)))
+    if any(candidate.evaluated_runs[0].evaluations[0].aligned is not None for candidate in candidates):
+        name = "Digits that look at their word"
+        kinds.append(_ChartKind("aligned", name, True, lambda candidate: _mean_curve(candidate, _aligned)))
     return kinds
 
 
-def _chart(kind: _Kind, begun: Sequence[Candidate], span: int, theme: str, *, large: bool) -> Chart:
-    curves = [curve for own in begun for curve in kind.curves(own)]
+def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: str, *, large: bool) -> Chart:
+    curves = [curve for candidate in candidates for curve in kind.curves(candidate)]
     y_title = kind.title.split(" on ")[0].lower()
     height = {"height": _LARGE} if large else {}
     figure = figures.over_steps(curves, span=span, y_title=y_title, theme=theme, share=kind.share, **height)
@@ -131,55 +134,58 @@ def _chart(kind: _Kind, begun: Sequence[Candidate], span: int, theme: str, *, la
         for axis in ("xaxis", "yaxis"):
             figure["layout"][axis] |= {"tickfont": {"size": _LARGE_TYPE}}
             figure["layout"][axis]["title"]["font"] = {"size": _LARGE_TYPE}
-    names = ", ".join(candidate.name for candidate in begun)
-    of = f"over the steps of {names}; the same numbers stand below as tables." if names else "before the first step."
-    return Chart(kind.key, kind.title, _note(kind.key, begun), f"{kind.title} {of}", figure, curves)
+    names = ", ".join(candidate.name for candidate in candidates)
+    scope = f"over the steps of {names}; the same numbers stand below as tables." if names else "before the first step."
+    return Chart(kind.key, kind.title, _note(kind.key, candidates), f"{kind.title} {scope}", figure, curves)
 
 
-def _aligned(seen: Evaluation) -> float:
-    return seen.aligned or 0.0
+def _aligned(evaluation: Evaluation) -> float:
+    return evaluation.aligned or 0.0
 
 
-def _measured(candidate: Candidate, what: str) -> Iterator[Curve]:
-    """Its accuracy or loss on the test rows, and in another dash that on the training batches."""
-    yield from _curves(candidate, attrgetter(f"test_{what}"))
-    x, rows = _together(candidate.begun, [attrgetter(f"train_{what}")] * len(candidate.begun))
+def _metric_curves(candidate: Candidate, metric: str) -> Iterator[Curve]:
+    """Yield the curve of accuracy or loss on the test rows, and a dotted one on the training batches."""
+    yield from _mean_curve(candidate, attrgetter(f"test_{metric}"))
+    x, rows = _align(candidate.evaluated_runs, [attrgetter(f"train_{metric}")] * len(candidate.evaluated_runs))
     yield Curve(
         f"{candidate.name}, training", candidate.colour, x, _means(rows), dash=_TRAINING, width=1.5, listed=False
     )
 
 
-def _heads(candidate: Candidate, score: str) -> Iterator[Curve]:
-    """The best head of each layer; which one that is, each seed's last look decides."""
-    for layer in range(len(getattr(candidate.last[0], score))):
-        last = [getattr(seen, score)[layer] for seen in candidate.last]
+def _head_curves(candidate: Candidate, score: str) -> Iterator[Curve]:
+    """Yield the curve of the best head of each layer, judged by each seed's last evaluation."""
+    for layer in range(len(getattr(candidate.last_evaluations[0], score))):
+        last = [getattr(evaluation, score)[layer] for evaluation in candidate.last_evaluations]
         best = [max(range(len(scores)), key=scores.__getitem__) for scores in last]
         head = "best head" if len(best) > 1 else f"head {best[0]}"
-        values = [_score(score, layer, one) for one in best]
-        yield from _curves(candidate, *values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
+        values = [_score(score, layer, index) for index in best]
+        yield from _mean_curve(candidate, *values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
 
 
 def _score(score: str, layer: int, head: int) -> Value:
-    return lambda seen: float(getattr(seen, score)[layer][head])
+    return lambda evaluation: float(getattr(evaluation, score)[layer][head])
 
 
-def _curves(candidate: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
-    """The mean over the seeds, as far as all have come, with its band. One value, or one a seed."""
+def _mean_curve(candidate: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
+    """Yield the mean over the seeds with its band, up to the last evaluation that all of them have.
+
+    `values` holds one function for all runs, or one for each.
+    """
     name = name or candidate.name
-    runs = candidate.begun
-    each = values if len(values) == len(runs) else values * len(runs)
-    x, rows = _together(runs, each)
-    several = len(runs) > 1 and all(map(math.isfinite, (value for row in rows for value in row)))
-    low, high = ([min(row) for row in rows], [max(row) for row in rows]) if several else ([], [])
+    runs = candidate.evaluated_runs
+    measures = values if len(values) == len(runs) else values * len(runs)
+    x, rows = _align(runs, measures)
+    has_band = len(runs) > 1 and all(map(math.isfinite, (value for row in rows for value in row)))
+    low, high = ([min(row) for row in rows], [max(row) for row in rows]) if has_band else ([], [])
     yield Curve(name, candidate.colour, x, _means(rows), low, high, dash=dash)
 
 
-def _together(runs: Sequence[History], values: Sequence[Value]) -> tuple[list[int], list[tuple[float, ...]]]:
-    """The steps that all these runs have looked at, and their values at each."""
-    looks = zip(*(history.evaluations for history in runs), strict=False)
-    # a run that was stopped looks once more, between the others' looks
-    shared = list(takewhile(lambda row: len({seen.step for seen in row}) == 1, looks))
-    rows = [tuple(value(seen) for value, seen in zip(values, row, strict=True)) for row in shared]
+def _align(runs: Sequence[History], values: Sequence[Value]) -> tuple[list[int], list[tuple[float, ...]]]:
+    """Return the steps that all runs have evaluated, and their values at each."""
+    evaluations = zip(*(history.evaluations for history in runs), strict=False)
+    # a run that was stopped has a last evaluation at a step that the others lack
+    shared = list(takewhile(lambda row: len({evaluation.step for evaluation in row}) == 1, evaluations))
+    rows = [tuple(value(evaluation) for value, evaluation in zip(values, row, strict=True)) for row in shared]
     return [row[0].step for row in shared], rows
 
 
@@ -188,16 +194,16 @@ def _means(rows: Sequence[tuple[float, ...]]) -> list[float | None]:
 
 
 def _finite(value: float) -> float | None:
-    """None leaves a gap in a curve: a loss that is no number is not drawn."""
+    """Replace NaN and infinity by None, which leaves a gap in the curve."""
     return value if math.isfinite(value) else None
 
 
-def _note(key: str, shown: Sequence[Candidate]) -> str:
+def _note(key: str, candidates: Sequence[Candidate]) -> str:
     parts = []
-    seeds = {len(candidate.begun) for candidate in shown}
+    seeds = {len(candidate.evaluated_runs) for candidate in candidates}
     if max(seeds, default=0) > 1:
-        many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
-        parts.append(f"{many} seeds, band = lowest to highest")
+        seed_range = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
+        parts.append(f"{seed_range} seeds, band = lowest to highest")
     if key in ("accuracy", "loss"):
         parts.append("dotted: training batches")
     elif key == "aligned":

@@ -1,4 +1,4 @@
-"""The maps of models while they learn, as one message for the browser, which plays them."""
+"""The attention maps of models during training, packed into one message that the browser plays as a film."""
 
 from collections.abc import Sequence
 from math import prod
@@ -14,22 +14,26 @@ from mha_core.training.events import Snapshot, Start
 from pages.frame.view import View
 
 from .curves import Candidate
-from .message import HeldFilms
+from .message import StoredFilms
 
 MAX_BYTES = 1_500_000  # of maps in a message
-MAX_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
-MAX_LETTERS = 60  # of a probe's text where it can be chosen
-_VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
+MAX_TOKENS = 64  # of a probe, from its beginning; with more tokens the cells are too small side by side
+MAX_LETTERS = 60  # of a probe's label
+_VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # for tokens that are whitespace
 
 
 class FilmProbe(TypedDict):
+    """The maps of one probe text; `at`: their offset in the message's bytes."""
+
     tokens: list[str]
-    columns: list[str] | None  # what the tokens look at, where it is others
+    columns: list[str] | None  # the keys' tokens, if they differ from the queries'
     steps: list[int]
-    at: int  # where its maps begin
+    at: int
 
 
 class FilmHeader(TypedDict):
+    """The film of one candidate: its sizes, colours and probes."""
+
     name: str
     colours: dict[str, str]  # by theme
     layers: int
@@ -40,6 +44,8 @@ class FilmHeader(TypedDict):
 
 
 class FilmsHeader(TypedDict):
+    """The header of a message of films."""
+
     steps: int
     probes: list[str]
     films: list[FilmHeader]
@@ -47,68 +53,71 @@ class FilmsHeader(TypedDict):
 
 
 class FilmState(TypedDict):
-    wanted: str  # name of the films that are to be shown
-    query: str  # that asks for them
-    sought: int  # how often a step was asked for in the curves
-    step: int  # the last one
+    """The state that the film view gets from the page."""
+
+    wanted: str  # the name of the films
+    query: str  # of the request for them
+    sought: int  # the number of clicks on steps in the curves
+    step: int  # of the last click
 
 
 VIEW = View("film_view", "film", "train/film.js")
 
 
 def seek(step: float) -> None:
-    """Opens the film at the last look up to this step; a callback."""
+    """Open the film at the last snapshot up to this step; a callback of the curves."""
     number, _ = st.session_state.get("film_sought", (0, 0))
     st.session_state.update(film_sought=(number + 1, int(step)), film_opens=True, tab="Film")
 
 
-def is_sought() -> bool:
-    """Tells, once, whether a step of the film was just asked for, which stands in another tab."""
+def pop_seek() -> bool:
+    """Pop the request of `seek` to open the film's tab; return whether there was one."""
     return bool(st.session_state.pop("film_opens", False))
 
 
 def show(packed: bytes) -> None:
-    """Plays packed films; they go over the wire, and only when they have changed. What is looked at the view knows."""
-    kept = st.session_state.get("films")
-    if kept is None or kept.packed != packed:
-        kept = st.session_state["films"] = HeldFilms(packed)
+    """Mount the film view with packed films, which the browser fetches only when they have changed."""
+    films = st.session_state.get("films")
+    if films is None or films.packed != packed:
+        films = st.session_state["films"] = StoredFilms(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show(FilmState(wanted=kept.name, query=f"name={kept.name}", sought=number, step=step))
+    VIEW.show(FilmState(wanted=films.name, query=f"name={films.name}", sought=number, step=step))
 
 
 def pack(candidates: Sequence[Candidate]) -> bytes:
-    """The films of first seeds: for each probe the maps after every step that was kept, round(255 · weight).
+    """Pack the films of the candidates' first seeds: for each probe the maps of every snapshot as round(255 · weight).
 
-    Above `MAX_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
-    that has not begun is left out. Equal runs give equal bytes.
+    Above `MAX_BYTES` only every second, fourth, … snapshot is packed, always with the first and the last one. Runs that
+    have not started are omitted. Equal runs give equal bytes.
     """
-    films = [(one, start) for one in candidates if (start := one.histories[0].start)]
-    every, maps = _every([_snapshots(one, start) for one, start in films]), list[bytes]()
-    listed = [_film(one, start, every, maps) for one, start in films]
+    films = [(candidate, start) for candidate in candidates if (start := candidate.histories[0].start)]
+    stride, maps = _stride([_snapshots(candidate, start) for candidate, start in films]), list[bytes]()
+    listed = [_film(candidate, start, stride, maps) for candidate, start in films]
     texts = next((start.columns or start.probes for _, start in films if start.probes), [])
     header: FilmsHeader = {
         "steps": max((start.recipe.steps for _, start in films), default=0),
         "probes": [_text(tokens) for tokens in texts],
         "films": listed,
-        "notes": _notes([tokens for _, start in films for tokens in start.probes], every),
+        "notes": _notes([tokens for _, start in films for tokens in start.probes], stride),
     }
     return packing.pack(header, *maps)
 
 
 def _snapshots(candidate: Candidate, start: Start) -> list[list[Snapshot]]:
-    """Those of each probe."""
+    """Return the snapshots of each probe."""
     shots = candidate.histories[0].snapshots
     return [[shot for shot in shots if shot.probe == number] for number in range(len(start.probes))]
 
 
-def _film(candidate: Candidate, start: Start, every: int, maps: list[bytes]) -> FilmHeader:
-    """The header of a film; its maps are added to those of the message."""
+def _film(candidate: Candidate, start: Start, stride: int, maps: list[bytes]) -> FilmHeader:
+    """Return the header of a film, and append its maps to `maps`."""
     probes = list[FilmProbe]()
     for number, (tokens, shots) in enumerate(zip(start.probes, _snapshots(candidate, start), strict=True)):
-        kept, at = [*shots[:-1][::every], *shots[-1:]], sum(map(len, maps))
-        maps += [_first_tokens(shot) for shot in kept]
-        read = _visible(start.columns[number]) if start.columns else None
-        probes.append({"tokens": _visible(tokens), "columns": read, "steps": [shot.step for shot in kept], "at": at})
+        sent, offset = [*shots[:-1][::stride], *shots[-1:]], sum(map(len, maps))
+        maps += [_first_tokens(shot) for shot in sent]
+        columns = _visible(start.columns[number]) if start.columns else None
+        steps = [shot.step for shot in sent]
+        probes.append({"tokens": _visible(tokens), "columns": columns, "steps": steps, "at": offset})
     return {
         "name": candidate.name,
         "colours": {theme: candidate_colour(candidate.colour, theme) for theme in ("dark", "light")},
@@ -120,27 +129,27 @@ def _film(candidate: Candidate, start: Start, every: int, maps: list[bytes]) -> 
     }
 
 
-def _notes(probes: Sequence[Sequence[str]], every: int) -> list[str]:
+def _notes(probes: Sequence[Sequence[str]], stride: int) -> list[str]:
     notes = ["numbers are exact to 1/510"]
-    if every > 1:
-        notes.append(f"every {'second' if every == 2 else f'{every}th'} snapshot is shown")
+    if stride > 1:
+        notes.append(f"every {'second' if stride == 2 else f'{stride}th'} snapshot is shown")
     if any(len(tokens) > MAX_TOKENS for tokens in probes):
         notes.append(f"of longer texts the first {MAX_TOKENS} tokens are shown")
     return notes
 
 
-def _every(films: Sequence[Sequence[list[Snapshot]]]) -> int:
-    """1, 2, 4, …: of how many snapshots one is sent, so that all of them fit."""
+def _stride(films: Sequence[Sequence[list[Snapshot]]]) -> int:
+    """Return the smallest power of two so that one of that many snapshots is sent and all of them fit."""
     runs = [shots for film in films for shots in film if shots]
 
-    def size(every: int) -> int:
-        return sum((1 - (1 - len(run)) // every) * _size(run[0]) for run in runs)
+    def size(stride: int) -> int:
+        return sum((1 - (1 - len(run)) // stride) * _size(run[0]) for run in runs)
 
-    longest = max(map(len, runs), default=1)
-    every = 1
-    while every < longest and size(every) > MAX_BYTES:
-        every *= 2
-    return every
+    max_length = max(map(len, runs), default=1)
+    stride = 1
+    while stride < max_length and size(stride) > MAX_BYTES:
+        stride *= 2
+    return stride
 
 
 def _size(snapshot: Snapshot) -> int:
@@ -149,7 +158,7 @@ def _size(snapshot: Snapshot) -> int:
 
 
 def _first_tokens(snapshot: Snapshot) -> bytes:
-    """The maps of the first `MAX_TOKENS` tokens."""
+    """Return the maps cropped to the first `MAX_TOKENS` tokens."""
     if max(snapshot.shape[-2:]) <= MAX_TOKENS:
         return snapshot.maps
     maps = torch.frombuffer(bytearray(snapshot.maps), dtype=torch.uint8).reshape(snapshot.shape)
@@ -157,12 +166,12 @@ def _first_tokens(snapshot: Snapshot) -> bytes:
 
 
 def _visible(tokens: Sequence[str]) -> list[str]:
-    """The first `MAX_TOKENS` tokens, each to be seen."""
+    """Return the first `MAX_TOKENS` tokens with whitespace made visible."""
     return [_VISIBLE.get(token, token) for token in tokens[:MAX_TOKENS]]
 
 
 def _text(tokens: Sequence[str]) -> str:
-    """The words of a probe, to choose it by."""
+    """Return the text of a probe, shortened to a label."""
     words = [token for token in tokens if token not in ("[CLS]", "[SEP]")]
     by_characters = len(words) == len(tokens) and all(len(word) == 1 for word in words)
     return cut(("" if by_characters else " ").join(words).replace(" ##", ""), MAX_LETTERS)

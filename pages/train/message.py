@@ -1,4 +1,4 @@
-"""Films on the wire: the page's script packs them, the view asks for them by a name that nobody can guess."""
+"""The request handler for films, which the page has packed and stored under a random name."""
 
 import re
 import weakref
@@ -8,10 +8,11 @@ from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_parts
 
 
-class HeldFilms:
-    """Packed films, to be asked for in any process as long as whoever made them keeps this.
+class StoredFilms:
+    """Packed films in the store that all processes share; they are deleted with this object.
 
-    Raises a HeadlightError when they cannot be written.
+    Raises:
+        HeadlightError: the store cannot be written.
     """
 
     def __init__(self, packed: bytes) -> None:
@@ -21,7 +22,11 @@ class HeldFilms:
 
 
 def film(raw: bytes) -> bytes:
-    """The films of a name. Raises a HeadlightError when nobody keeps them any more."""
+    """Return the stored films of a name.
+
+    Raises:
+        HeadlightError: the films have been deleted.
+    """
     name = re.fullmatch(rb"name=([\w-]{22})", raw, re.ASCII)
     packed = store.read("film", name[1].decode("ascii")) if name else None
     if packed is None:

@@ -1,4 +1,4 @@
-"""Train: small models in front of the class, with the attention, the positions and the masks that the visitor chose."""
+"""The page Train: small models are trained live, with the chosen attention, positional encodings and masks."""
 
 import streamlit as st
 
@@ -12,11 +12,11 @@ from pages.frame import canvas, layout, visitor, widgets
 from pages.frame.form import form
 
 from . import recipe_controls, runs, task_words, uploads
-from .bar import Bar, state_of
+from .bar import Bar, training_state
 from .runs import Runs
 from .section import Section
 
-GONE = "What was trained here before is gone: the server keeps it for two hours."
+EXPIRED = "What was trained here before is gone: the server keeps it for two hours."
 
 OWN_RUNS = (
     "What you trained here is not in the link: whoever opens it gets the runs trained in advance. To hand on your own, "
@@ -31,63 +31,63 @@ RECORDED = (
 
 
 def show() -> None:
-    """What is trained, the training, what came of it."""
+    """Draw the page: the recipe, the training bar and the results."""
     process.prepare()
     with form("train") as page, page.stage:
-        canvas.visit(visitor.name(), st.session_state.get("visit_gone", ""), come_back)
+        canvas.visit(visitor.name(), st.session_state.get("visit_gone", ""), restore)
         with st.container(border=True, key="recipe_panel"):
-            left, asks, positions = st.columns([1, 1.5, 1.6])
-            with left:
+            name_box, task_box, positions = st.columns([1, 1.5, 1.6])
+            with name_box:
                 name = recipe_controls.task()
             with st.container(gap=None):
-                bar, top, own = (st.container(gap=None) for _ in range(3))
+                bar_box, notices_box, data_box = (st.container(gap=None) for _ in range(3))
             more = st.expander("More settings")
-        wish = recipe_controls.controls_of(name, positions, more, page.query.device)
-        with own:
-            task, data, notices = uploads.data_of(name, wish.keep_duplicates, wish.context)
-        with asks:
-            say_task(name, task, RECORDED if name == "news" else "")
-        plan, problem = recipe_controls.plan_of(wish, task, data)
-        visitor.offered()  # from now on what was trained here can be asked
-        opened, tabs = widgets.tabs("tab")
+        values = recipe_controls.draw_controls(name, positions, more, page.query.device)
+        with data_box:
+            task, data, notices = uploads.load_data(name, values.keep_duplicates, values.context)
+        with task_box:
+            draw_task(name, task, RECORDED if name == "news" else "")
+        plan, problem = recipe_controls.build_plan(values, task, data)
+        visitor.offered()  # registers the models that were trained here
+        open_tab, tabs = widgets.tabs("tab")
         job = visitor.job_on(name)
-        state = state_of(job)  # before the look: what comes between the two is a reason to draw the page once more
-        shown = runs_of(name)
-        with bar:
-            Bar(plan, problem, shown, job, task).follow(state)
-        Section(job, lambda: runs_of(name), task, plan.recipes if plan else (), opened).draw(shown, tabs)
+        state = training_state(job)  # before the runs are read, so that a change in between triggers a rerun
+        current = current_runs(name)
+        with bar_box:
+            Bar(plan, problem, current, job, task).follow(state)
+        Section(job, lambda: current_runs(name), task, plan.recipes if plan else (), open_tab).draw(current, tabs)
         with tabs["Report"]:
             canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if job else [])
-            uploads.saved_run()
-        if task is not None and data is not None and shown.on_other_data(task):
+            uploads.draw_upload()
+        if task is not None and data is not None and current.has_other_data(task):
             notices.append("The runs below were trained on other data than the chosen one.")
-        with top:
-            canvas.sheet("told", [sheet.notices([*page.link_warnings(), *wish.notices, *notices])])
+        with notices_box:
+            canvas.sheet("told", [sheet.notices([*page.link_warnings(), *values.notices, *notices])])
 
 
-def say_task(name: str, task: Task | None, recorded: str = "") -> None:
-    """What the task asks, with rows of its data, and what is there already of it."""
-    below = [" · ".join(task_words.examples(task)), recorded]
-    said = [sheet.text(task_words.question(name, task)), *(sheet.text(line, muted=True) for line in below if line)]
-    canvas.sheet("asks", said)
+def draw_task(name: str, task: Task | None, note: str = "") -> None:
+    """Draw the question of the task, with rows of its data, and a note on its recorded runs."""
+    lines = [" · ".join(task_words.examples(task)), note]
+    blocks = [sheet.text(task_words.question(name, task)), *(sheet.text(line, muted=True) for line in lines if line)]
+    canvas.sheet("asks", blocks)
 
 
-def come_back(told: str) -> None:
-    """Takes up what this browser has trained before, with the data that were brought for it."""
+def restore(visit_name: str) -> None:
+    """Restore the runs and uploads of an earlier session of this browser."""
     try:
-        why = "" if visitor.come_back(told) else GONE
+        reason = "" if visitor.come_back(visit_name) else EXPIRED
     except HeadlightError as error:
-        why = words.sentence(error)
-    if why:
-        st.session_state["visit_gone"] = told if NAME.fullmatch(told) else ""
-    for sentence in [why] if why else visitor.notices():
+        reason = words.sentence(error)
+    if reason:
+        st.session_state["visit_gone"] = visit_name if NAME.fullmatch(visit_name) else ""
+    for sentence in [reason] if reason else visitor.notices():
         layout.queue_notice(sentence)
     st.session_state["brought"] = {**visitor.brought(), **st.session_state.get("brought", {})}
 
 
-def runs_of(name: str) -> Runs:
-    """The runs of this task as far as they are now: the visitor's, or those that come with Headlight."""
-    job, own = visitor.job_on(name), visitor.own_runs()
-    shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else runs.of_shipped(name)
-    opened = [run for run in own.values() if run.opened and run.history.recipe.task == name]
-    return shown + runs.of_histories([run.history for run in opened], [run.id for run in opened])
+def current_runs(name: str) -> Runs:
+    """Return the current runs of a task: the client's own, or those that come with Headlight, and opened files."""
+    job, own_runs = visitor.job_on(name), visitor.own_runs()
+    current = runs.from_job(job, {run.folder: run.id for run in own_runs.values()}) if job else runs.load_shipped(name)
+    uploaded = [run for run in own_runs.values() if run.opened and run.history.recipe.task == name]
+    return current + runs.from_histories([run.history for run in uploaded], [run.id for run in uploaded])

@@ -1,4 +1,4 @@
-"""The report on a trained candidate: right and wrong answers, times, data, the other pages on it, files to keep."""
+"""The report on a trained candidate: its answers, times and data, links to other pages, and files to download."""
 
 from typing import cast
 
@@ -12,52 +12,50 @@ from pages.frame import canvas
 
 from . import confusion, predictions, summary
 from .ask_section import Questions
-from .confusion import UnseenRows
-from .runs import Runs, csv_of
+from .confusion import Outcome
+from .runs import Runs, to_csv
 
-_SHOWN_ON = ("explore", "shapes", "compare")
-
-
-def open_in(shown: Runs, *, seen: bool) -> None:
-    read = {name: model for name, model in shown.ready.items() if not source_of(model).about.reads_pictures}
-    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
-    canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
+_LINKED_PAGES = ("explore", "shapes", "compare")
 
 
-def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> None:
-    """Draws the choice of candidates, what they got right and wrong, and how all were trained.
+def draw_links(runs: Runs, *, seen: bool) -> None:
+    """Draw a link to the page Explore for each candidate with a model."""
+    readers = {name: model for name, model in runs.model_names.items() if not source_of(model).about.reads_pictures}
+    links = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in readers.items()]
+    canvas.sheet("open_in", [sheet.links(links)] if seen else [])
 
-    `asked`: their models and the sentences that were typed.
-    """
+
+def draw(runs: Runs, task: Task | None, questions: Questions, *, is_open: bool) -> None:
+    """Draw the choice of candidates, their right and wrong answers, and the settings of the training."""
     with st.container(border=True, key="judge_panel"):
         with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
-            names = confusion.controls([candidate.name for candidate in shown.candidates])
+            names = confusion.controls([candidate.name for candidate in runs.candidates])
             if is_open:
-                _ways_out(shown, shown.ready.get(names[0]))
+                _draw_exports(runs, runs.model_names.get(names[0]))
         if is_open:
-            confusion.draw(outcomes(shown, task), names)
-    own = asked.task if asked.task and asked.task.classes == asked.classes else None
-    typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
-    seen = is_open and bool(asked.classes)
-    predictions.draw(asked.classes, lambda: asked.models_of(names), own, typed, seen=seen)
+            confusion.draw(outcomes(runs, task), names)
+    labelled_task = questions.task if questions.task and questions.task.classes == questions.classes else None
+    typed = list(dict.fromkeys([questions.text(0), questions.text(1)]))
+    seen = is_open and bool(questions.classes)
+    predictions.draw(questions.classes, lambda: questions.select_models(names), labelled_task, typed, seen=seen)
     if is_open:
-        about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
+        about = sheet.text(summary.about_data(runs.first_run(names[0])), muted=True)
         canvas.sheet("trained", [sheet.panel("How they were trained", [about])])
 
 
-def outcomes(shown: Runs, task: Task | None) -> dict[str, UnseenRows]:
-    """What each candidate made of the test rows, where they were these rows."""
+def outcomes(runs: Runs, task: Task | None) -> dict[str, Outcome]:
+    """Return the predictions of each candidate that was tested on this task's test rows."""
     if not isinstance(task, Labelled):
         return {}
-    judged = {own.name: confusion.outcome(own.name, own.histories, task) for own in shown.candidates}
-    return {name: one for name, one in judged.items() if one is not None}
+    results = [confusion.evaluate(candidate.name, candidate.histories, task) for candidate in runs.candidates]
+    return {outcome.name: outcome for outcome in results if outcome is not None}
 
 
-def _ways_out(shown: Runs, model: str | None) -> None:
-    """The other pages on this model, and files."""
+def _draw_exports(runs: Runs, model: str | None) -> None:
+    """Draw links to other pages with this model, and the downloads."""
     if model is not None:
-        ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
-        canvas.sheet("ways_out", [] if source_of(model).about.reads_pictures else [sheet.links(ways)])
+        links = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _LINKED_PAGES]
+        canvas.sheet("ways_out", [] if source_of(model).about.reads_pictures else [sheet.links(links)])
         st.download_button(
             "The trained model, zip",
             lambda: cast(Trained | Shipped, source_of(model)).packed(),
@@ -65,6 +63,4 @@ def _ways_out(shown: Runs, model: str | None) -> None:
             "application/zip",
             on_click="ignore",
         )
-    st.download_button(
-        "All curves, CSV", lambda: csv_of(shown), "headlight-training.csv", "text/csv", on_click="ignore"
-    )
+    st.download_button("All curves, CSV", lambda: to_csv(runs), "headlight-training.csv", "text/csv", on_click="ignore")

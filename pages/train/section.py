@@ -1,8 +1,8 @@
-"""A training as it goes on, in four tabs: its curves, questions to it, the film of its maps, the report on it.
+"""The results of a training in four tabs: curves, questions, film and report.
 
-What came of the training is drawn anew when there is news of it, and what the models answer with the page itself, which
-is run again when a model was saved. Only the open tab draws its pictures; the controls of the others stay mounted, so
-that the link keeps them.
+The curves are redrawn when the training has made progress, the models' answers when the page is rerun, which happens
+when a model is saved. Only the open tab draws its contents; the controls of the others stay mounted, so that the link
+keeps their values.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,120 +18,125 @@ from mha_core.training.tasks import Task
 from pages.frame import canvas, missing, widgets
 
 from . import ask_section, curves, film, picture_settings, report, summary
-from .bar import curves_are_drawn
+from .bar import mark_curves_drawn
 from .curves import Chart
 from .runs import Runs
 
 
 @dataclass(frozen=True)
 class Section:
-    """What came of a training so far, where one looks.
+    """The results of a training so far.
 
     Attributes:
-        job: the training of this page's task, None when there is none.
-        look: the runs to show, as far as they have come.
-        task: their data, None when it is not at hand.
-        wanted: the recipes of the controls.
-        opened: the name of the open tab.
+        job: the training of this page's task; None if there is none.
+        load_runs: loads the runs in their current state.
+        task: the data of the task; None if they are not available.
+        recipes: the recipes of the controls.
+        open_tab: the name of the open tab.
     """
 
     job: TrainingJob | None
-    look: Callable[[], Runs]
+    load_runs: Callable[[], Runs]
     task: Task | None
-    wanted: Sequence[Recipe]
-    opened: str
+    recipes: Sequence[Recipe]
+    open_tab: str
 
     @property
-    def goes_on(self) -> bool:
+    def is_running(self) -> bool:
+        """Return whether the training is still running."""
         return self.job is not None and not self.job.is_finished
 
-    def draw(self, shown: Runs, tabs: dict[str, DeltaGenerator]) -> None:
-        """Draw the open tab and the controls of the others; growing curves are redrawn by themselves."""
-        none = not shown.begun and not self.goes_on
-        with tabs[self.opened]:
-            canvas.sheet("train_empty", [sheet.text(self._nothing)] if none else [])
-        if none:
+    def draw(self, runs: Runs, tabs: dict[str, DeltaGenerator]) -> None:
+        """Draw the open tab and the controls of the others; the curves redraw themselves during a training."""
+        is_empty = not runs.has_evaluations and not self.is_running
+        with tabs[self.open_tab]:
+            canvas.sheet("train_empty", [sheet.text(self._empty_text)] if is_empty else [])
+        if is_empty:
             return
-        frames = tabs["Film"].container()
+        film_box = tabs["Film"].container()
         with tabs["Curves"]:
-            charts, below = st.container(key="train_charts"), st.container(key="train_below")
+            charts, results_box = st.container(key="train_charts"), st.container(key="train_below")
             links = st.container()
             with charts:
-                st.fragment(self._draw_picture, key="train_curves")(below, frames)
+                st.fragment(self._draw_picture, key="train_curves")(results_box, film_box)
             with links:
-                report.open_in(shown, seen=self.opened == "Curves")
-        asked = ask_section.Questions(shown, self.task)
+                report.draw_links(runs, seen=self.open_tab == "Curves")
+        questions = ask_section.Questions(runs, self.task)
         with tabs["Ask"]:
-            ask_section.draw(asked, is_open=self.opened == "Ask")
+            ask_section.draw(questions, is_open=self.open_tab == "Ask")
         with tabs["Report"]:
-            if shown.ready or shown.beforehand:
-                report.draw(shown, self.task, asked, is_open=self.opened == "Report")
+            if runs.model_names or runs.is_shipped:
+                report.draw(runs, self.task, questions, is_open=self.open_tab == "Report")
 
     @property
-    def _nothing(self) -> str:
+    def _empty_text(self) -> str:
         if self.job is not None:
             return "The training ended before its first look at the test rows."
         if self.task is None:
             return "There is no data to train on yet: add some above, then press Train."
         return "Nothing has been trained on this yet: press Train."
 
-    def _draw_picture(self, below: DeltaGenerator, frames: DeltaGenerator) -> None:
-        """Draw the curves and results of the candidates, or the film; its control is there in both."""
-        if film.is_sought():
+    def _draw_picture(self, results_box: DeltaGenerator, film_box: DeltaGenerator) -> None:
+        """Draw the curves and results, or the film; the fragment exists in both tabs."""
+        if film.pop_seek():
             st.rerun()  # to its tab
-        curves_are_drawn(self.job)
-        shown = self.look()
-        if self.opened == "Curves":
-            self._draw_settings(shown)
-            self._draw_charts(shown)
-            with below:
-                self._draw_known(shown)
-        elif self.opened == "Film" and shown.candidates:
-            with frames:
+        mark_curves_drawn(self.job)
+        runs = self.load_runs()
+        if self.open_tab == "Curves":
+            self._draw_settings(runs)
+            self._draw_charts(runs)
+            with results_box:
+                self._draw_results(runs)
+        elif self.open_tab == "Film" and runs.candidates:
+            with film_box:
                 title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
                 canvas.sheet("film_title", [title])
-                film.show(film.pack(shown.candidates))
+                film.show(film.pack(runs.candidates))
 
-    def _draw_settings(self, shown: Runs) -> None:
-        """Return what the picture was trained with, and which controls differ from it."""
-        beyond = picture_settings.beyond(shown, self.wanted)
-        said = [picture_settings.trained_with(shown, goes_on=self.goes_on), *beyond]
-        if not beyond and shown.beforehand and self.wanted:
-            said.append("Press Train to train your own.")
-        canvas.sheet("picture_settings", [sheet.text(" ".join(said), muted=True)])
+    def _draw_settings(self, runs: Runs) -> None:
+        """Draw the settings of the runs, and the controls that differ from them."""
+        changes = picture_settings.pending_changes(runs, self.recipes)
+        sentences = [picture_settings.describe(runs, is_running=self.is_running), *changes]
+        if not changes and runs.is_shipped and self.recipes:
+            sentences.append("Press Train to train your own.")
+        canvas.sheet("picture_settings", [sheet.text(" ".join(sentences), muted=True)])
 
-    def _draw_charts(self, shown: Runs) -> None:
+    def _draw_charts(self, runs: Runs) -> None:
         """Draw the curves, and offer them as tables."""
         large, theme = canvas.projected(), st.context.theme.type or "dark"
-        charts = curves.charts(shown.candidates, theme, waiting=self.goes_on, large=large)
-        filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
+        charts = curves.charts(runs.candidates, theme, waiting=self.is_running, large=large)
+        has_film = any(candidate.histories[0].snapshots for candidate in runs.candidates if candidate.histories)
         with missing.package_error():
-            _draw_panels(charts, large=large, on_point=film.seek if filmed else None)
-        pressed = sheet.text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
-        canvas.sheet("curves_told", [pressed] * filmed)
+            _draw_panels(charts, large=large, on_point=film.seek if has_film else None)
+        hint = sheet.text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
+        canvas.sheet("curves_told", [hint] * has_film)
         with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
             canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
 
-    def _draw_known(self, shown: Runs) -> None:
-        """A table of what each candidate knows; what that means is said when the training is over."""
-        begun = [candidate for candidate in shown.candidates if candidate.begun]
-        if not begun:
+    def _draw_results(self, runs: Runs) -> None:
+        """Draw a table of each candidate's results, with conclusions once the training has ended."""
+        candidates = [candidate for candidate in runs.candidates if candidate.evaluated_runs]
+        if not candidates:
             canvas.sheet("knows", [])
             return
-        verdicts = [*summary.ends(shown.candidates), "" if self.goes_on else summary.mirrors(begun)]
+        verdicts = [*summary.early_ends(runs.candidates), "" if self.is_running else summary.describe_pairs(candidates)]
         blocks = [
-            summary.table(begun),
-            sheet.notices(summary.few_rows(begun)),
+            summary.table(candidates),
+            sheet.notices(summary.few_rows(candidates)),
             *(sheet.text(line) for line in verdicts if line),
-            sheet.text(summary.note(begun), muted=True),
+            sheet.text(summary.note(candidates), muted=True),
         ]
-        start = begun[0].histories[0].start
-        known = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
-        canvas.sheet("knows", [known])
+        start = candidates[0].histories[0].start
+        panel = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
+        canvas.sheet("knows", [panel])
 
 
 def _draw_panels(charts: Sequence[Chart], *, large: bool, on_point: Callable[[float], None] | None) -> None:
-    """Draw each chart in a panel of its own, two side by side. Raises an ImportError without plotly."""
+    """Draw each chart in its own panel, two side by side.
+
+    Raises:
+        ImportError: plotly is not installed.
+    """
     canvas.charts()
     widths = [1] if large else [1.3, 1]
     for first in range(0, len(charts), len(widths)):

@@ -1,4 +1,4 @@
-"""The outcome of training as tables and words: accuracy, its spread, parameters, time."""
+"""The results of a training as tables and sentences: accuracy, its spread, parameters, time."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -12,7 +12,7 @@ from mha_core.training.report import interval, mean_and_sd
 
 from .curves import Candidate
 
-FEW_ROWS = 20  # of fewer test rows an accuracy says little
+FEW_ROWS = 20  # test rows; with fewer the accuracy is not reliable
 _ENDS = {
     "target": "it reached its target",
     "time": "its time was up",
@@ -22,25 +22,25 @@ _ENDS = {
 
 
 def table(candidates: Sequence[Candidate]) -> Block:
-    """A row for each candidate: of its last evaluations the mean and standard deviation over its seeds."""
-    evaluated = [candidate for candidate in candidates if candidate.begun]
-    pairs = any(candidate.last[0].pair_accuracy is not None for candidate in evaluated)
-    aligned = any(candidate.last[0].aligned is not None for candidate in evaluated)
+    """Return a row for each candidate: mean and standard deviation of its last evaluations over the seeds."""
+    evaluated = [candidate for candidate in candidates if candidate.evaluated_runs]
+    pairs = any(candidate.last_evaluations[0].pair_accuracy is not None for candidate in evaluated)
+    aligned = any(candidate.last_evaluations[0].aligned is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
-    in_epochs = any(run.start and run.start.rows_train for own in evaluated for run in own.begun)
+    in_epochs = any(run.start and run.start.rows_train for candidate in evaluated for run in candidate.evaluated_runs)
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
     head += ["digits on their word"] if aligned else []
     rows = []
     for candidate in evaluated:
-        start, scores = candidate.histories[0].start, [seen.test_accuracy for seen in candidate.last]
+        start, scores = candidate.histories[0].start, [test.test_accuracy for test in candidate.last_evaluations]
         row = [candidate.name, spread(scores)]
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
             row.append(f"{low:.3f}–{high:.3f}")
         if pairs:
-            row.append(fixed(fmean(seen.pair_accuracy or 0.0 for seen in candidate.last)))
+            row.append(fixed(fmean(test.pair_accuracy or 0.0 for test in candidate.last_evaluations)))
         if aligned:
-            row.append(spread([seen.aligned or 0.0 for seen in candidate.last]))
+            row.append(spread([test.aligned or 0.0 for test in candidate.last_evaluations]))
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
         rows.append(row)
@@ -49,64 +49,66 @@ def table(candidates: Sequence[Candidate]) -> Block:
 
 
 def note(candidates: Sequence[Candidate]) -> str:
-    """The meaning of the columns of `table`."""
-    seeds = max((len(candidate.begun) for candidate in candidates), default=0)
-    said = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
+    """Explain the columns of `table`."""
+    seeds = max((len(candidate.evaluated_runs) for candidate in candidates), default=0)
+    text = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
-        said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
-    return f"{said} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
+        text += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
+    return f"{text} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
 
 
-def ends(candidates: Sequence[Candidate]) -> list[str]:
-    """A sentence on each candidate whose runs have not all come to their last step."""
+def early_ends(candidates: Sequence[Candidate]) -> list[str]:
+    """Return a sentence on each candidate whose runs did not all reach their last step."""
     sentences = []
     for candidate in candidates:
         reasons = [run.end.reason for run in candidate.histories if run.end]
-        found = [(words, reasons.count(reason)) for reason, words in _ENDS.items() if reason in reasons]
-        missing = len(candidate.histories) - len(candidate.begun)
-        found += [("not begun", missing)] if missing else []
+        endings = [(words, reasons.count(reason)) for reason, words in _ENDS.items() if reason in reasons]
+        missing = len(candidate.histories) - len(candidate.evaluated_runs)
+        endings += [("not begun", missing)] if missing else []
         seeds = len(candidate.histories)
-        told = [f"{words} ({many} of {seeds} seeds)" if seeds > 1 else words for words, many in found]
-        sentences += [f"{candidate.name}: {'; '.join(told)}."] if told else []
+        parts = [f"{words} ({amount} of {seeds} seeds)" if seeds > 1 else words for words, amount in endings]
+        sentences += [f"{candidate.name}: {'; '.join(parts)}."] if parts else []
     return sentences
 
 
-def mirrors(candidates: Sequence[Candidate]) -> str:
-    """A sentence on the pairs of each candidate; empty where there are no pairs."""
+def describe_pairs(candidates: Sequence[Candidate]) -> str:
+    """Describe each candidate's accuracy on mirror pairs; "" if the data have none."""
     shares = {
-        candidate.name: [seen.pair_accuracy for seen in candidate.last if seen.pair_accuracy is not None]
+        candidate.name: [test.pair_accuracy for test in candidate.last_evaluations if test.pair_accuracy is not None]
         for candidate in candidates
     }
-    known = {name: accuracies for name, accuracies in shares.items() if accuracies}
-    if not known:
+    pairs = {name: accuracies for name, accuracies in shares.items() if accuracies}
+    if not pairs:
         return ""
-    said = ["Sentences come in pairs: the same words in another order, with another answer."]
-    if any(run.end and run.end.reason in CUT_SHORT for own in candidates for run in own.histories):
-        said.append("So far, as the training ended early:")
-    never = [name for name, accuracies in known.items() if max(accuracies) == 0]
-    always = [name for name, accuracies in known.items() if min(accuracies) == 1]
-    blind = any(one.name in never and one.histories[0].recipe.position == "none" for one in candidates)
+    sentences = ["Sentences come in pairs: the same words in another order, with another answer."]
+    if any(run.end and run.end.reason in CUT_SHORT for candidate in candidates for run in candidate.histories):
+        sentences.append("So far, as the training ended early:")
+    never = [name for name, accuracies in pairs.items() if max(accuracies) == 0]
+    always = [name for name, accuracies in pairs.items() if min(accuracies) == 1]
+    blind = any(run.name in never and run.histories[0].recipe.position == "none" for run in candidates)
     if never:
-        said.append(
-            f"Never right on both sentences of a pair: {in_quotes(never)}."
+        sentences.append(
+            f"Never right on both sentences of a pair: {quote_names(never)}."
             + " Without positions both get the same answer, so the model can be right on one only." * blind
         )
     if always:
-        said.append(f"Both right in every pair: {in_quotes(always)}.")
-    between = {name: fmean(accuracies) for name, accuracies in known.items() if name not in (*never, *always)}
-    if between:
-        said.append(f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in between.items())}.")
-    return " ".join(said)
+        sentences.append(f"Both right in every pair: {quote_names(always)}.")
+    others = {name: fmean(accuracies) for name, accuracies in pairs.items() if name not in (*never, *always)}
+    if others:
+        parts = [f"“{name}” in {100 * share:.1f} %" for name, share in others.items()]
+        sentences.append(f"Both right: {', '.join(parts)}.")
+    return " ".join(sentences)
 
 
 def few_rows(candidates: Sequence[Candidate]) -> list[str]:
-    """A sentence where the test rows are too few to say how good a model is."""
-    fewest = min((run.start.rows_test for own in candidates for run in own.histories if run.start), default=FEW_ROWS)
-    return [f"Tested on {count(fewest, 'row')} only: too few to say how good it is."] if fewest < FEW_ROWS else []
+    """Return a warning if there are too few test rows to judge a model."""
+    starts = [run.start for candidate in candidates for run in candidate.histories if run.start]
+    rows = min((start.rows_test for start in starts), default=FEW_ROWS)
+    return [f"Tested on {count(rows, 'row')} only: too few to say how good it is."] if rows < FEW_ROWS else []
 
 
 def about_data(history: History) -> str:
-    """The rows, their fingerprint and what was done to them."""
+    """Describe the data of a run: rows, fingerprint and preparation."""
     start = history.start
     if start is None:
         return ""
@@ -115,11 +117,12 @@ def about_data(history: History) -> str:
 
 
 def test_rows(start: Start) -> str:
+    """Return the number of test rows in words."""
     return count(start.rows_test, "test row")
 
 
-def in_quotes(names: Sequence[str]) -> str:
-    """Names in a sentence, where "none" would be taken for a word of it."""
+def quote_names(names: Sequence[str]) -> str:
+    """Join names in quotation marks, so that "none" is not read as a word of the sentence."""
     return ", ".join(f"“{name}”" for name in names)
 
 
@@ -128,13 +131,13 @@ def _labelled(history: History) -> bool:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Mean and standard deviation; of one value that alone."""
+    """Format the mean and the standard deviation, or a single value alone."""
     mean, deviation = mean_and_sd(values)
     return f"{fixed(mean)} ± {fixed(deviation)}" if len(values) > 1 else fixed(mean)
 
 
 def _seconds(candidate: Candidate, *, epoch: bool = False) -> str:
-    """Seconds of a run's steps so far, or of an epoch of them: the mean over the seeds; "—" before the first step."""
-    begun = [(run.seconds, run.epochs if epoch else 1.0) for run in candidate.begun if run.step]
-    times = [seconds / epochs for seconds, epochs in begun if epochs]
+    """Format the mean training time of a run or of an epoch, in seconds; "—" before the first step."""
+    timings = [(run.seconds, run.epochs if epoch else 1.0) for run in candidate.evaluated_runs if run.step]
+    times = [seconds / epochs for seconds, epochs in timings if epochs]
     return number(fmean(times), 2) if times else "—"

@@ -1,8 +1,6 @@
-"""The data of the chosen task, made by a generator, shipped or brought by the visitor, and runs that were saved before.
+"""The data of the chosen task, generated, shipped or uploaded, and the upload of saved runs.
 
-What is brought the visit keeps to itself.
-
-Files and texts become a task here once, so that what is wrong with them is said before anything is trained.
+Uploads are private to their session. They are parsed at once, so that errors are reported before a training.
 """
 
 from functools import lru_cache
@@ -19,38 +17,37 @@ from mha_core.training.tasks import Labelled, Task, TrainingData
 from mha_core.training.tasks.table import LIMITS
 from pages.frame import canvas, visitor, widgets
 
-from .recipe_controls import TASKS, title_of
+from .recipe_controls import TASKS, task_title
 
-GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
-ZIP = b"PK"  # how the file of a saved run begins
-Brought = tuple[Task | None, TrainingData | None, list[str]]
-_MAX_NAMED = 8  # classes
+GENERATED = frozenset(tasks.NAMES)  # tasks without an upload
+ZIP = b"PK"  # the first bytes of a zip file
+TaskData = tuple[Task | None, TrainingData | None, list[str]]
+_MAX_CLASSES = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
 
 
 @lru_cache(maxsize=8)
-def built(name: str) -> Task:
-    """A task that needs nothing from outside."""
+def generated_task(name: str) -> Task:
+    """Build a task that needs no upload."""
     return tasks.build(name)
 
 
 @lru_cache(maxsize=1)
 def shakespeare() -> bytes:
-    """The text that is there without a file; see assets/texts."""
+    """Return the default text, see assets/texts."""
     return _SHAKESPEARE.read_bytes()
 
 
-def data_of(name: str, keep_duplicates: bool | None, context: int) -> Brought:
-    """The task, what a worker needs to make it again, and sentences; no task while there is no data.
+def load_data(name: str, keep_duplicates: bool | None, context: int) -> TaskData:
+    """Draw the uploads of a task; return the task, the data for the worker process, and notices.
 
-    Args:
-        keep_duplicates: of a table, None = as its switch says.
-        context: characters of a text that are seen at once.
+    The task is None if there is no data yet, the data if the task is generated. `keep_duplicates` is None if the
+    table's switch decides it; `context` is the number of characters in a model's context.
     """
     if name in GENERATED:
-        return built(name), None, []
+        return generated_task(name), None, []
     contents: dict[str, bytes] = st.session_state.setdefault("brought", {})
     data = _text(contents) if name == "text" else _table(name, contents, keep_duplicates)
     if data is None:
@@ -61,24 +58,24 @@ def data_of(name: str, keep_duplicates: bool | None, context: int) -> Brought:
 
 
 def _summary(task: Task, data: TrainingData) -> str:
-    """The data in words, before anything is trained on it."""
+    """Describe the data before a training."""
     sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
-        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MAX_NAMED])
-        more = ", …" if len(task.classes) > _MAX_NAMED else ""
+        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MAX_CLASSES])
+        more = ", …" if len(task.classes) > _MAX_CLASSES else ""
         rows = f"{len(task.train):,} rows for training, {len(task.test):,} for testing"
         sentences.append(f"{rows}, {len(task.classes)} classes: {names}{more}.")
     return " ".join([*sentences, *task.notes])
 
 
 def _text(contents: dict[str, bytes]) -> TrainingData:
-    """The visitor's text, pasted or out of a file; Shakespeare's while there is none."""
+    """Draw the box and the upload of a text; return its data, by default Shakespeare's."""
 
-    def pasted() -> None:
+    def on_paste() -> None:
         contents["text"] = str(st.session_state["pasted"] or "").encode("utf-8", "replace")
 
     with st.expander("Your own text instead", expanded=False):
-        st.text_area(_TEXT, key="pasted", on_change=pasted, height=140)
+        st.text_area(_TEXT, key="pasted", on_change=on_paste, height=140)
         _upload("Or a text file (UTF-8, at most 1 MB)", ["txt", "md"], "text_file", 1, contents, "text")
     return TrainingData("text", contents.get("text") or shakespeare())
 
@@ -100,7 +97,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
         with (
             right,
             widgets.hidden_but_mounted("dups", keep_duplicates is None),
-        ):  # the long post's experiment decides it
+        ):  # the long post's experiments fix it
             keep = widgets.switch("dups")
     if name in contents:
         return TrainingData(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
@@ -108,47 +105,47 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
 
 
 def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: dict[str, bytes], name: str) -> None:
-    def take(content: bytes | None) -> None:
+    def on_file(content: bytes | None) -> None:
         if content is not None:
             contents[name] = content
 
-    widgets.file(label, kinds, key, megabytes, take)
+    widgets.file(label, kinds, key, megabytes, on_file)
 
 
 def _read(data: TrainingData, context: int) -> tuple[Task | None, str]:
-    """The task of these bytes, or the reason why there is none; read once."""
-    wanted = (data, context if data.kind == "text" else 0)
-    known = st.session_state.get("read_data")
-    # a content that stayed is the same object, which takes no look at its bytes
-    if known is None or known[0] != wanted:
+    """Parse the data once; return the task, or None and the reason why there is none."""
+    key = (data, context if data.kind == "text" else 0)
+    entry = st.session_state.get("read_data")
+    # comparing an unchanged upload is cheap, because its bytes are the same object
+    if entry is None or entry[0] != key:
         try:
             with st.spinner("Reading the data"):
                 task: tuple[Task | None, str] = tasks.from_outside(data, length=context), ""
         except HeadlightError as error:
             task = None, f"This data cannot be used: {error}."
-        known = st.session_state["read_data"] = (wanted, task)
-    return known[1]
+        entry = st.session_state["read_data"] = (key, task)
+    return entry[1]
 
 
-def saved_run() -> None:
-    """Opens a saved run, which becomes one of this visitor's models."""
+def draw_upload() -> None:
+    """Draw the upload of a saved run or a recording, which becomes one of the client's models."""
 
-    def take(content: bytes | None) -> None:
-        told = ""
+    def on_file(content: bytes | None) -> None:
+        message = ""
         if content is not None:
-            told = _opened_run(content) if content.startswith(ZIP) else _opened_recording(content)
-        st.session_state["opened_told"] = told
+            message = _open_run(content) if content.startswith(ZIP) else _open_recording(content)
+        st.session_state["opened_told"] = message
 
     megabytes = MAX_BYTES // 2**20
     with st.expander("Open a saved run or a recording"):
         label = f"A zip file that was downloaded here, or the safetensors of a recording, at most {megabytes} MB"
-        widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, take)
+        widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, on_file)
         sentence = st.session_state.get("opened_told", "")
         canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
 
 
-def _opened_run(content: bytes) -> str:
-    """Opens a run, whose task becomes the chosen one; what is said of it."""
+def _open_run(content: bytes) -> str:
+    """Open a saved run and select its task; return a message for the page."""
     try:
         folder = visitor.new_folder() / "run"
         with writing():
@@ -158,12 +155,12 @@ def _opened_run(content: bytes) -> str:
         run = visitor.add_run(folder)
     except HeadlightError as error:
         return f"This run cannot be opened: {error}. What was trained before is still there."
-    st.session_state["task"] = title_of(task)
+    st.session_state["task"] = task_title(task)
     return f"Opened: {run.label}. It is one of the models on the other pages too."
 
 
-def _opened_recording(content: bytes) -> str:
-    """Opens a recording, which takes the place of the one before; what is said of it."""
+def _open_recording(content: bytes) -> str:
+    """Open a recording, which replaces the previous one; return a message for the page."""
     try:
         name = visitor.open_recording(content)
     except HeadlightError as error:

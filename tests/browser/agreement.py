@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import LinkQuery
-from pages.compare.tries import FIRST_AT
+from pages.compare.tries import DEFAULT_CURSOR
 
 from .compare_page import Compare
 from .explore_page import Explore
@@ -25,7 +25,7 @@ def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list
 
     That is one picture; over Explore's empty box it is that of the default sentence, or of one that stood there before.
     """
-    query = LinkQuery(raw, minilm_at=FIRST_AT if path == "/compare" else "")
+    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR if path == "/compare" else "")
     left, _ = query.fitted_settings()
     if path == "/compare":
         right, _ = query.fitted_settings("2", left.text)

@@ -21,7 +21,7 @@ from headlight.ui.web import PREFIX
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus
-from pages.explore.kinds import words_of
+from pages.explore.kinds import word_mask
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film
@@ -141,7 +141,7 @@ def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch
         hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
         words = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
         found = modules.one("wire/packets.js", packed, f"{words}(m.unpackMaps(bytes(row)))")
-        assert found == [words_of(6, ends).tolist(), list(ends), any(ends)], ends
+        assert found == [word_mask(6, ends).tolist(), list(ends), any(ends)], ends
 
 
 def test_floats_come_back_and_maps_are_cut_and_pooled_alike(modules: Modules) -> None:

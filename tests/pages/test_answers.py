@@ -14,11 +14,11 @@ from mha_core.errors import HeadlightError
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
 from pages.train import answers
-from pages.train.answers import Trained
+from pages.train.answers import TrainedModel
 
 
-def trained(name: str) -> Trained:
-    return Trained(name, pictures.model_on("auto", name))
+def trained(name: str) -> TrainedModel:
+    return TrainedModel(name, pictures.model_on("auto", name))
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _empty_caches() -> None:
 
 
 @pytest.fixture
-def models(shipped: Path) -> dict[str, Trained]:
+def models(shipped: Path) -> dict[str, TrainedModel]:
     return {name: trained(f"who-{name}-1") for name in ("none", "rotary")}
 
 
@@ -39,7 +39,7 @@ def task() -> Labelled:
 
 
 def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(
-    models: dict[str, Trained], task: Labelled
+    models: dict[str, TrainedModel], task: Labelled
 ) -> None:
     texts = [*task.questions, "", "quite unknown words"]
     block = answers.answers(models, texts, task)
@@ -62,13 +62,13 @@ def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(
         assert line[0] == f"{float(chance):.3f}"
 
 
-def test_without_positions_the_order_makes_no_difference(models: dict[str, Trained], task: Labelled) -> None:
-    none, rotary = answers.both_orders(models, *task.questions[:2])
+def test_without_positions_the_order_makes_no_difference(models: dict[str, TrainedModel], task: Labelled) -> None:
+    none, rotary = answers.compare_orders(models, *task.questions[:2])
     assert none.startswith("“none”: the logits ")
     assert none.endswith("; it cannot tell the two orders apart.")
     assert "cannot tell" not in rotary
-    assert "cannot tell" not in answers.both_orders(models, "the dog", "the the")[0], "not the same words"
-    for sentence in answers.both_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
+    assert "cannot tell" not in answers.compare_orders(models, "the dog", "the the")[0], "not the same words"
+    for sentence in answers.compare_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
         assert sentence.endswith("the logits are identical; both are the same tokens to it.")
 
 
@@ -84,12 +84,12 @@ def test_continuations(shipped: Path) -> None:
         answers.continuations(language, "", 5, 0.0, 0, " ")
 
 
-def maps_of(models: dict[str, Trained], text: str, head: str) -> list[Block]:
+def maps_of(models: dict[str, TrainedModel], text: str, head: str) -> list[Block]:
     (row,) = answers.maps(models, None, text, head)
     return list(row["blocks"])
 
 
-def test_maps(models: dict[str, Trained]) -> None:
+def test_maps(models: dict[str, TrainedModel]) -> None:
     both = {**models, "words": trained("words-rotary-1")}
     one, other, _ = maps_of(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].model.run("the dog chased the cat")

@@ -130,11 +130,11 @@ def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise:
         lines = {line[0]: line[1:-1] for line in own["rows"]}
         hidden = run.hidden[0, 3]
         for name in ("x", "+ shift"):
-            for text, value in zip(lines[name], [*hidden[: embeddings.SHOWN], hidden.norm()], strict=True):
+            for text, value in zip(lines[name], [*hidden[: embeddings.MAX_CHANNELS], hidden.norm()], strict=True):
                 assert_shows(text, float(value))
         words = precise.stack.get_parameter("words.weight")[run.ids[3]]
         segment = precise.stack.get_parameter("segment")
-        for at in range(embeddings.SHOWN):
+        for at in range(embeddings.MAX_CHANNELS):
             assert_shows(lines["row of the word"][at], float(words[at]))
             assert_shows(lines["+ segment"][at], float(segment[at]))
         assert (set(lines["+ position"]) == {"0.0000", "0.000"}) is (position == "none")

@@ -24,7 +24,7 @@ from mha_core.measure import measures, rounding
 from mha_core.measure.reading import merged
 from mha_core.models.words import in_common, words_of
 from pages.compare import contrasts, message, orders, pairs, tries
-from pages.compare.pairs import SAME
+from pages.compare.pairs import ROUNDING
 from tests.closeness import identical, within_rounding
 
 from .conftest import picture_of
@@ -67,7 +67,7 @@ def test_default() -> None:
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
-    assert list(header["tries"]) == list(tries.TRY)
+    assert list(header["tries"]) == list(tries.SUGGESTIONS)
     for name, values in header["tries"].items():
         there, _ = answered(**values)
         assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
@@ -114,7 +114,7 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
         pair = pairs.Pair(*sides, Cursor(*at))
         where = Cursor.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
         place = (header["row"], header["key"], tuple(header["marked"]))
-        assert place == (where.row, where.key, pairs.marked(pair, where))
+        assert place == (where.row, where.key, pairs.marked_cell(pair, where))
         assert ("w2" in header["unusable"]) == ("w2" in values)
         titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
         assert header["answers"] == pairs.answers(pair, titles)
@@ -211,9 +211,9 @@ def test_what_another_order_does_and_why(model: Model) -> None:
     ]
     for changes, same, reason in table:
         settings = Settings(TIRED, **changes)
-        found, sentence = orders.difference(settings, order), orders.why(settings, order)
+        found, sentence = orders.difference(settings, order), orders.explain(settings, order)
         assert found == measures.difference_in_new_order(*(model.run(text, **changes) for text in (TIRED, order)))
-        assert found <= SAME if same else found > 0.1
+        assert found <= ROUNDING if same else found > 0.1
         assert reason in sentence, changes
         assert found == 0 or small(found) in sentence
         assert sentence.startswith("The same vectors in the new order" if same else "The vectors change")

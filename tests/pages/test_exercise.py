@@ -15,7 +15,7 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.measure.measures import relative_difference
 from pages.shapes import exercise
 from pages.shapes.exercise import GAPS, write_it
-from pages.shapes.lesson import source_of
+from pages.shapes.lesson import source_code
 from tests.closeness import same_function
 
 from .conftest import every
@@ -38,12 +38,12 @@ def verdicts(found: Traced, lines: tuple[int, ...]) -> list[dict[str, Any]]:
 
 
 def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
-    own, steps = exercise.of_layer(found)
+    own, steps = exercise.plain_pass(found)
     assert own.n_heads == 12
     for lines in [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 9)]:
         *_, whole = verdicts(found, lines)
         picked = [gap.function(line) for gap, line in zip(GAPS, lines, strict=True)]
-        made = exercise.run(exercise.together, picked, own, steps["x"])
+        made = exercise.run(exercise.combined_layer, picked, own, steps["x"])
         fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
         assert fits == (whole["result"] == "holds") == (lines == RIGHT), lines
         assert not isinstance(made, str) or made in whole["said"]
@@ -66,5 +66,5 @@ def test_lines_that_are_pressed_stand_in_the_link() -> None:
     assert [one["text"] for one in lines if one["pressed"]] == [gap.lines[n - 1] for gap, n in right]
     *_, whole = [block for block in shown if block["kind"] == "verdict"]
     assert whole["result"] == "holds"
-    sources = [source_of(exercise.together), *(gap.source(n) for gap, n in zip(GAPS, RIGHT, strict=True))]
+    sources = [source_code(exercise.combined_layer), *(gap.source(n) for gap, n in zip(GAPS, RIGHT, strict=True))]
     assert found["source"] == "\n\n".join(sources)

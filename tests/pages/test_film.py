@@ -15,7 +15,7 @@ from mha_core.training.events import End, Event, History, Snapshot, Start
 from mha_core.training.recipe import Recipe
 from pages.train import film
 from pages.train.curves import Candidate
-from pages.train.message import HeldFilms
+from pages.train.message import StoredFilms
 from pages.train.message import film as asked
 
 from .conftest import unpacked
@@ -96,7 +96,7 @@ def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
-    kept = HeldFilms(packed(filmed()))
+    kept = StoredFilms(packed(filmed()))
     assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
     for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):
         with pytest.raises(HeadlightError, match="gone"):

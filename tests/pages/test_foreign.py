@@ -104,7 +104,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
     for row, key in ((1, 0), (2, 1), (2, 2)):
         head, layer = 3, 1
         at = f"{layer}.{head}.{row}.{key}"
-        found = pair_channels.layer_of(settings, layer)
+        found = pair_channels.layer_record(settings, layer)
         own = found.channels(settings, head, row, key)
         added[row, key], bound = own.bias, bound + rounding_of(own)
         assert abs(own.total - own.score) <= rounding_of(own)

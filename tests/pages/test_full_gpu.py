@@ -24,7 +24,7 @@ from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
 from mha_core.models.own_model import OwnModel
 from pages.by_hand import embeddings, real_cell
-from pages.by_hand.scaled_dot import CASES, checked
+from pages.by_hand.scaled_dot import CASES, compare
 from pages.compare import orders, pairs, several
 from pages.implementations import parity
 from pages.masks import effects, padding
@@ -104,7 +104,7 @@ def by_hand() -> tuple[str, ...]:
     found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
-    return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
+    return (*dict.fromkeys((*found.notices, *embeddings.cached_steps(CAUSAL).notices)),)
 
 
 def positions() -> list[str]:
@@ -119,7 +119,7 @@ def positions() -> list[str]:
 
 def of_pairs() -> list[str]:
     assert pictures.cosines_without(CAUSAL).device == torch.device("cpu")
-    assert orders.why(TEXT, "the man bit the dog")
+    assert orders.explain(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     assert pairs.story(left, 0, 2)
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
@@ -153,7 +153,7 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "more than two": more_than_two,
     "parity on a sentence": lambda: parity.compare_sentence(CAUSAL, 1).notices,
     "parity on random numbers": lambda: parity.compare_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
-    "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
+    "scaled dot product": lambda: compare(CASES["heads"], "auto").notices,
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
 ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU

@@ -72,16 +72,16 @@ def test_the_layer_in_sight_comes_before_the_others(run: Run, monkeypatch: pytes
 def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pictures.LongPicture, "nbytes", long_pictures.LONG_BYTES // 2)
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
-    long_pictures.advanced(mine, 1)
-    long_pictures.advanced(yours, 1)
-    with pytest.raises(QueueFull, match="others wait"):
-        long_pictures.advanced(theirs, 1)
-    long_pictures.advanced(yours, 2)
-    assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"
+    long_pictures.advance_to(mine, 1)
+    long_pictures.advance_to(yours, 1)
+    with pytest.raises(QueueFull, match="too many long texts"):
+        long_pictures.advance_to(theirs, 1)
+    long_pictures.advance_to(yours, 2)
+    assert long_pictures.advance_to(theirs, 1).done == 1, "a whole one goes"
     with pytest.raises(QueueFull):
-        long_pictures.begun(yours)
-    long_pictures.begun(mine).asked -= long_pictures.GIVEN_UP + 1
-    assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
+        long_pictures.get_or_start(yours)
+    long_pictures.get_or_start(mine).last_request -= long_pictures.IDLE_SECONDS + 1
+    assert long_pictures.get_or_start(yours).done == 0, "nobody waited for mine any more"
 
 
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
@@ -96,12 +96,12 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
     blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
     assert body == blocks.numpy().tobytes()
     for wrong in ("", "0.0.0", "-1.0.1", "9999.0.1"):
-        with pytest.raises(ValueError, match=r"piece"):
+        with pytest.raises(ValueError, match=r"tile"):
             answer("tile", asked(tile=wrong).encode())
 
 
 def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="not shown in pieces"):
+    with pytest.raises(ValueError, match="not long enough for tiles"):
         answer("tile", b"s=hi&tile=0.0.1")
     assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")
     with monkeypatch.context() as patched:

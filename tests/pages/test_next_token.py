@@ -21,7 +21,7 @@ from mha_core.measure import rounding
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
-from pages.explore.goes_on import found_heads, surprises
+from pages.explore.goes_on import surprises, top_heads
 from tests.closeness import quoted, same_function, within_rounding
 
 from .test_other_views import strongest
@@ -119,7 +119,7 @@ def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) 
 @OF_BOTH
 def test_the_heads_that_copy_are_found(of: Settings) -> None:
     run = pictures.picture(of).run
-    found = found_heads(pictures.picture(replace(of, heads_off=((1, 3),))))  # of the untouched model
+    found = top_heads(pictures.picture(replace(of, heads_off=((1, 3),))))  # of the untouched model
     layer, head, score = found["induction"][0]
     rows = [
         sum(float(run.weights[layer, head, i, j]) for j in range(1, i) if run.ids[j - 1] == run.ids[i])
@@ -131,7 +131,7 @@ def test_the_heads_that_copy_are_found(of: Settings) -> None:
     assert scores == sorted(scores, reverse=True)
     layer, head, score = found["previous"][0]
     quoted(float(torch.diagonal(run.weights[layer, head], -1).mean()), f"{score:.4f}")
-    assert "induction" not in found_heads(pictures.picture(replace(of, text="ring wolf"))), "nothing is repeated"
+    assert "induction" not in top_heads(pictures.picture(replace(of, text="ring wolf"))), "nothing is repeated"
     if of.model == SMOLLM2:
         assert [tuple(at) for *at, _ in found["induction"]][: len(COPYING)] == list(COPYING)
 

@@ -27,7 +27,7 @@ from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
 from pages.explore import layer_flow
-from pages.explore.kinds import HALF, NEAR, kinds, of_layer
+from pages.explore.kinds import HALF, NEAR, kinds, layer_kinds
 from pages.explore.message import effect
 from tests.closeness import quoted, within_rounding
 
@@ -212,7 +212,7 @@ def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known
     settings = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
     unknown = pictures.picture(replace(settings, text=f"xyz {settings.text}"))
     assert unknown.run.tokens[0] == "[UNK]"  # which is no end of the sentence
-    assert [name for name, _ in of_layer(unknown, 1)] == ["copies"] * 4
+    assert [name for name, _ in layer_kinds(unknown, 1)] == ["copies"] * 4
     assert pictures.picture(Settings("[CLS] a [SEP]")).run.ends == (1, 1), "what the model adds, however one spells"
 
 

@@ -31,8 +31,8 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
-    assert pairs.marked(pair, Cursor(3, 1, it)) == (it, animal)
-    assert pairs.marked(pair, Cursor(3, 1, it, street)) == (it, street)
+    assert pairs.marked_cell(pair, Cursor(3, 1, it)) == (it, animal)
+    assert pairs.marked_cell(pair, Cursor(3, 1, it, street)) == (it, street)
     change = measures.largest_change(*pair.maps)
     largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: learned positions → no positions"
     assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest

@@ -17,7 +17,7 @@ from pages.shapes import random_layer, reshape_lessons
 from pages.shapes.lesson import whole_source
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS
-from pages.shapes.step_names import in_texts
+from pages.shapes.step_names import names_in_texts
 from tests.closeness import within_rounding
 
 from .conftest import answers, unpacked
@@ -103,7 +103,7 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     before, after = blocks(lesson, "matrix")
     assert set(before["sums"]) == {"1.00"}
     weights = value(found, "weights")
-    dropped = reshape_lessons.after_dropout(weights, 0.5, 2)
+    dropped = reshape_lessons.apply_dropout(weights, 0.5, 2)
     assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
     assert torch.equal(dropped, torch.where(dropped > 0, 2 * weights, 0.0))
 
@@ -126,7 +126,7 @@ def test_a_class_is_shown_with_everything_that_it_calls() -> None:
 def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:
     for name in IMPLEMENTATIONS:
         dropping = random_layer.traced(Settings("how are you", "causal"), 1, name, RandomLayer("all", 0.3, 0))
-        steps = {step.name: in_texts(name, step.name) for step in dropping.steps}
+        steps = {step.name: names_in_texts(name, step.name) for step in dropping.steps}
         named = {text for words in steps.values() for text, _ in words}
         assert named == set(WORDS_OF_TEXTS.get(name, {})), name
         for text, words in WORDS_OF_TEXTS.get(name, {}).items():
@@ -134,7 +134,7 @@ def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:
 
 
 def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
-    words = {step: in_texts("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
+    words = {step: names_in_texts("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
     assert "'ij,bsj->bsi'" in words["q.project"]
     assert "'bshi,bthi->bhst'" in words["scores.product"]
     assert "'bhst,bthi->bshi'" in words["mixed"]

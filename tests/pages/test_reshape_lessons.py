@@ -145,4 +145,4 @@ def test_the_loop_is_the_product() -> None:
     random = torch.Generator().manual_seed(1)
     for axes in ((), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
-        same_function(reshape_lessons.looped(a, b), torch.einsum("...id,...dj->...ij", a, b))
+        same_function(reshape_lessons.matmul_loop(a, b), torch.einsum("...id,...dj->...ij", a, b))

@@ -20,11 +20,11 @@ from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
 from pages.train import confusion, picture_settings, predictions, runs, uploads
-from pages.train.answers import Trained
-from pages.train.confusion import UnseenRows
+from pages.train.answers import TrainedModel
+from pages.train.confusion import Outcome
 from pages.train.curves import Candidate
-from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, TableFilter
-from pages.train.runs import Runs, combined, grouped, with_seeds
+from pages.train.predictions import ALL_ROWS, RIGHT_ROWS, TYPED_ROWS, WRONG_ROWS, TableFilter
+from pages.train.runs import Runs, combine, group_by_candidate, with_seeds
 from tests.closeness import identical, within_rounding
 
 from .train_app import Train
@@ -35,7 +35,7 @@ ROTARY = replace(NONE, position="rotary")
 
 
 def shown(*recipes: Recipe) -> Runs:
-    return runs.of_histories([History(recipe) for recipe in recipes], [None] * len(recipes))
+    return runs.from_histories([History(recipe) for recipe in recipes], [None] * len(recipes))
 
 
 # ---- candidates
@@ -44,16 +44,16 @@ def shown(*recipes: Recipe) -> Runs:
 def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -> None:
     for name, implementation in IMPLEMENTATIONS.items():
         able = [p for p in positions.NAMES if positions.acts(p) - {"add"} <= implementation.can]
-        made, left_out = combined(BASE, positions.NAMES, [name], [1, 2], [True])
+        made, left_out = combine(BASE, positions.NAMES, [name], [1, 2], [True])
         assert [recipe.position for recipe in made] == [p for p in able for _ in range(2)]
         unable = [p for p in positions.NAMES if p not in able]
         assert left_out == [f"{name} cannot compute {p} positions: this pair is left out." for p in unable]
 
 
 def test_runs_are_grouped_into_their_candidates() -> None:
-    made, _ = combined(BASE, ["none", "sinusoidal", "rotary"], ["fused"], [1], [True])
+    made, _ = combine(BASE, ["none", "sinusoidal", "rotary"], ["fused"], [1], [True])
     recipes = with_seeds(made, 3)
-    names, colours, places = zip(*grouped(recipes), strict=True)
+    names, colours, places = zip(*group_by_candidate(recipes), strict=True)
     assert names == ("none", "sinusoidal", "rotary")
     assert colours == (0, 1, 3)  # the places of these positions, whichever are chosen
     assert [[recipes[place].seed for place in own] for own in places] == [[1, 2, 3]] * 3
@@ -61,12 +61,12 @@ def test_runs_are_grouped_into_their_candidates() -> None:
 
 def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
     picture = shown(NONE, ROTARY)
-    assert picture_settings.beyond(picture, [NONE]) == [], "less than the picture is nothing new"
+    assert picture_settings.pending_changes(picture, [NONE]) == [], "less than the picture is nothing new"
     other = replace(NONE, position="learned", n_layers=2, implementation="torch", mask_padding=False)
-    assert picture_settings.beyond(picture, [NONE, other]) == [
+    assert picture_settings.pending_changes(picture, [NONE, other]) == [
         "Not trained yet: learned, torch, 2 layers, padding not masked."
     ]
-    assert picture_settings.beyond(picture, [replace(NONE, steps=1500, residual=True, rate=0.01)]) == [
+    assert picture_settings.pending_changes(picture, [replace(NONE, steps=1500, residual=True, rate=0.01)]) == [
         "Now chosen: steps 1,500, learning rate 0.01, residual connection yes. Press Train to see what that changes."
     ]
 
@@ -76,7 +76,7 @@ def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
 
 def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
-    written = runs.csv_of(runs.Runs((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
+    written = runs.to_csv(runs.Runs((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["candidate"] for row in rows] == ["'=1+1"] * len(history.evaluations)
     assert [float(row["test_accuracy"]) for row in rows] == [look.test_accuracy for look in history.evaluations]
@@ -98,8 +98,8 @@ def history(predicted: list[int], fingerprint: str = TASK.fingerprint, seed: int
     return History.from_events([start, End("steps", 1, 0.1, predicted)])
 
 
-def outcome(*answers: list[int]) -> UnseenRows:
-    found = confusion.outcome("mine", [history(said, seed=seed) for seed, said in enumerate(answers, 1)], TASK)
+def outcome(*answers: list[int]) -> Outcome:
+    found = confusion.evaluate("mine", [history(said, seed=seed) for seed, said in enumerate(answers, 1)], TASK)
     assert found
     return found
 
@@ -116,7 +116,7 @@ def test_the_report_of_all_seeds_is_that_of_all_their_answers() -> None:
     assert [int(row[4]) for row in rows] == [true[0], true[1], true[2], *[len(pairs)] * 3]
     assert rows[3][3] == fixed(right.total() / len(pairs)) == rows[5][2]
     assert rows[4][3] == fixed(sum(f1) / 3)
-    assert of.seeds == "seeds 1, 2 together"
+    assert of.seed_label == "seeds 1, 2 together"
 
 
 def test_the_matrix_and_its_cells() -> None:
@@ -124,9 +124,9 @@ def test_the_matrix_and_its_cells() -> None:
     assert block["cells"] == [["2", "1", "0"], ["1", "1", "0"], ["1", "0", "0"]]
     assert block["marks"] == [[0, 1]]
     assert block["edit"].startswith(confusion.CELL)
-    assert confusion.listed(outcome(SAID), (0, 1))["rows"] == [["0", "text 2 =1+1"]]
-    assert confusion.listed(outcome(SAID), (2, 2))["rows"] == []
-    block = confusion.listed(outcome(SAID, AGAIN), (0, 1))  # how many seeds answered so
+    assert confusion.cell_sentences(outcome(SAID), (0, 1))["rows"] == [["0", "text 2 =1+1"]]
+    assert confusion.cell_sentences(outcome(SAID), (2, 2))["rows"] == []
+    block = confusion.cell_sentences(outcome(SAID, AGAIN), (0, 1))  # how many seeds answered so
     assert block["rows"] == [["2", "text 2 =1+1"], ["1", "text 1 =1+1"]]
 
 
@@ -137,14 +137,14 @@ TYPED = ["the dog chased the cat", "=1+1"]
 
 
 @pytest.fixture
-def models(shipped: Path) -> dict[str, Trained]:
+def models(shipped: Path) -> dict[str, TrainedModel]:
     names = {name: f"who-{name}-1" for name in ("none", "rotary")}
-    return {name: Trained(own, load_model(str(shipped / own), dtype=torch.float64)) for name, own in names.items()}
+    return {name: TrainedModel(own, load_model(str(shipped / own), dtype=torch.float64)) for name, own in names.items()}
 
 
 @pytest.fixture
 def task() -> Labelled:
-    whole = uploads.built("who")
+    whole = uploads.generated_task("who")
     assert isinstance(whole, Labelled)
     return replace(whole, test=whole.test[:60])
 
@@ -157,14 +157,14 @@ def small() -> Any:
     return predictions.frame("mine", ("row", "=b"), [f"={at}" for at in range(4)], (1, 1, 0, None), SHARES)
 
 
-def test_every_row_is_what_its_model_says(models: dict[str, Trained], task: Labelled) -> None:
+def test_every_row_is_what_its_model_says(models: dict[str, TrainedModel], task: Labelled) -> None:
     """Against one question after the other, row by row."""
-    table = predictions.answered(models, task, TYPED)
+    table = predictions.prediction_table(models, task, TYPED)
     assert table is not None
     assert len(table) == 2 * (60 + len(TYPED))
     texts = [*(row.text for row in task.test), *TYPED]
     asked = [(name, text) for name in models for text in texts]
-    chances = [predictions.chance_of(name) for name in task.classes]
+    chances = [predictions.probability_column(name) for name in task.classes]
     for (name, text), (_, row) in zip(asked, table.iterrows(), strict=True):
         alone = inference.probabilities(models[name].model, [text])[0]
         within_rounding(torch.tensor([row[name] for name in chances]), alone, rounding.bound(1, torch.float32))
@@ -178,15 +178,15 @@ def test_rows_are_filtered_and_sorted() -> None:
     table = small()
     for choice, rows in (
         (TableFilter(), [0, 1, 2, 3]),
-        (TableFilter(RIGHT), [0, 2]),
-        (TableFilter(WRONG), [1]),
-        (TableFilter(OWN), [3]),
+        (TableFilter(RIGHT_ROWS), [0, 2]),
+        (TableFilter(WRONG_ROWS), [1]),
+        (TableFilter(TYPED_ROWS), [3]),
         (TableFilter(actual="=b"), [0, 1]),
-        (TableFilter(EVERY, predicted="row", by="P(row)", down=True), [2, 1]),
-        (TableFilter(by="predicted"), [0, 3, 1, 2]),
-        (TableFilter(WRONG, predicted="=b"), []),
+        (TableFilter(ALL_ROWS, predicted="row", sort_column="P(row)", descending=True), [2, 1]),
+        (TableFilter(sort_column="predicted"), [0, 3, 1, 2]),
+        (TableFilter(WRONG_ROWS, predicted="=b"), []),
     ):
-        chosen = predictions.chosen(table, choice)
+        chosen = predictions.filter_rows(table, choice)
         assert list(chosen.index) == rows, choice
         block = predictions.block(chosen, choice, len(table))
         assert [row[1] for row in block["rows"]] == [f"={at}" for at in rows]
@@ -194,7 +194,7 @@ def test_rows_are_filtered_and_sorted() -> None:
 
 
 def test_the_file_holds_every_digit_and_no_formula() -> None:
-    written = predictions.csv_of(small()).decode("utf-8-sig")
+    written = predictions.to_csv(small()).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["text"] for row in rows] == ["'=0", "'=1", "'=2", "'=3"]
     assert [row["predicted"] for row in rows] == ["'=b", "row", "row", "'=b"]

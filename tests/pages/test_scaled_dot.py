@@ -21,7 +21,7 @@ from mha_core.errors import SizeError
 from mha_core.measure import rounding
 from pages.by_hand import page, products
 from pages.by_hand import scaled_dot as cases
-from pages.by_hand.scaled_dot import CASES, SCALED_DOT, SOURCES, Case, checked, parse_shape
+from pages.by_hand.scaled_dot import CASES, SCALED_DOT, SOURCES, Case, compare, parse_shape
 from tests.closeness import same_function
 
 from .conftest import app_at, blocks, every, picture_of
@@ -71,7 +71,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             exps = [math.exp(score) for score in scores]
             for key, exp in enumerate(exps):
                 expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
-        made = checked(case, "cpu")
+        made = compare(case, "cpu")
         assert (made.shapes["mixed"][0], made.shapes["q kᵀ / √d, weights"][0]) == (
             tuple(expected.shape),
             (*case.leading, i, j),
@@ -84,7 +84,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, (x,) = checked(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
+    made, (x,) = compare(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
     assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
     apart = made.differences
     assert 0 < max(apart["attention − truth"], apart["torch's own − truth"]) <= rounding.of_sums(6, 3, 3)
@@ -94,7 +94,7 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", wrong)
     case = Case((2, 3, 6), seed=77)  # which nobody has asked for yet
-    made, (mixed, _) = checked(case, "cpu"), attention(cases.tensors(case)[0])
+    made, (mixed, _) = compare(case, "cpu"), attention(cases.tensors(case)[0])
     assert_shows("0.33333", made.differences["attention − torch's own"])
     assert_shows("0.50000", made.differences["torch's own − truth"])
     largest = made.differences["largest single difference to torch's own"]
@@ -134,7 +134,9 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
     for name in CASES:
         page.choose_case({"case": name})
         (buttons,) = [
-            block for block in cases.blocks(Case.of_link({**state, "draw": 0}.get), "cpu") if block["kind"] == "buttons"
+            block
+            for block in cases.blocks(Case.from_link({**state, "draw": 0}.get), "cpu")
+            if block["kind"] == "buttons"
         ]
         assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
     before = dict(state)

@@ -158,18 +158,18 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
     monkeypatch.setattr("streamlit.session_state", state)
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
     own = kind.album.kind
-    own_file.take(own, kind.file)
+    own_file.open_file(own, kind.file)
     name = visitor.given()[own]
     assert album.is_there(name)
-    assert state[own_file.TOLD] == ""
+    assert state[own_file.ERROR] == ""
     assert [given for given in visitor.given().values() if given] == [name], "nothing of the other kind"
     for content, said in kind.bad:
-        own_file.take(own, content)
-        assert state[own_file.TOLD].startswith("This file cannot be opened: ")
-        assert said in state[own_file.TOLD]
-        assert state[own_file.TOLD].endswith(f". The {own} before is still there.")
+        own_file.open_file(own, content)
+        assert state[own_file.ERROR].startswith("This file cannot be opened: ")
+        assert said in state[own_file.ERROR]
+        assert state[own_file.ERROR].endswith(f". The {own} before is still there.")
         assert visitor.given()[own] == name
-    own_file.take(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
+    own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
     assert visitor.given()[own] != name
     assert not album.is_there(name), "a visitor has one"
     assert visitor.brought() == {}, "it is no data to train on"
@@ -228,7 +228,7 @@ def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
 def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at(model=VIT).run()
     assert not app.get("file_uploader")
-    app.session_state[own_file.READS] = "picture"
+    app.session_state[own_file.MEDIUM] = "picture"
     assert len(app.run().get("file_uploader")) == 1
     monkeypatch.setenv(public.VARIABLE, "1")
     assert not app.run().get("file_uploader")

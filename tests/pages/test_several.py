@@ -48,11 +48,11 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
         x = picture.run.hidden[3][None]
         with torch.no_grad():
             _, expected = theirs(x, x, x, need_weights=True, average_attn_weights=True)
-        same_function(several.map_of(picture, 3, None), expected[0])
-        assert torch.equal(several.map_of(picture, 3, 5), picture.run.weights[3, 5])
+        same_function(several.head_map(picture, 3, None), expected[0])
+        assert torch.equal(several.head_map(picture, 3, 5), picture.run.weights[3, 5])
         for layer_and_head in ((6, None), (0, 12)):
             with pytest.raises(HeadlightError, match="6 layers of 12 heads"):
-                several.map_of(picture, *layer_and_head)
+                several.head_map(picture, *layer_and_head)
 
 
 def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:

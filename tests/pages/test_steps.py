@@ -18,7 +18,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from pages.shapes import message
 from pages.shapes.message import pack_trace
-from pages.shapes.step_names import find, usable
+from pages.shapes.step_names import find, is_step
 from tests.closeness import identical, within_rounding
 
 from .conftest import answers, unpacked
@@ -159,7 +159,7 @@ def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none(
         steps = traced(Settings(TEXT), 0, name).steps
         assert steps[find(steps, step, 7)].name == shown, row
     texts = ["", "Q", "q.", "q.view.x", "q" * 11, "q.view\n", "<b>"]
-    assert [text for text in texts if usable(text)] == []
+    assert [text for text in texts if is_step(text)] == []
 
 
 # ---- what the wire answers, and what the script says

@@ -46,7 +46,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def comes_back(name: str) -> list[str]:
     """Opens Train in a browser that has kept this name; what is said then."""
-    page.come_back(name)
+    page.restore(name)
     return list(st.session_state["said_by_callbacks"])
 
 

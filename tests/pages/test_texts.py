@@ -26,7 +26,7 @@ from mha_core.training.recipe import defaults
 from pages.implementations.dialects import dictionary
 from pages.lessons.page import texts
 from pages.shapes.reshape_lessons import LESSONS
-from pages.shapes.step_names import usable
+from pages.shapes.step_names import is_step
 
 from .conftest import app_at, blocks, payloads
 
@@ -85,7 +85,7 @@ def test_a_link_says_what_the_fields_take() -> None:
             assert not isinstance(found, str) or found == value
         assert course().find(said.get("learn", "it.1"))
         assert said.get("lesson", "no transpose") in LESSONS
-        assert usable(said.get("step", "q"))
+        assert is_step(said.get("step", "q"))
         assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
 
 

@@ -17,7 +17,7 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
 from pages.by_hand import codec, examples
 from pages.by_hand.codec import Matrix
-from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults, of_link
+from pages.by_hand.workbook import SWITCHES, Workbook, apply_event, defaults, from_link
 from pages.by_hand.workbook import to_link as link_of
 from tests.closeness import SAME_FUNCTION, identical, same_function
 
@@ -90,18 +90,18 @@ def test_a_text_that_is_no_matrix_is_refused() -> None:
 
 
 def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_number() -> None:
-    now = changed(given(), {"edit": "s", "row": 0, "col": 1, "text": "0.9"})
+    now = apply_event(given(), {"edit": "s", "row": 0, "col": 1, "text": "0.9"})
     assert (now.matrices["s"][0], link_of(now)) == ((0.5, 0.9, 0.4), "s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1")
-    now = changed(given(), {"edit": "x", "row": 2, "col": 1, "text": "a lot"})
+    now = apply_event(given(), {"edit": "x", "row": 2, "col": 1, "text": "a lot"})
     assert now.matrices == DEFAULTS
-    text, why = now.wrong["x"][2, 1]
+    text, why = now.invalid["x"][2, 1]
     assert (text, "not a number" in why, "3.2 is still used" in why) == ("a lot", True, True)
     block = now.block("x", "x", ("0", "1", "2"), ("0", "1"), "i c")
     assert (block["cells"][2], block["invalid"]) == (["3.1", "a lot"], [[2, 1, why]])
-    mended = changed(now, {"edit": "x", "row": 2, "col": 1, "text": "4"})
-    assert not mended.wrong["x"]
+    mended = apply_event(now, {"edit": "x", "row": 2, "col": 1, "text": "4"})
+    assert not mended.invalid["x"]
     assert mended.matrices["x"] == ((1.1, 1.2), (2.1, 2.2), (3.1, 4))
-    assert changed(mended, {"reset": ["x", "s"]}).matrices == DEFAULTS
+    assert apply_event(mended, {"reset": ["x", "s"]}).matrices == DEFAULTS
 
 
 def test_an_event_without_sense_does_nothing() -> None:
@@ -112,7 +112,7 @@ def test_an_event_without_sense_does_nothing() -> None:
         {"fill": "x", "preset": "causal"}, {"fill": "a", "preset": "nothing"}, {"reset": [1, None, "nothing"]},
     )  # fmt: skip
     for event in events:
-        assert changed(given(), event) == given(), event
+        assert apply_event(given(), event) == given(), event
 
 
 def test_the_link_stays_short() -> None:
@@ -120,10 +120,10 @@ def test_the_link_stays_short() -> None:
     for name in ("wq0", "wk0", "wv0", "wq1", "wk1", "wv1", "wo", "x4", "s", "w0", "w1"):
         for row, line in enumerate(DEFAULTS[name]):
             for col in range(len(line)):
-                now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
+                now = apply_event(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
     assert len(link_of(now)) <= MAX_MATRICES_LENGTH
-    assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
-    book, usable = of_link({"qw": "how are you", "kw": "how are you", "m": link_of(now)}.get)
+    assert any("room" in why for cells in now.invalid.values() for _, why in cells.values())
+    book, usable = from_link({"qw": "how are you", "kw": "how are you", "m": link_of(now)}.get)
     assert (usable, book.matrices) == (True, now.matrices)
 
 
@@ -160,7 +160,7 @@ def test_two_heads_equal_the_layer() -> None:
     for divide, small in ((False, True), (True, False)):
         wo = ((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1))
         now = given(divide=divide, a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)), wo=wo)
-        now = changed(now, {"fill": "x4", "preset": "÷ 1,000"}) if small else now
+        now = apply_event(now, {"fill": "x4", "preset": "÷ 1,000"}) if small else now
         blocks = examples.two_heads(now)
         w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
         layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double()
@@ -173,10 +173,10 @@ def test_two_heads_equal_the_layer() -> None:
 
 
 def test_stacked_weights_are_one_product_as_a_linear_computes_it() -> None:
-    blocks = examples.stacked(given())
+    blocks = examples.stacked_weights(given())
     rows = [[10, 100, 20, 200], [20, 200, 40, 400], [30, 300, 60, 600]]
     assert matrix(blocks, "product")["cells"] == [[str(cell) for cell in row] for row in rows]
-    panel = examples.as_linear(changed(given(), {"edit": "w1", "row": 3, "col": 0, "text": "-7"}))
+    panel = examples.as_linear(apply_event(given(), {"edit": "w1", "row": 3, "col": 0, "text": "-7"}))
     shown = {block["name"]: torch.tensor(numbers(block)) for block in every([panel]) if "cells" in block}
     linear = nn.Linear(4, 4, bias=False)
     linear.load_state_dict({"weight": shown["W0 over W1"]})
