@@ -226,7 +226,7 @@ def test_a_download_says_how_far_it_is_and_why_it_fails(client: TestClient, monk
 
 
 def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    monkeypatch.setattr(foreign, "for_everybody", set())
+    monkeypatch.setattr(foreign, "offered_names", set())
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = available()

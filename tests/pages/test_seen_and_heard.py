@@ -176,7 +176,10 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
-    assert ([found.why_not for found in foreign.cached()], foreign.reads(Foreign(VIT).folder)) == ([""] * 4, "picture")
+    assert ([found.why_not for found in foreign.cached()], foreign.input_kind(Foreign(VIT).folder)) == (
+        [""] * 4,
+        "picture",
+    )
     said = shown(DINO)
     assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
@@ -236,7 +239,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 
 
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
-    assert [foreign.reads(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
+    assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
     assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None
