@@ -181,7 +181,11 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
     assert found["name"] == foreign.opened(str(place)).name
     assert str(home) not in json.dumps(found)
     assert picture(found["name"])["group"] == "decoder"
-    for path, why in ((tmp_path, "cannot read config.json"), (tmp_path / "none", "no folder"), ("\x00", "no folder")):
+    for path, why in (
+        (tmp_path, "cannot read config.json"),
+        (tmp_path / "none", "not a folder"),
+        ("\x00", "not a folder"),
+    ):
         refused = client.get(f"{PATH}/folder", params={"path": str(path)})
         assert (refused.status_code, why in refused.text) == (422, True), path
 

@@ -185,7 +185,7 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
 
 def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
-        with pytest.raises(HeadlightError, match="gone"):
+        with pytest.raises(HeadlightError, match="deleted"):
             Trained(name).packed()
         with pytest.raises(HeadlightError, match="no model has this name"):
             pictures.picture(Settings("it", model=name))
@@ -211,7 +211,7 @@ def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pyte
     assert SECRET not in offered(app_at("explore").run())
     store.delete("model", SECRET)
     assert f"The link says model={SECRET}" in payloads(app.run())
-    with pytest.raises(HeadlightError, match="gone"):
+    with pytest.raises(HeadlightError, match="deleted"):
         pictures.model_on("auto", SECRET)
 
 

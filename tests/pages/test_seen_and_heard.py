@@ -119,7 +119,7 @@ def test_a_sentence_is_no_file() -> None:
             said = shown(kind.model, s=text)
             assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
             assert said["told"][0].endswith(f"This model {kind.reads}."), kind
-            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
+            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
 
 
@@ -223,7 +223,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.opened(str(folder)).name
-    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; 512 are drawn"):
+    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; at most 512 are drawn"):
         pictures.model_on("cpu", name)
 
 

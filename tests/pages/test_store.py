@@ -195,7 +195,7 @@ def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
     for content in (b"\xff", *map(str.encode, [*texts, form % (1, "[]", "[]"), form % (2, "[]", "{}")])):
         store.put("visit", content, NAME)
         assert Visitor().asks(lambda: comes_back(NAME)) == [
-            "Another version of Headlight keeps what was trained here, or it is damaged."
+            "Your list of trainings is damaged, or of another version of Headlight."
         ], content
         with pytest.raises(HeadlightError, match="another version"):
             visits.save_names(NAME, [], {})

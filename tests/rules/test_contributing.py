@@ -39,8 +39,8 @@ shown("shapes", impl="bare")
 shown("implementations")
 """,
     "A kind of model": """
-from headlight.registry import offered, source_of
-assert offered()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
+from headlight.registry import available, source_of
+assert available()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
 assert source_of("random:minilm").load("cpu").run("how are you").weights.shape == (6, 12, 5, 5)
 shown("", model="random:minilm")
 """,
@@ -51,8 +51,8 @@ assert "2, 3, 7" in text_of(page, "echo_sheet")
     "A quantity, and a lesson that asks for it": """
 from headlight.lessons.evaluate import truth
 from headlight.lessons.grammar import parse
-from headlight.lessons.quantities.scene import scene_of
-assert truth(parse("widest[0,2] < 2"), scene_of("explore", {"s": "how are you"}))
+from headlight.lessons.quantities.scene import page_scene
+assert truth(parse("widest[0,2] < 2"), page_scene("explore", {"s": "how are you"}))
 """,
     "A data route": """
 from pages.handlers import HANDLERS

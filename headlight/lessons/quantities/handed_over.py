@@ -1,4 +1,4 @@
-"""What is handed over beside the weights that are shown: lengths of values, and a column that is closed."""
+"""Quantities of what the weights alone do not show: lengths of values, reversed words, hidden tokens."""
 
 from dataclasses import replace
 
@@ -12,11 +12,11 @@ from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 from mha_core.measure import measures
 
-MAX_TOKENS = 40  # that are closed one after another: a pass each
+MAX_TOKENS = 40  # that are hidden in turn, with a pass each
 
 
 def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
-    """`value_lengths(1)`, (h, j): how long each token's value is, in every head of a layer."""
+    """Return `value_lengths(1)`, (h, j): the length of each token's value in each head of a layer."""
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
@@ -24,32 +24,34 @@ def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
 
 
 def handed_over(query: Query, settings: Settings, layer: int) -> Value:
-    """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
-    own = value_lengths(query, settings, layer).tensor
+    """Return `handed_over(1)`, (h, i, j): each key's share of its row by weight times length of the value."""
+    lengths = value_lengths(query, settings, layer).tensor
     run = pictures.picture(settings).run
-    parts = run.weights[layer] * own[:, None]
+    parts = run.weights[layer] * lengths[:, None]
     return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
 
 
 def from_behind(query: Query, settings: Settings) -> Value:
-    """`from_behind`, (i, c): the last vectors of the words when they are read from behind, put back in their places."""
-    here = pictures.picture(settings).run
-    there = pictures.picture(replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))).run
-    places = measures.new_places(here.ids, there.ids)
-    return Value.of(there.hidden[-1].cpu()[places], "i c", here.tokens)
+    """Return `from_behind`, (i, c): the last hidden states of the reversed words, in their original order."""
+    forward_run = pictures.picture(settings).run
+    reversed_run = pictures.picture(
+        replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))
+    ).run
+    places = measures.new_places(forward_run.ids, reversed_run.ids)
+    return Value.of(reversed_run.hidden[-1].cpu()[places], "i c", forward_run.tokens)
 
 
 def cosine_without(query: Query, settings: Settings) -> Value:
-    """`cosine_without`, (j): the cosine of the sentence vector to the untouched one, when nobody may look at a token.
+    """Return `cosine_without`, (j): the cosine of the sentence vector to the baseline when one token is hidden.
 
-    The token itself still may. For each token alone.
+    Each token is hidden in turn from all other queries.
     """
-    whole = pictures.picture(settings.baseline).run
-    if len(whole.ids) > MAX_TOKENS:
-        raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MAX_TOKENS} are")
+    baseline = pictures.picture(settings.baseline).run
+    if len(baseline.ids) > MAX_TOKENS:
+        raise RuleError(f"{len(baseline.ids)} tokens would be hidden in turn; at most {MAX_TOKENS} are allowed")
     cosines = list[float]()
-    for at in range(len(whole.ids)):
+    for index in range(len(baseline.ids)):
         yield_and_check_cancelled()
-        closed = pictures.picture(replace(settings.baseline, mask=f"unseen:{at}"))
-        cosines.append(measures.cosine(closed.run.sentence, whole.sentence))
-    return Value.of(torch.tensor(cosines), "j", whole.tokens)
+        masked = pictures.picture(replace(settings.baseline, mask=f"unseen:{index}"))
+        cosines.append(measures.cosine(masked.run.sentence, baseline.sentence))
+    return Value.of(torch.tensor(cosines), "j", baseline.tokens)
