@@ -44,7 +44,7 @@ _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
-_WORD = "whose probability of coming next is told"
+_WORD = "the next word whose probability is shown"
 _MODEL = (
     "minilm, a model trained by Headlight, such as who-rotary-1, or one of this machine: hf:org/name@revision or "
     "folder:hash; behind it `~encoder`, `~decoder` or `~cross`, its kind of attention; or recording:name, with ~1 for "

@@ -113,7 +113,7 @@ class RecordedModel(Model):
         raise Unsupported(WHY)
 
     def _run_step(self, text: Input) -> Run:
-        """Return the run of a step with a copy of its maps, since a view would keep all steps in memory."""
+        """Return the run of a step, with a copy of its maps: a view would keep all steps alive."""
         if text not in self.texts:
             raise HeadlightError(f"{WHY}, so it reads no text; its texts are {self.texts[0]} to {self.texts[-1]}")
         run = self.recording.run(int(self.group), self.step_of(str(text)))

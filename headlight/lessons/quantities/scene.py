@@ -17,10 +17,10 @@ from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 
-from . import handed_over, head_targets, layer, next_word, random_rows, reshapes, silent, times, trained
+from . import head_targets, layer, mistakes, next_word, random_rows, reshapes, times, trained, value_shares
 from . import picture as picture_quantities
 
-_MODULES = (trained, random_rows, head_targets, layer, times, reshapes, silent, handed_over, next_word)
+_MODULES = (trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word)
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.of(picture.run.weights, "l h i j", picture.run.tokens),
     "H": lambda picture: Value.of(picture.run.hidden, "l i c", picture.run.tokens),
