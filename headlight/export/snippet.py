@@ -171,9 +171,7 @@ def _mask_code(name: str, mask: Tensor) -> str:
     """Return code that draws a mask, bool (i, j) or (h, i, j), and reads the drawing into a tensor."""
     heads = mask if mask.dim() == 3 else mask[None]
     rows = ["\n".join("".join(ALLOWED if may else BLOCKED for may in row) for row in head) for head in heads.tolist()]
-    comment = f"# a row is a query, a column a key, {ALLOWED} may look" + (
-        "; a block is a head" if len(rows) > 1 else ""
-    )
+    comment = f"# row: query, column: key, {ALLOWED}: may look" + ("; a block is a head" if len(rows) > 1 else "")
     read = f'[[mark == "{ALLOWED}" for mark in row] for row in {{}}.split()]'
     drawing = "\n\n".join(rows)
     tensor = (

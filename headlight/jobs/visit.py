@@ -357,10 +357,7 @@ def _sweep_detached() -> None:
         for workspace, share in shares.items():
             address_shares[workspace.address] += share
         busiest = max(address_shares, key=address_shares.__getitem__)
-        oldest = min(
-            (workspace for workspace in shares if workspace.address == busiest),
-            key=lambda workspace: workspace.seen_at,
-        )
+        oldest = min((left for left in shares if left.address == busiest), key=lambda left: left.seen_at)
         del shares[oldest]
         _discard(oldest)
 

@@ -125,9 +125,7 @@ def _to_python(text: str) -> tuple[list[str], list[int]]:
     while index < end:
         match = _TOKEN.match(text, index)
         if match is None:
-            raise RuleError(
-                f"character {index + 1} of the rule, “{text[index:].lstrip()[:1]}”, is not allowed in a rule"
-            )
+            raise RuleError(f"character {index + 1} of the rule, “{text[index:].lstrip()[:1]}”, is not allowed")
         index, piece, was_after, is_after = match.end(), match[0].lstrip(), is_after, True
         start = index - len(piece)
         if sign := match["sign"]:

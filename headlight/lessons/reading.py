@@ -24,7 +24,7 @@ _FILE_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
-_NEXT_WORD_RULE = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on the next word
+_NEXT_WORD = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on the next word
 _KINDS: dict[Any, str] = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 _Location = tuple[str | int, ...]  # keys and indices that lead to a value in the file
 
@@ -45,9 +45,7 @@ def read(name: str, text: str) -> Lesson:
     """
     match = _FILE_NAME.fullmatch(name)
     if match is None:
-        raise LessonError(
-            f"{name}, line 1: a lesson file has a name like “01-it.toml”: a number and lower-case letters"
-        )
+        raise LessonError(f"{name}, line 1: a lesson file has a name like “01-it.toml”, with lower-case letters")
     if len(text) > MAX_FILE_LENGTH:
         raise LessonError(
             f"{name}, line 1: a lesson may have {MAX_FILE_LENGTH:,} characters, this one has {len(text):,}"
@@ -218,10 +216,8 @@ class _Reader:
     def picture(self, step: LessonStep, rules: str, place: _Location) -> str:
         """Return the step's picture; by default that of its rules, otherwise the page's first one."""
         names = (*schema.PICTURES.get(step.page, ()), schema.WHOLE_PAGE)
-        default = (
-            "next words" if _NEXT_WORD_RULE.search(rules) else "panel lesson" if "lesson=" in step.query else names[0]
-        )
-        picture = step.picture or (default if default in names else names[0])
+        usual = "next words" if _NEXT_WORD.search(rules) else "panel lesson" if "lesson=" in step.query else names[0]
+        picture = step.picture or (usual if usual in names else names[0])
         if picture not in names:
             choices = ", ".join(f"“{name}”" for name in names)
             title = PAGES[step.page].title

@@ -50,29 +50,25 @@ def find_line(text: str, *path: str | int) -> int:
     `find_line(text, "steps", 1, "ask")` is the line of `ask` in the second `[[steps]]`; for a missing value it is the
     line of the innermost table or list around it.
     """
-    lines = _LONG_TEXT.sub(lambda matches: "\n" * matches[0].count("\n"), text).splitlines()
+    lines = _LONG_TEXT.sub(lambda hits: "\n" * hits[0].count("\n"), text).splitlines()
     first, last = 0, len(lines)
     for part, name in zip(path, ("", *path), strict=False):
         if isinstance(part, str):
             key = re.escape(part)
-            matches = _matching_lines(rf"\s*\[\[?\s*{key}\s*\]|\s*{key}\s*=|.*[{{,]\s*{key}\s*=", lines, first, last)
-        elif headers := _matching_lines(rf"\s*\[\[?\s*{name}\s*\]", lines, first, last):
-            matches = headers[part:]
-            last = next(iter(_matching_lines(r"\s*\[\[?\s*\w", lines, matches[0] + 1, last)), last) if matches else last
+            hits = _matching(rf"\s*\[\[?\s*{key}\s*\]|\s*{key}\s*=|.*[{{,]\s*{key}\s*=", lines, first, last)
+        elif headers := _matching(rf"\s*\[\[?\s*{name}\s*\]", lines, first, last):
+            hits = headers[part:]
+            last = next(iter(_matching(r"\s*\[\[?\s*\w", lines, hits[0] + 1, last)), last) if hits else last
         else:  # entries on lines of their own, or the whole list on one
-            matches = (
-                _matching_lines(r"\s*[{\"'\[]", lines, first + 1, last)
-                if lines[first].rstrip().endswith("[")
-                else [first]
-            )
-            matches = matches[part:]
-            last = matches[0] + 1 if matches else last
-        if not matches:
+            hits = _matching(r"\s*[{\"'\[]", lines, first + 1, last) if lines[first].rstrip().endswith("[") else [first]
+            hits = hits[part:]
+            last = hits[0] + 1 if hits else last
+        if not hits:
             break
-        first = matches[0]
+        first = hits[0]
     return first + 1
 
 
-def _matching_lines(pattern: str, lines: list[str], first: int, last: int) -> list[int]:
+def _matching(pattern: str, lines: list[str], first: int, last: int) -> list[int]:
     """Return the numbers of the lines in a range that match a pattern at their start."""
     return [number for number in range(first, last) if re.match(pattern, lines[number])]

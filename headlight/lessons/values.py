@@ -96,9 +96,7 @@ def find_token(tokens: Sequence[str], word: str, nth: int) -> int:
     """Return the index of the nth occurrence of a word; raise a RuleError without one."""
     indices = [index for index, token in enumerate(tokens) if token == word]
     if not indices:  # regardless of case and of the prefix of word pieces
-        indices = [
-            index for index, token in enumerate(tokens) if token.removeprefix("##").casefold() == word.casefold()
-        ]
+        indices = [n for n, token in enumerate(tokens) if token.removeprefix("##").casefold() == word.casefold()]
     if len(indices) < nth:
         again = f" {nth} times" if nth > 1 else ""
         raise RuleError(f"“{word}” does not occur{again} in the sentence")

@@ -69,9 +69,7 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
     elif len(holding) > 1:
         sentence = f"The rules of {' and '.join(holding)} all hold here, so there is no verdict."
     elif picked is None:
-        sentence = (
-            f"Here the numbers give {holding[0]}, but the lesson expects {step.right}: compare the numbers yourself."
-        )
+        sentence = f"Here the numbers give {holding[0]}, the lesson expects {step.right}: compare the numbers yourself."
     else:
         text = next(option.text for option in step.options if option.letter == picked)
         sentence = f"{picked}: {text.rstrip('.')}."
@@ -87,10 +85,7 @@ def _numbers(item: LabelledValue, scene: PageScene) -> list[tuple[str, float, st
         raise RuleError(f"{len(value.tensor)} numbers in a row are too many; at most {MAX_IN_A_ROW} are shown")
     else:
         words = value.axes[0].tokens
-        by_label = {
-            f"{index} {words[index]}" if words else f"{item.label} {index}": float(entry)
-            for index, entry in enumerate(value.tensor)
-        }
+        by_label = {f"{n} {words[n]}" if words else f"{item.label} {n}": float(x) for n, x in enumerate(value.tensor)}
     return [(label, entry, format_number(item.format, entry, scene)) for label, entry in by_label.items()]
 
 

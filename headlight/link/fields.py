@@ -29,15 +29,7 @@ MASKS: dict[str, dict[str, str]] = {
     "painted": {},
 }
 MAX_LINK_BYTES = 6000  # bytes of the query of a link
-DROP_ORDER = (
-    "longer",
-    "ask2",
-    "ask",
-    "pin",
-    "order",
-    "s2",
-    "s",
-)  # keys dropped from a link that is too long, in this order
+DROP_ORDER = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # keys that a too long link drops first
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
@@ -66,7 +58,7 @@ _VIEW = (
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
 # A field accepts more characters than its value may have: a longer value is rejected with a message, not cut silently,
 # and the user can shorten it in the field.
-_MAX_SENTENCE_LENGTH, _MAX_RULE_LENGTH = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
+_MAX_TEXT, _MAX_RULE = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
 
 
 @dataclass(frozen=True)
@@ -105,16 +97,9 @@ def _text(key: str, default: str, label: str, max_length: int = 100, *, noun: st
 
 
 def _number(
-    key: str,
-    default: float | None,
-    label: str,
-    minimum: float,
-    maximum: float,
-    step: float | None = None,
-    *,
-    note: str = "",
+    key: str, default: float | None, label: str, low: float, high: float, step: float | None = None, *, note: str = ""
 ) -> Field:
-    return Field(key, "number", default, label, range=(minimum, maximum), step=step, note=note)
+    return Field(key, "number", default, label, range=(low, high), step=step, note=note)
 
 
 def _choice(key: str, default: str | None, label: str, *choices: str, note: str = "") -> Field:
@@ -134,8 +119,8 @@ _SWITCHES = (  # duplicated on a page that compares two settings
     _number("w", 3, "Width", 1, limits.MAX_WINDOW, note="width of the rules window and dilated"),
     _number("first", 1, "First keys", 1, limits.MAX_WINDOW, note="first keys of the rules prefix and sinks"),
     _number("gap", 2, "Gap", 1, limits.MAX_WINDOW, note="steps from one key to the next of the rule dilated"),
-    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _MAX_RULE_LENGTH, noun="the rule"),
-    _text("on", "none", "Painted on the rule", _MAX_RULE_LENGTH, noun="the rule that is painted on"),
+    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _MAX_RULE, noun="the rule"),
+    _text("on", "none", "Painted on the rule", _MAX_RULE, noun="the rule that is painted on"),
     _text(
         "p", "", "p", limits.MAX_PAINTED_LENGTH + 1, note="painted cells: how many tokens, then the cells head by head"
     ),
@@ -149,9 +134,7 @@ _SWITCHES = (  # duplicated on a page that compares two settings
 def _right(left: Field) -> Field:
     """Return the control of the right side, with a label of its own for screen readers."""
     label = left.label if left.key in ("w", "first", "gap", "rule", "on", "p") else f"{left.label}, right"
-    default = (
-        "none" if left.key == "pos" else left.default
-    )  # by default Compare shows a model with and without positions
+    default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
     noun = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
     return replace(
         left, key=f"{left.key}2", label=label, default=default, noun=noun, note=f"as `{left.key}`, right side"
@@ -164,7 +147,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "s",
             PRESETS[0],
             "Sentence",
-            _MAX_SENTENCE_LENGTH,
+            _MAX_TEXT,
             noun="the sentence",
             note="sentence, up to 12,000 characters and 512 tokens, on Explore with SmolLM2 2,048",
         ),
@@ -182,8 +165,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("ex", "one head", "Example"),
         _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),
         _switch("sqrt", "÷ √d"),
-        _text("qw", "how are you", "Words of the queries", _MAX_SENTENCE_LENGTH, noun="the words of the queries"),
-        _text("kw", "you can", "Words of the keys", _MAX_SENTENCE_LENGTH, noun="the words of the keys"),
+        _text("qw", "how are you", "Words of the queries", _MAX_TEXT, noun="the words of the queries"),
+        _text("kw", "you can", "Words of the keys", _MAX_TEXT, noun="the words of the keys"),
         _text(
             "m",
             "",
@@ -200,15 +183,10 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     ),
     "Compare": (
         _text(
-            "s2",
-            "",
-            "Sentence, right",
-            _MAX_SENTENCE_LENGTH,
-            noun="the right sentence",
-            note="right sentence; empty: the same",
+            "s2", "", "Sentence, right", _MAX_TEXT, noun="the right sentence", note="right sentence; empty: the same"
         ),
         *map(_right, _SWITCHES),
-        _text("order", "", _SHUFFLE, _MAX_SENTENCE_LENGTH, noun="the new order"),
+        _text("order", "", _SHUFFLE, _MAX_TEXT, noun="the new order"),
         _number("shuffle", 1, "shuffle", 1, limits.MAX_SHUFFLES, note="the number of a random order"),
         _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
         _switch("mean", "The mean over the heads", default=True),
@@ -216,7 +194,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("model2", "", "Model, right", limits.MAX_MODEL_LENGTH, note="as `model`, right side; empty: the same"),
         _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
     ),
-    "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _MAX_SENTENCE_LENGTH, noun=_IN_BATCH),),
+    "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _MAX_TEXT, noun=_IN_BATCH),),
     "Shapes": (
         _text("step", "q.transpose", "step", note="the step in focus"),
         _number("f", 0, "f", 0, limits.MAX_FEATURES - 1, note="the channel of the head in focus"),
@@ -278,8 +256,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("tc", "text", "Column of the texts", 1000, noun="the column of the texts"),
         _text("lc", "label", "Column of the labels", 1000, noun="the column of the labels"),
         _switch("dups", "Keep duplicate rows"),
-        _text("ask", "", "A sentence", _MAX_SENTENCE_LENGTH, noun="the question"),
-        _text("ask2", "", "Another one", _MAX_SENTENCE_LENGTH, noun="the other question"),
+        _text("ask", "", "A sentence", _MAX_TEXT, noun="the question"),
+        _text("ask2", "", "Another one", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
         _number("temp", 0.0, "Sampling temperature, 0 = the likeliest", 0.0, 5.0, 0.1, note=_SAMPLING),
         _number("dice", 0, "Seed of the draws", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),

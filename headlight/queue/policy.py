@@ -79,8 +79,7 @@ def table() -> str:
     """Render `BOUNDS` as the Markdown table of docs/serving.md, for a machine of `MAX_PASSES` threads or more."""
     heads = ["", *(column.name.replace("_", " ") for column in fields(Bounds))]
     rows = [
-        [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(limits))]
-        for work, limits in bounds(99).items()
+        [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(row))] for work, row in bounds(99).items()
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
 

@@ -31,6 +31,4 @@ def available(own: Iterable[ModelSource] = ()) -> dict[str, tuple[str, str, str]
     sources = [*(source_of(name) for kind in SOURCES for name in kind.listed()), *own]
     sources.sort(key=lambda source: SOURCES.index(type(source)))
     abouts = {source.name: source.about for source in sources if source.exists}
-    return {
-        name: (about.title, about.group, about.summary) for name, about in abouts.items() if not about.reads_pictures
-    }
+    return {name: (a.title, a.group, a.summary) for name, a in abouts.items() if not a.reads_pictures}

@@ -128,10 +128,8 @@ class Foreign(ModelSource):
         try:
             model = load_model(str(folder), device)
         except HeadlightError as error:
-            message = str(error).replace(str(folder), title)  # paths of the server are private
-            raise WeightsFileError(
-                message if title in message else f"the model {title} cannot be opened: {message}"
-            ) from error
+            text = str(error).replace(str(folder), title)  # paths of the server are private
+            raise WeightsFileError(text if title in text else f"the model {title} cannot be opened: {text}") from error
         except Exception as error:  # the library's message is for developers
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
         if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
@@ -218,14 +216,10 @@ def cached_one(repo: str, revision: str = "") -> LocalModel:
     Raises:
         HeadlightError: it is not in the cache, or cannot be opened.
     """
-    snapshot = (
-        next((folder for folder in _snapshots(repo) if folder.name.startswith(revision)), None)
-        if hub.is_id(repo)
-        else None
-    )
-    if snapshot is None:
+    match = next((p for p in _snapshots(repo) if p.name.startswith(revision)), None) if hub.is_id(repo) else None
+    if match is None:
         raise HeadlightError(f"the model {repo:.100} {NOT_CACHED}")
-    model = _describe_snapshot(repo, snapshot)
+    model = _describe_snapshot(repo, match)
     if model.why_not:
         raise HeadlightError(f"{repo} cannot be opened: {model.why_not}")
     return model

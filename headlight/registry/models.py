@@ -20,9 +20,7 @@ from mha_core.training import inference
 # ability of `Model.can` -> key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
 SINGLE_TEXT_CONTROLS = ("mask", "unheard")
-TWO_TEXTS = (
-    "Queries and keys of these maps are of two texts, or of a text and a sound; masks and zeroed values need one text."
-)
+TWO_TEXTS = "Queries and keys of these maps are of two texts, or a text and a sound; masks and zeroed values need one."
 MAX_ANSWERS = 3  # classes with their probabilities
 MAX_UNKNOWN = 5  # examples of unknown tokens
 # shown to users whose model the app cannot open
@@ -119,6 +117,4 @@ def require(model: Model, ability: str) -> None:
     """Raise Unsupported if the model lacks an ability that a page needs."""
     if ability not in model.can:
         reason = model.reasons.get(ability, f"it has no {ability}").rstrip(".")
-        raise Unsupported(
-            f"this needs what {model.name} cannot give: {reason}; choose MiniLM in the bar, the link stays"
-        )
+        raise Unsupported(f"{model.name} does not support this: {reason}; choose MiniLM in the bar, the link stays")

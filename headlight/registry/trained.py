@@ -27,9 +27,7 @@ from .models import with_full_implementation
 from .source import About, ModelSource
 
 SHIPPED = ROOT / "assets" / "trained"
-DELETED = (
-    "this trained model was deleted, or is not yours: train it again, choose another, or ask its owner for the zip"
-)
+DELETED = "this trained model was deleted or is not yours: train it again, choose another, or ask its owner for the zip"
 USER_GROUP = "Yours"  # group of the user's runs in the list
 OWN_RUN = "my-run"  # folder into which users unpack their run
 BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"

@@ -180,7 +180,7 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     same_function(altered.run(ANIMAL).weights[3, 1], torch.full((15, 15), 1 / 15, dtype=torch.float64))
     third = verdict(STEPS["it.3"], as_it_opens(STEPS["it.3"]))
     assert third.picked is None
-    assert third.sentence == "Here the numbers give A, but the lesson expects C: compare the numbers yourself."
+    assert third.sentence == "Here the numbers give A, the lesson expects C: compare the numbers yourself."
     same_function(third.numbers[0][1], 1 / 15)
     assert third.numbers[0][2] == "0.07"
     columns = verdict(STEPS["it.2"], as_it_opens(STEPS["it.2"]))  # every column sums to 1 now

@@ -211,7 +211,7 @@ def test_its_maps_are_those_of_the_core() -> None:
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffled, query(VIT), "reads pictures, no sentences"),
-        (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
+        (shapes.steps, query(VIT), "does not support this: its layers are computed by transformers"),
         (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
         with pytest.raises(HeadlightError, match=why):

@@ -54,9 +54,7 @@ def finds_at_a_distance(kind: Kind) -> Value:
 def finds_by_luck(kind: Kind) -> Value:
     """Return `finds_by_luck("subject")`: the probability that the best of as many random heads has as many hits."""
     hits = _hits(kind)
-    chances = [
-        1 / (len(_places(*sentence)[0]) - 3) for sentence in sentences()[kind]
-    ]  # without the first and last token and the word itself
+    chances = [1 / (len(_places(*sentence)[0]) - 3) for sentence in sentences()[kind]]  # less both ends and the word
     return Value.number(max_tail_probability(int(hits.max()), chances, hits.numel()))
 
 
@@ -68,10 +66,7 @@ def max_tail_probability(successes: int, chances: Sequence[float], n_heads: int)
 @lru_cache(maxsize=1)
 def sentences() -> dict[str, list[tuple[str, str, str]]]:
     """Return kind -> sentences, each with a word and its target."""
-    return {
-        kind: [tuple(entry) for entry in entries]
-        for kind, entries in tomllib.loads(SENTENCES.read_text("utf-8")).items()
-    }
+    return {kind: [tuple(row) for row in rows] for kind, rows in tomllib.loads(SENTENCES.read_text("utf-8")).items()}
 
 
 @lru_cache(maxsize=8)

@@ -83,9 +83,7 @@ def from_torch(query: Query, settings: Settings, implementation: str, measure: _
     if implementation not in by_name:
         raise RuleError(f"from_torch takes one of {', '.join(by_name)}")
     differences = by_name[implementation].torch_out, by_name[implementation].torch_maps
-    return Value.of(
-        torch.tensor([_MEASURES[measure](difference) for difference in differences], dtype=torch.float64), "c"
-    )
+    return Value.of(torch.tensor([_MEASURES[measure](pair) for pair in differences], dtype=torch.float64), "c")
 
 
 def drawn_from_torch(measure: _Measure) -> Value:

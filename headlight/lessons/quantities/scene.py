@@ -66,7 +66,7 @@ class PageScene:
 
     def tokens(self) -> tuple[str, ...]:
         """Return the tokens of the picture, or of the page's own example."""
-        example = self._example_quantities(self.query)
+        example = self._example(self.query)
         return example["W"].axes[-2].tokens if example else tuple(self.picture(primed=False).run.tokens)
 
     def overlay(self, link: str) -> PageScene:
@@ -90,9 +90,7 @@ class PageScene:
             RuleError: the page has no such quantity, or the arguments are wrong.
             HeadlightError: a picture cannot be computed.
         """
-        if name in _EXAMPLE_NAMES and (
-            example := self._example_quantities(self._unedited_query if primed else self.query)
-        ):
+        if name in _EXAMPLE_NAMES and (example := self._example(self._unedited_query if primed else self.query)):
             if name not in example or arguments:
                 raise RuleError(f"there is no {name} in this example")
             return example[name]
@@ -105,8 +103,8 @@ class PageScene:
             "settings": lambda: self._sides[primed],
         }
         function = QUANTITIES[name]
-        parameters = list(signature(function).parameters.values())
-        free = [parameter for parameter in parameters if parameter.name not in sources]
+        parameters = signature(function).parameters
+        free = [parameter for parameter in parameters.values() if parameter.name not in sources]
         needed = [parameter for parameter in free if parameter.default is parameter.empty]
         hints, wrong = get_type_hints(function), RuleError(f"{name} does not take these arguments")
         if not len(needed) <= len(arguments) <= len(free):
@@ -120,9 +118,7 @@ class PageScene:
             if not choices and not isinstance(converted, hint):
                 raise wrong
             values.append(converted)
-        value: Value = function(
-            *[sources[parameter.name]() for parameter in parameters if parameter.name in sources], *values
-        )
+        value: Value = function(*[sources[key]() for key in parameters if key in sources], *values)
         return value
 
     def picture(self, *, primed: bool) -> Picture:
@@ -151,7 +147,7 @@ class PageScene:
         pairs = [pair for pair in self.query.pairs if pair[0] != "m"]
         return Query(urlencode(pairs).encode("ascii"))
 
-    def _example_quantities(self, query: Query) -> Mapping[str, Value] | None:
+    def _example(self, query: Query) -> Mapping[str, Value] | None:
         """Return the quantities of the page's own example; None for a page with a model."""
         return own_quantities[EXAMPLE](query) if self.page == EXAMPLE else None
 

@@ -33,12 +33,10 @@ def handed_over(query: Query, settings: Settings, layer: int) -> Value:
 
 def from_behind(query: Query, settings: Settings) -> Value:
     """Return `from_behind`, (i, c): the last hidden states of the reversed words, in their original order."""
-    forward_run = pictures.picture(settings).run
-    reversed_run = pictures.picture(
-        replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))
-    ).run
-    places = measures.new_places(forward_run.ids, reversed_run.ids)
-    return Value.of(reversed_run.hidden[-1].cpu()[places], "i c", forward_run.tokens)
+    forward = pictures.picture(settings).run
+    backward = pictures.picture(replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))).run
+    places = measures.new_places(forward.ids, backward.ids)
+    return Value.of(backward.hidden[-1].cpu()[places], "i c", forward.tokens)
 
 
 def cosine_without(query: Query, settings: Settings) -> Value:
