@@ -27,7 +27,7 @@ def holding_options(step: LessonStep, variant: str) -> tuple[list[str], str]:
     """
     words = parse_replacements(variant)
     rules = {option.letter: option.holds for option in step.options if option.holds}
-    replaced = {letter: _replace(rule, words) for letter, rule in rules.items()}
+    replaced = {letter: _swap(rule, words) for letter, rule in rules.items()}
     return holding_rules(replaced, variant_scene(step.page, step.query, variant, " ".join(rules.values())))
 
 
@@ -67,7 +67,7 @@ def retry_variant(step: LessonStep) -> LessonStep | None:
             return replace(value, **{field_.name: replace_in(getattr(value, field_.name)) for field_ in fields(value)})
         if isinstance(value, tuple):
             return tuple(map(replace_in, value))
-        return _replace(value, words) if isinstance(value, str) else value
+        return _swap(value, words) if isinstance(value, str) else value
 
     changes = {name: replace_in(getattr(step, name)) for name in _TEXT_FIELDS}
     link = f"{step.link.partition('?')[0]}?{_link(step.query, words)}"
@@ -90,7 +90,7 @@ def _sentences(query: str) -> str:
 
 
 def _link(query: str, words: Mapping[str, str]) -> str:
-    return urlencode([(key, _replace(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
+    return urlencode([(key, _swap(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
 
 
 def parse_replacements(variant: str) -> Mapping[str, str]:
@@ -105,7 +105,7 @@ def parse_replacements(variant: str) -> Mapping[str, str]:
     return {old.strip(): new.strip() for old, new in pairs}
 
 
-def _replace(text: str, words: Mapping[str, str]) -> str:
+def _swap(text: str, words: Mapping[str, str]) -> str:
     """Replace all words of a text at once."""
     if not words:
         return text

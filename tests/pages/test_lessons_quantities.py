@@ -108,13 +108,13 @@ def test_what_has_no_number_says_why() -> None:
     for rule, scene, why in (
         ("parameters(7)", page_scene("implementations", {"d": 96}), "7 equal heads"),
         ('copied("q.head0")', at(), "efficient has no step q.head0; there are x, q.project"),
-        (f'misplaced("{REFUSED}")', at(), "torch refuses this: view size is not compatible"),
+        (f'misplaced("{REFUSED}")', at(), "torch raises an error: view size is not compatible"),
         ('raises("q.reshape(9)")', at(), "raises takes q.view(b, h, i, d), mixed"),
         ("value_lengths(6)", hot, "layers 0 to 5"),
-        ("first_choice", hot, "no next word"),
-        ('bits("many")', hot, "is told something that it does not take"),
-        ("bits()", hot, "is told something that it does not take"),
-        ("foreseen", writer(ROUND), "a second time"),
+        ("first_choice", hot, "does not predict a next word"),
+        ('bits("many")', hot, "does not take these arguments"),
+        ("bits()", hot, "does not take these arguments"),
+        ("foreseen", writer(ROUND), "repeats no words"),
     ):
         with pytest.raises(RuleError) as error:
             evaluate(parse(rule), scene)

@@ -185,7 +185,7 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     assert third.numbers[0][2] == "0.07"
     columns = verdict(STEPS["it.2"], as_it_opens(STEPS["it.2"]))  # every column sums to 1 now
     assert columns.picked is None
-    assert "the numbers say A" in columns.sentence
+    assert "the numbers give A" in columns.sentence
 
 
 def test_the_verdict_is_of_what_the_page_shows_now() -> None:
@@ -195,7 +195,7 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     assert none.numbers[0][2] != verdict(step, {}).numbers[0][2]
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     for found, reason in (
-        (none, "no answer’s rule holds"),
+        (none, "No answer’s rule holds"),
         (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not occur in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
         (verdict(twice, {"at": "0.2"}), "the rules of A and B hold together"),
