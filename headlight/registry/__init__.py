@@ -15,7 +15,10 @@ SOURCES: tuple[type[ModelSource], ...] = (MiniLM, SmolLM2, Shipped, Trained, Rec
 
 
 def source_of(name: str) -> ModelSource:
-    """Return a model by its name in a link, such as "hf:org/t5@0123abc~cross", with a kind of attention."""
+    """Return a model by its name in a link.
+
+    The name may end with a kind of attention, as in "hf:org/t5@0123abc~cross".
+    """
     base, _, group = name.rpartition("~")
     kind = _source_class(base)
     has_group = base and (group in GROUPS or (kind.has_numbers and group.isdecimal()))

@@ -198,7 +198,7 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
         (none, "No answer’s rule holds"),
         (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not occur in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
-        (verdict(twice, {"at": "0.2"}), "the rules of A and B hold together"),
+        (verdict(twice, {"at": "0.2"}), "The rules of A and B all hold"),
     ):
         assert found.picked is None, reason
         assert reason in found.sentence
