@@ -1,8 +1,8 @@
-"""Which pages have routes for files to take along.
+"""Table of the files that a page can export: page -> kinds.
 
-`files.py` of the page has a function of the kind's name, or `tables`, which are written as that kind. The kinds of
-`OF_SETTINGS` are made of its `sides_of_link`, if not of the one picture of the link: the settings of each side by its
-name, and the place.
+The page's module for exports has a function named after the kind, or `tables`, which are written as that kind. The
+kinds of `OF_SETTINGS` need only the settings of each side and the cursor, which a page with one picture has from
+its link and others return themselves.
 """
 
 OF_SETTINGS = ("about", "ipynb")

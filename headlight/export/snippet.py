@@ -1,10 +1,9 @@
-"""A picture as Python: the few lines that compute exactly its numbers again with mha_core, without the app.
+"""A picture as Python code: the lines that recompute exactly its numbers with mha_core, without the app.
 
-A visitor's text comes in as a string literal alone, never in a comment; `repr` escapes what is not printed, as line
-breaks and the characters that turn the direction of writing round.
+A user's text appears only as a string literal, never in a comment; `repr` escapes line breaks and the characters that
+change the direction of writing.
 
-As a Jupyter notebook it is plain JSON (nbformat 4.5), a dozen lines of it; the library of that name is for those who
-read notebooks of others, and brings seven packages along.
+The Jupyter notebook is written as JSON (nbformat 4.5) by hand: the package nbformat would bring seven others along.
 """
 
 import inspect
@@ -24,7 +23,7 @@ from headlight.registry import models, source_of
 from headlight.registry.recordings import RecordedModel
 from mha_core import Model
 
-MAY_LOOK, MAY_NOT = "#", "."
+ALLOWED, BLOCKED = "#", "."
 TITLE = """\
 # An attention map, computed again
 
@@ -35,109 +34,110 @@ _USUAL = {name: parameter.default for name, parameter in inspect.signature(Model
 
 @dataclass(frozen=True)
 class CodeCell:
-    """A piece of code that stands by itself, and the sentence that says what it does."""
+    """A code cell and the sentence that explains it."""
 
-    said: str
+    text: str
     code: str
 
 
-def snippet(sides: Mapping[str, Settings], at: Cursor) -> str:
-    """The code of `cells` as one text.
+def snippet(sides: Mapping[str, Settings], cursor: Cursor) -> str:
+    """Return the code of `cells` as one text.
 
     Raises:
-        HeadlightError: the model is gone.
+        HeadlightError: the model was deleted.
     """
-    return "\n\n".join(cell.code for cell in cells(sides, at)) + "\n"
+    return "\n\n".join(cell.code for cell in cells(sides, cursor)) + "\n"
 
 
-def notebook(sides: Mapping[str, Settings], at: Cursor) -> bytes:
-    """The same as the file of a notebook that runs from top to bottom, each piece of code below what it does.
+def notebook(sides: Mapping[str, Settings], cursor: Cursor) -> bytes:
+    """Return the code of `cells` as a Jupyter notebook, followed by all maps of each side.
 
-    At its end stands every map of each side. `sides`, `at` and what is raised: as of `cells`.
+    Raises:
+        HeadlightError: the model was deleted.
     """
     first = next(iter(sides))
-    told = [_cell("markdown", TITLE)]
-    for piece in [*cells(sides, at), *(_maps(name, first) for name in sides)]:
-        told += [_cell("markdown", piece.said), _cell("code", piece.code)]
+    entries = [_cell("markdown", TITLE)]
+    for piece in [*cells(sides, cursor), *(_maps(name, first) for name in sides)]:
+        entries += [_cell("markdown", piece.text), _cell("code", piece.code)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    whole = {
-        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(told)],
+    document = {
+        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(entries)],
         "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(whole, ensure_ascii=True, indent=1).encode()
+    return json.dumps(document, ensure_ascii=True, indent=1).encode()
 
 
-def cells(sides: Mapping[str, Settings], at: Cursor) -> list[CodeCell]:
-    """Loading, the run of each side, the map in focus, of a decoder what may come next; each needs those before it.
+def cells(sides: Mapping[str, Settings], cursor: Cursor) -> list[CodeCell]:
+    """Return cells that load the model, run each side and print the map in focus and the next tokens.
 
     Args:
-        sides: name of the variable → what the picture was asked with; all of one model on one device.
-        at: the place in focus; without a row the one that a page chooses.
+        sides: name of the variable → settings of the picture; all of one model on one device.
+        cursor: map and row in focus; without a row, the default of the pages.
 
     Raises:
-        HeadlightError: the model is gone.
+        HeadlightError: the model was deleted.
     """
     first = next(iter(sides.values()))
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
-    others = model.looks_at_others if isinstance(model, RecordedModel) else model.group == "cross"
-    place = at.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).is_generative)
-    look = _look(list(sides), place, "columns" if others else "tokens")
-    following = [_following(name) for name in sides] if model.own_mask == "causal" else []
+    others = model.has_other_keys if isinstance(model, RecordedModel) else model.group == "cross"
+    cursor_on = cursor.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).is_generative)
+    look = _focus(list(sides), cursor_on, "columns" if others else "tokens")
+    following = [_next_tokens(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
 
 
 def _load(settings: Settings, model: Model) -> CodeCell:
-    """The model, by the name or the folder that it has outside of the app; the path of one is told to nobody.
+    """Load the model by its name or folder outside of the app, a recording from its file.
 
-    Of a recording it is the file, which is where its owner keeps it.
+    Paths of the server are left out: they are private.
     """
     if isinstance(model, RecordedModel):
         code = 'from mha_core.pretrained.recording_file import read\n\nrecording = read("recording.safetensors")'
-        return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", code)
+        return CodeCell(f"The recording “{model.recording.title}”; adapt the path of its file.", code)
     source, history = source_of(settings.model), model.history
-    name, said = source.in_code
+    name, sentence = source.in_code
     behind = f".of({_literal(source.group)})" if source.group else ""
-    # the pages write a layer of ours in the one form that can do everything; the weights stay the same
+    # the pages run our layers in the one implementation that can do everything, with the same weights
     if history and history.recipe.implementation != model.sizes.implementation:
         behind = f".as_implementation({_literal(model.sizes.implementation)}){behind}"
     options = {"revision": model.facts.get("revision"), "device": settings.device}.items()
     more = [f", {key}={_literal(value)}" for key, value in options if value not in (None, "auto")]
     loaded = f"model = load_model({_literal(name)}{''.join(more)}){behind}"
-    return CodeCell(said, f"import torch\n\nfrom mha_core import load_model\n\n{loaded}")
+    return CodeCell(sentence, f"import torch\n\nfrom mha_core import load_model\n\n{loaded}")
 
 
 def _run(name: str, settings: Settings, model: Model) -> CodeCell:
-    """The pass: the sentence, and every switch that is not as usual."""
+    """Run the model on the sentence, with every switch that differs from its default."""
     if isinstance(model, RecordedModel):
-        said = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
-        return CodeCell(said, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
+        sentence = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
+        return CodeCell(sentence, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
     switches = settings.switches(model).items()
-    chosen = {key: value for key, value in switches if isinstance(value, Tensor) or value != _USUAL[key]}
-    drawn = [_drawn(f"{name}_{key}", value) for key, value in chosen.items() if isinstance(value, Tensor)]
-    written = [
-        f"{key}={f'{name}_{key}' if isinstance(value, Tensor) else _literal(value)}" for key, value in chosen.items()
+    changed = {key: value for key, value in switches if isinstance(value, Tensor) or value != _USUAL[key]}
+    masks = [_mask_code(f"{name}_{key}", value) for key, value in changed.items() if isinstance(value, Tensor)]
+    keywords = [
+        f"{key}={f'{name}_{key}' if isinstance(value, Tensor) else _literal(value)}" for key, value in changed.items()
     ]
     file = {"picture": "picture.png", "sound": "sound.wav"}.get(model.reads)
-    given = [model.reads if file else _literal(settings.text), *written]
-    whole = f"{name} = model.run({', '.join(given)})"
-    if len(whole) > 100:
-        whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
+    arguments = [model.reads if file else _literal(settings.text), *keywords]
+    call = f"{name} = model.run({', '.join(arguments)})"
+    if len(call) > 100:
+        call = "\n".join([f"{name} = model.run(", *(f"    {argument}," for argument in arguments), ")"])
     # numbers of another count of threads differ in their last digit
     threads = threads_for(pictures.pass_length(model, settings.text), models.heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
     if file:
-        set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # give the path of its file\n{set_up}'
-    said = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
-    return CodeCell(said, "\n".join([set_up, *drawn, whole]))
+        set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # adapt the path of its file\n{set_up}'
+    sentence = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
+    return CodeCell(sentence, "\n".join([set_up, *masks, call]))
 
 
-def _look(names: Sequence[str], at: Cursor, keys: str) -> CodeCell:
-    """The map in focus, of two sides also their difference, and one row of it in print; `keys`: what it looks at."""
+def _focus(names: Sequence[str], cursor: Cursor, keys: str) -> CodeCell:
+    """Print a row of the map in focus; of two sides, the difference too. `keys` names the run's key tokens."""
     lines = [
-        f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",
+        f"layer, head, query = {cursor.layer}, {cursor.head}, {cursor.row}  # counted from 0",
         *(f"{_map(name, names)} = {name}.weights[layer, head]  # (queries, keys)" for name in names),
     ]
     for name in names:  # of two sentences the second may lack the row
@@ -145,10 +145,10 @@ def _look(names: Sequence[str], at: Cursor, keys: str) -> CodeCell:
         lines.append(f"for token, weight in zip({name}.{keys}, {_map(name, names)}[{row}]):")
         lines.append('    print(f"{weight:.4f}  {token}")')
     if len(names) > 1:
-        one, other = (_map(name, names) for name in names)
+        left, right = (_map(name, names) for name in names)
         lines += [
-            f"if {one}.shape == {other}.shape:",
-            f'    print(f"largest difference of the two maps: {{({other} - {one}).abs().max():.4f}}")',
+            f"if {left}.shape == {right}.shape:",
+            f'    print(f"largest difference of the two maps: {{({right} - {left}).abs().max():.4f}}")',
         ]
     return CodeCell("The map in focus; the printed row says how much of each token the query takes.", "\n".join(lines))
 
@@ -157,43 +157,43 @@ def _map(name: str, names: Sequence[str]) -> str:
     return "weights" if len(names) == 1 else f"{name}_weights"
 
 
-def _following(name: str) -> CodeCell:
-    """The likeliest tokens behind the text, of a model that says them."""
+def _next_tokens(name: str) -> CodeCell:
+    """Print the most probable next tokens."""
     lines = [
         f"chances, ids = {name}.logits[-1].softmax(dim=-1).topk({LIKELIEST})",
         "for chance, token in zip(chances, ids.tolist()):",
         '    print(f"{chance:.4f}  {model.tokenizer.decode([token])!r}")',
     ]
-    return CodeCell(f"What `{name}` goes on with: the likeliest tokens and their probabilities.", "\n".join(lines))
+    return CodeCell(f"The most probable next tokens of `{name}`, with their probabilities.", "\n".join(lines))
 
 
-def _drawn(name: str, mask: Tensor) -> str:
-    """A mask, bool (i, j) or (h, i, j), as a drawing that is read back into a tensor."""
+def _mask_code(name: str, mask: Tensor) -> str:
+    """Return code that draws a mask, bool (i, j) or (h, i, j), and reads the drawing into a tensor."""
     heads = mask if mask.dim() == 3 else mask[None]
-    rows = ["\n".join("".join(MAY_LOOK if may else MAY_NOT for may in row) for row in head) for head in heads.tolist()]
-    said = f"# a row is a query, a column a key, {MAY_LOOK} may look" + ("; a block is a head" if len(rows) > 1 else "")
-    read = f'[[mark == "{MAY_LOOK}" for mark in row] for row in {{}}.split()]'
+    rows = ["\n".join("".join(ALLOWED if may else BLOCKED for may in row) for row in head) for head in heads.tolist()]
+    comment = f"# row: query, column: key, {ALLOWED}: may look" + ("; a block is a head" if len(rows) > 1 else "")
+    read = f'[[mark == "{ALLOWED}" for mark in row] for row in {{}}.split()]'
     drawing = "\n\n".join(rows)
     tensor = (
         read.format("drawing") if len(rows) == 1 else f'[{read.format("head")} for head in drawing.split("\\n\\n")]'
     )
-    return f'{said}\ndrawing = """\\\n{drawing}"""\n{name} = torch.tensor({tensor})\n'
+    return f'{comment}\ndrawing = """\\\n{drawing}"""\n{name} = torch.tensor({tensor})\n'
 
 
 def _literal(value: Any) -> str:
-    """A value as Python writes it: a text, in double quotes where it has none, a number, or a list of pairs."""
-    written = repr(list(value) if isinstance(value, tuple) else value)
+    """Return the Python literal of a text, a number or pairs; texts without quotes in double ones."""
+    text = repr(list(value) if isinstance(value, tuple) else value)
     plain = isinstance(value, str) and not {"'", '"'} & set(value)
-    return f'"{written[1:-1]}"' if plain else written
+    return f'"{text[1:-1]}"' if plain else text
 
 
 def _maps(name: str, first: str) -> CodeCell:
-    """Every head of one side; of two sentences the second may lack the row in focus."""
+    """Show every head of one side; the second of two sentences may lack the row in focus."""
     row = "query" if name == first else f"min(query, len({name}.tokens) - 1)"
-    said = f"Every head of `{name}`, to point at and to choose from; `.save(path)` behind it makes a file."
-    return CodeCell(said, f"{name}.show(layer=layer, head=head, row={row})")
+    sentence = f"All heads of `{name}` as an interactive view; add `.save(path)` to write it to a file."
+    return CodeCell(sentence, f"{name}.show(layer=layer, head=head, row={row})")
 
 
 def _cell(kind: str, text: str) -> dict[str, Any]:
-    own: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **own}
+    extra: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **extra}

@@ -1,4 +1,4 @@
-"""What Share says of a picture: the model, versions, device and threads, and the code that computes it again."""
+"""Exports for Share: facts on a picture, the code that recomputes it, a QR code of its link."""
 
 import json
 from collections.abc import Mapping
@@ -13,29 +13,37 @@ from mha_core.errors import HeadlightError
 
 from .snippet import snippet
 
-Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
+Sides = Mapping[str, Settings]  # name of the side ("run" if it is the only one) -> settings of its picture
 
 
 def of_link(raw: bytes) -> tuple[Sides, Cursor]:
-    """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
+    """Return the settings and the cursor of a page with one picture.
+
+    Raises:
+        HeadlightError: the link cannot be used.
+    """
     query = LinkQuery(raw)
     return {"run": query.fitted_settings()[0]}, query.at
 
 
-def about(sides: Sides, at: Cursor) -> bytes:
-    """Facts of each side as one text, and the code, as JSON. Raises a HeadlightError."""
+def about(sides: Sides, cursor: Cursor) -> bytes:
+    """Return the facts of each side and the code that recomputes them, as JSON.
+
+    Raises:
+        HeadlightError: a picture cannot be computed.
+    """
     facts = []
     for side, settings in sides.items():
-        known = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
-        facts.append("\n".join(f"{name}: {value}" for name, value in known.items()))
-    return json.dumps({"facts": facts, "code": snippet(sides, at)}).encode()
+        lines = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
+        facts.append("\n".join(f"{name}: {value}" for name, value in lines.items()))
+    return json.dumps({"facts": facts, "code": snippet(sides, cursor)}).encode()
 
 
 def qr(raw: bytes) -> bytes:
-    """The address that `to` of a query says for the camera of a phone, as SVG.
+    """Return the address in `to` of a query as a QR code in SVG.
 
     Raises:
-        HeadlightError: it is too long.
+        HeadlightError: the address is too long.
     """
     address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
     if len(address.encode("utf-8", "replace")) > MAX_QR_BYTES:

@@ -1,0 +1,1 @@
+"""Training jobs and the workspaces that hold their runs."""

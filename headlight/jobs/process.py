@@ -1,4 +1,4 @@
-"""The process that trains: on Linux forked from a server that has imported torch, elsewhere started anew."""
+"""The training process: on Linux forked from a fork server that has imported torch, elsewhere spawned."""
 
 import multiprocessing
 import sys
@@ -27,7 +27,7 @@ def prepare() -> None:
 
 
 def start(plan: TrainingPlan, folder: Path) -> tuple[BaseProcess, Connection]:
-    """Start a process that trains a plan into a folder; return it with our end of its pipe."""
+    """Start a process that trains a plan into a folder; return it and this end of its pipe."""
     from mha_core.training import worker
 
     prepare()
@@ -40,7 +40,7 @@ def start(plan: TrainingPlan, folder: Path) -> tuple[BaseProcess, Connection]:
 
 @contextmanager
 def _no_main() -> Iterator[None]:
-    """Hides the main module, which every new process would run again: under Streamlit it is the page."""
+    """Hide the main module, which a new process would run again: under Streamlit it is the page."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

@@ -1,4 +1,4 @@
-"""A record of what the process that trains has told so far: counted at once, copied only for who draws it."""
+"""Record of the messages of a training process; its histories are copied only when they are read."""
 
 import json
 import threading
@@ -12,23 +12,23 @@ from mha_core.errors import HeadlightError, SizeError
 from mha_core.training.events import History, Step, from_values
 from mha_core.training.recipe import Recipe
 
-CUT_SHORT = ("stopped", "time")  # the ends of runs that had steps to do
-MAX_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
+CUT_SHORT = ("stopped", "time")  # end reasons of runs that had steps left
+MAX_MESSAGE_BYTES = 128 * 2**20  # bytes, mostly snapshots, which the process bounds itself
 
 
 class Record:
-    """The runs of one training, as far as they have come.
+    """The progress of the runs of one training.
 
     Args:
-        recipes: of the runs, in their order.
-        folder: run n is saved in its folder "n".
+        recipes: of the runs, in order.
+        folder: run n is saved in its subfolder "n".
 
     Attributes:
-        saved: for each run its folder, or None as long as it has none.
-        told: what must be said of the runs, in whole sentences.
-        done: why it ended, as the worker tells it: "steps", "time" or "stopped"; empty before.
-        error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
-        news: grows with everything that is told but single steps: starts, looks, maps, ends, saved runs.
+        saved: folder of each run, None until it is saved.
+        told: notices on the runs, in whole sentences.
+        done: reason of the end, "steps", "time" or "stopped"; "" before.
+        error: reason why it ended early, a sentence without its full stop; "" if nothing went wrong.
+        news: counts all messages but single steps: starts, evaluations, snapshots, ends, saved runs.
     """
 
     def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:
@@ -41,8 +41,12 @@ class Record:
         self._histories = [History(recipe) for recipe in recipes]
         self._lock = threading.Lock()  # of the histories
 
-    def take(self, line: dict[str, Any]) -> None:
-        """Keeps one line of the process. Raises a HeadlightError for an event that is none."""
+    def add(self, line: dict[str, Any]) -> None:
+        """Record one message of the process.
+
+        Raises:
+            HeadlightError: it is not a valid event.
+        """
         single_step = False
         match line:
             case {"run": number, "event": values}:
@@ -62,34 +66,35 @@ class Record:
         self.news += not single_step
 
     def read(self, pipe: Connection) -> None:
-        """Read messages until the process closes its pipe; a bad one is noted in `error`."""
-        heard = 0
+        """Read messages until the process closes its pipe; an invalid one sets `error`."""
+        received = 0
         try:
             while True:
                 message = pipe.recv_bytes()
-                heard += len(message)
-                if heard > MAX_HEARD:
-                    raise SizeError("the runs tell more than is kept here; choose fewer runs or smaller sizes")
-                self.take(json.loads(message))
+                received += len(message)
+                if received > MAX_MESSAGE_BYTES:
+                    raise SizeError("the runs send more data than is kept here; choose fewer runs or smaller sizes")
+                self.add(json.loads(message))
         except (EOFError, OSError):
             return  # it has ended, or was killed in the middle of a message
         except HeadlightError as error:
             self.error = str(error)
         except (ValueError, TypeError, KeyError, IndexError) as error:
-            self.error = f"the training process says something else than was agreed ({type(error).__name__})"
+            self.error = f"the training process sent an invalid message ({type(error).__name__})"
 
     @property
     def started(self) -> bool:
+        """Return whether a run has started."""
         return any(run.start for run in self._histories)
 
     @property
     def looked(self) -> bool:
-        """Tells whether a run has looked at its test rows, so that there is something to draw."""
+        """Return whether a run has been evaluated on its test rows, so that there is something to draw."""
         return any(run.evaluations for run in self._histories)
 
     @property
     def step(self) -> int:
-        """The number of steps that all runs have done together."""
+        """Number of steps of all runs together."""
         with self._lock:
             return sum(run.step for run in self._histories)
 
@@ -101,7 +106,7 @@ class Record:
 
     @property
     def progress(self) -> float:
-        """The part of all steps that is done, from 0 to 1; a run that had no more to do counts as a whole."""
+        """Progress of all steps from 0 to 1; a run that ended early by its own rule counts fully."""
         with self._lock:
             cut_short = [run.end is None or run.end.reason in CUT_SHORT for run in self._histories]
             steps = [run.step / run.recipe.steps for run in self._histories]
@@ -109,18 +114,18 @@ class Record:
         return sum(parts) / len(parts)
 
     @property
-    def held(self) -> int:
-        """Bytes of all maps."""
+    def snapshot_bytes(self) -> int:
+        """Bytes of all snapshots."""
         with self._lock:
             return sum(len(shot.maps) for run in self._histories for shot in run.snapshots)
 
     @property
     def histories(self) -> tuple[History, ...]:
-        """The history of each run so far: copies, which do not grow while a page draws them."""
+        """Copies of the histories so far, which do not change while a page draws them."""
         return tuple(map(self.history, range(len(self._histories))))
 
     def history(self, number: int) -> History:
-        """The history of one run so far, a copy as well."""
+        """Return a copy of the history of one run so far."""
         with self._lock:
             run = self._histories[number]
             return replace(run, steps=run.steps[:], evaluations=run.evaluations[:], snapshots=run.snapshots[:])

@@ -1,6 +1,6 @@
-"""Training in a process of its own, so that other visitors stay fast.
+"""Training jobs, each in a process of its own so that other requests stay fast.
 
-While another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose process dies ends too.
+A job ends after `PREEMPT_SECONDS` if another user waits. A job whose process dies ends too.
 """
 
 import signal
@@ -24,13 +24,13 @@ from . import process as worker
 from .job import Job
 from .record import Record
 
-SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].preempt_after_s
+PREEMPT_SECONDS: Final = BOUNDS[Work.TRAINING].preempt_after_s
 MAX_RUNS: Final = 40
-MAX_BYTES: Final = LIMITS["bytes"]  # of data from outside
-STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
-WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and nobody waits for the button
+MAX_BYTES: Final = LIMITS["bytes"]  # of uploaded data
+STOP_SECONDS: Final = 1.8  # from a stop request until a worker that has not ended is killed
+SHUTDOWN_SECONDS: Final = 9.0  # the same when the server stops, as no user waits for a response
 POLL_SECONDS: Final = 0.1
-# A worker ends itself after the plan's seconds; these are for its start and for saving.
+# A worker ends itself after the plan's seconds; this is the margin for its start and for saving.
 SLACK_SECONDS: Final = 90.0
 
 
@@ -49,47 +49,49 @@ def check_plan(plan: TrainingPlan) -> None:
 
 
 class TrainingJob(Job):
-    """One plan in training. Raises what `check_plan` raises.
+    """The training of one plan. Raises what `check_plan` raises.
 
     Args:
-        folder: of this job alone, and there already; run n is saved in its folder "n".
-        visitor, is_here: as in `Job`.
+        plan: the plan.
+        folder: an existing folder for this job only; run n is saved in its subfolder "n".
+        client: see `Job`.
+        is_connected: see `Job`.
 
     Attributes:
-        pid: of the process that trains, None before it is started.
+        pid: process id of the worker, None before it is started.
     """
 
     def __init__(
         self,
         plan: TrainingPlan,
         folder: Path,
-        visitor: Client | None = None,
-        is_here: Callable[[], bool] = lambda: True,
+        client: Client | None = None,
+        is_connected: Callable[[], bool] = lambda: True,
     ) -> None:
         check_plan(plan)
-        super().__init__(visitor, is_here)
+        super().__init__(client, is_connected)
         self.plan = plan
         self.folder = folder
         self.record = Record(plan.recipes, folder)
         self.pid: int | None = None
         self._process: BaseProcess | None = None
         self._shortened = 0.0
-        self._patience = STOP_SECONDS
+        self._stop_timeout = STOP_SECONDS
 
-    def wind_up(self) -> None:
-        """As in `Job`."""
-        self._patience = WIND_UP_SECONDS
+    def shut_down(self) -> None:
+        """See `Job`."""
+        self._stop_timeout = SHUTDOWN_SECONDS
         self.stop()
 
     def kill(self) -> None:
-        """Ends the process now. What was saved stays, nothing more is."""
+        """Kill the process; keep what was saved, and save nothing more."""
         self.stop()
         if self._process is not None:
             self._process.kill()
 
     @property
     def shortened(self) -> float:
-        """The seconds after which it was ended because others waited; 0 when it was not."""
+        """Seconds after which it was ended because others waited; 0 if it was not."""
         return self._shortened if self.is_finished and self.record.done == "time" else 0.0
 
     def _is_complete(self) -> bool:
@@ -99,68 +101,68 @@ class TrainingJob(Job):
         return self.record.progress
 
     def _work(self) -> None:
-        """Starts the process and sees it to its end, whichever way it comes."""
+        """Start the process and supervise it until it has ended."""
         process, pipe = worker.start(self.plan, self.folder)
-        self._process, self.pid, was_told = process, process.pid, False
+        self._process, self.pid, was_stopped = process, process.pid, False
         reader = threading.Thread(target=self.record.read, args=(pipe,), name="training reader", daemon=True)
         reader.start()
         try:
-            was_told = self._watch(process, pipe)
+            was_stopped = self._watch(process, pipe)
         finally:
             process.kill()
             process.join()
-            reader.join()  # it has read to the end of what the process had to say
+            reader.join()  # it reads the pipe to its end
             pipe.close()
         self.error = self.error or self.record.error
-        if not self.record.done and not self.error and not was_told:
-            self.error = f"the training process ended unexpectedly ({_ending(process.exitcode or 0)})"
+        if not self.record.done and not self.error and not was_stopped:
+            self.error = f"the training process ended unexpectedly ({_exit_reason(process.exitcode or 0)})"
 
     def _watch(self, process: BaseProcess, pipe: Connection) -> bool:
-        """Waits until the process has ended. Returns whether it was told to."""
-        told_at: float | None = None
+        """Wait until the process has ended; return whether it was asked to."""
+        stopped_at: float | None = None
         latest = self.plan.seconds + SLACK_SECONDS
         while True:
             process.join(POLL_SECONDS)
             if process.exitcode is not None:
-                return told_at is not None
-            if not self._shortened and self._is_enough():
+                return stopped_at is not None
+            if not self._shortened and self._should_yield():
                 self._shortened = self.elapsed
                 latest = self._shortened + SLACK_SECONDS
-                _tell(pipe, b"enough")
+                _send(pipe, b"enough")
             late = self.elapsed > latest
-            if told_at is None and (late or self.record.error or self.should_stop()):
+            if stopped_at is None and (late or self.record.error or self.should_stop()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
-                _tell(pipe, b"stop")
-                told_at = self._clock()
+                _send(pipe, b"stop")
+                stopped_at = self._clock()
             nothing_to_save = not self.record.step
-            if told_at is not None and (nothing_to_save or self._clock() - told_at > self._patience):
+            if stopped_at is not None and (nothing_to_save or self._clock() - stopped_at > self._stop_timeout):
                 process.kill()
 
-    def _is_enough(self) -> bool:
-        """Tells whether it has had its share of the time, and somebody else waits."""
-        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.has_waiters(self._turn)
+    def _should_yield(self) -> bool:
+        """Return whether the job has used its share of time while another user waits."""
+        return min(self.elapsed, self.plan.seconds) > PREEMPT_SECONDS and self._queue.has_waiters(self._entry)
 
 
-def _tell(pipe: Connection, word: bytes) -> None:
-    """Sends a word to a process that may be gone."""
-    with suppress(OSError):  # whoever watches the process will find that it has ended
+def _send(pipe: Connection, word: bytes) -> None:
+    """Send a command to a process that may have ended."""
+    with suppress(OSError):  # `_watch` notices that the process has ended
         pipe.send_bytes(word)
 
 
-def _ending(code: int) -> str:
+def _exit_reason(code: int) -> str:
     if code >= 0:
         return f"code {code}"
-    return next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+    return next((name.name for name in signal.Signals if name == -code), f"signal {-code}")
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Makes a HeadlightError of a folder that cannot be written."""
+    """Convert an OSError on writing into a HeadlightError."""
     try:
         yield
     except OSError as error:
-        why = error.strerror or type(error).__name__
+        reason = error.strerror or type(error).__name__
         raise HeadlightError(
-            f"nothing can be kept on this server, because its temporary folder cannot be written ({why})"
+            f"this server cannot store anything, because its temporary folder cannot be written ({reason})"
         ) from error

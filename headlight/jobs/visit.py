@@ -1,8 +1,9 @@
-"""A visit: the present training, and the runs that it left.
+"""Workspaces: the trainings of a user, the runs that they saved, and uploaded data.
 
-It goes with its session, unless the visitor's browser was told its name. Then it stays for two hours after the last tab
-has gone, so that a page that is loaded anew finds it. What visits leave behind is bounded, and the address that leaves
-the most gives way first. The store has a copy of the runs and a list of them, so that another server takes a visit up.
+A workspace ends with its session, unless the browser has got its name (`persist`): then it stays for two hours after
+the last tab has disconnected, so that a reloaded page finds it. Detached workspaces are bounded in all, and the client
+address with the most of them loses its oldest first. The store has a copy of the runs and a list of them, so that
+another server can resume a workspace.
 """
 
 import hashlib
@@ -30,32 +31,34 @@ from mha_core.training import saved
 from mha_core.training.events import History
 from mha_core.training.tasks import TrainingData
 
-from .job import under_way
+from .job import active_jobs
 from .training import TrainingJob, writing
 
-KEPT_SECONDS = 2 * 3600.0
-MAX_OWN = 120  # runs, and
-MAX_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
-MAX_LEFT = 100  # visits that nobody is connected to, and
-MAX_LEFT_BYTES = 512 * 2**20  # of all their maps and files
+TTL_SECONDS = 2 * 3600.0
+MAX_RUNS = 120  # of a workspace; beyond, the oldest are deleted
+MAX_MAPS = 64 * 2**20  # bytes of their snapshots; likewise
+MAX_DETACHED = 100  # workspaces without a connected tab
+MAX_DETACHED_BYTES = 512 * 2**20  # of all their maps and files
 SWEEP_SECONDS = 60.0
-STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
+STRAY_SECONDS = 2 * TTL_SECONDS  # age at which no other server of this machine can still need a folder
 PREFIX = "headlight-visit-"
 NAME = store.NAME
 FORMAT = "headlight visit 1"
-MAX_NAMES = 200  # of runs in the store; the newest
-TAKEN_UP = "What was trained on another server is here, as far as it had come."
+MAX_STORED_RUNS = 200  # the newest, listed in the store
+RESUMED = "Your trainings continued from another server, with all that was saved there."
 
 
 @dataclass(frozen=True)
 class OwnRun:
-    """A trained model of this visitor.
+    """A trained model of the user.
 
     Attributes:
-        id: its name in a link; nobody can guess it, and in any other visit it means nothing.
-        folder: as `load_model` takes it.
-        added_at: on the clock of `time.monotonic`.
-        opened: it came out of a file, or from another server.
+        id: its unguessable name in a link.
+        label: its title.
+        folder: its folder, for `load_model`.
+        history: the history of its training.
+        added_at: time by `time.monotonic`.
+        opened: True if it came from a file or from another server.
     """
 
     id: str
@@ -68,89 +71,92 @@ class OwnRun:
 
 @dataclass(eq=False)
 class Tab:
-    """One tab of a visitor; its session holds it, so that it goes with that. socket: the key of its connection."""
+    """A browser tab, held only by its session. socket: key of its connection, "" without a server."""
 
     socket: str = ""
 
     def is_open(self) -> bool:
-        """Tells whether it is connected. Without a server every one is."""
+        """Return whether the tab is connected; True without a server."""
         return not self.socket or self.socket in sockets.connected
 
 
 class Visit:
-    """A visitor's folder and all that needs it. Raises a HeadlightError when the folder cannot be made.
+    """A user's temporary folder with all trainings and runs.
 
     Args:
-        address: of the machine that leaves it behind.
-        name: of a visit that is taken up from another server.
+        address: address of the client.
+        name: name of a workspace of another server that is resumed here.
+
+    Raises:
+        HeadlightError: the folder cannot be created.
     """
 
     def __init__(self, address: str = "", name: str = "") -> None:
         with writing():
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
-        self.name = name or secrets.token_urlsafe(16)  # 128 random bits: who knows them is its visitor
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # readable only by the server's user
+        self.name = name or secrets.token_urlsafe(16)  # 128 random bits, a secret
         self.address = address
-        self.notices: list[str] = []  # sentences on what was taken up
+        self.notices: list[str] = []  # sentences on what was resumed
         self.tabs: weakref.WeakSet[Tab] = weakref.WeakSet()
         self.seen_at = time.monotonic()
-        self.jobs: list[TrainingJob] = []  # the present one is the last
+        self.jobs: list[TrainingJob] = []  # the latest is the last
         self.runs: dict[str, OwnRun] = {}
-        self.data: dict[str, str] = {}  # what was brought for the trainings: its kind -> its name in the store
+        self.data: dict[str, str] = {}  # uploads: kind -> name in the store
         self.lock = threading.RLock()
         self.end = weakref.finalize(self, _delete, self.folder, self.jobs, self.name, self.runs, self.data)
-        self._collected: set[Path] = set()
-        self._shared: object = None  # what the store was last asked to hold
-        with _listing:
+        self._registered: set[Path] = set()
+        self._stored_names: object = None  # the names that were last saved to the store
+        with _lock:
             _visits.add(self)
         start_sweeping()
 
     def persist(self) -> str:
-        """Its name, for the browser of its visitor alone: from now on it outlives the session."""
+        """Make the workspace outlive its session; return its name, a secret of the user's browser."""
         self.seen_at = time.monotonic()
-        with _listing:
+        with _lock:
             if self.end.alive:
-                _told[self.name] = self
+                _by_name[self.name] = self
         return self.name
 
-    def is_here(self) -> bool:
-        """Tells whether one of the visitor's tabs is connected."""
+    def is_connected(self) -> bool:
+        """Return whether one of the user's tabs is connected."""
         return any(tab.is_open() for tab in list(self.tabs))
 
     @property
     def heard(self) -> Callable[[], bool]:
-        """The same question, asked by a job: it holds no visit, so that one can go."""
-        own = weakref.ref(self)
-        return lambda: (visit := own()) is not None and visit.is_here()
+        """`is_connected` for a job; it holds only a weak reference to the workspace."""
+        reference = weakref.ref(self)
+        return lambda: (workspace := reference()) is not None and workspace.is_connected()
 
     def register_finished(self, *, check: bool = False) -> None:
-        """Adds the runs that the jobs have saved by now; `check`: asks the store for those that it held, too."""
+        """Register the runs that the jobs have saved so far; `check`: restore what the store has lost."""
         with self.lock:
             for training in self.jobs:
                 for number, folder in enumerate(training.record.saved):
-                    if folder is not None and folder not in self._collected:
+                    if folder is not None and folder not in self._registered:
                         self.add(folder, training.record.history(number))
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.is_finished]
-            wanted = list(self.runs), dict(self.data)
-            if check or wanted != self._shared:
-                self._shared = wanted
-                with suppress(HeadlightError):  # the next sweep tries again
-                    self.share()
+            names = list(self.runs), dict(self.data)
+            if check or names != self._stored_names:
+                self._stored_names = names
+                with suppress(HeadlightError):  # the next sweep retries
+                    self.save_to_store()
 
     def add(self, folder: Path, history: History, *, opened: bool = False, name: str = "") -> OwnRun:
-        """Makes a saved run one of the models; `name`: its id, where it has one."""
+        """Add a saved run to the models, with a new id unless `name` is one."""
         run_id, label = name or secrets.token_urlsafe(16), trained.about(history).title
         run = OwnRun(run_id, label, folder, history, time.monotonic(), opened)
         with self.lock:
             self.runs[run.id] = run
-            self._collected.add(folder)
+            self._registered.add(folder)
         return run
 
     @contextmanager
     def replace_upload(self, data: TrainingData) -> Iterator[None]:
-        """Keeps data from outside, for another server too; those before go when all went well inside.
+        """Store uploaded data during the with block; then delete the previous upload, or after an error the new one.
 
         Raises:
-            HeadlightError: they cannot be written.
+            HeadlightError: the data cannot be written.
         """
         digest = hashlib.blake2b(data.content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
@@ -163,228 +169,232 @@ class Visit:
                 store.delete("data", name)
             raise
         with self.lock:
-            before, self.data[data.kind] = self.data.get(data.kind, name), name
-        if before != name:
-            store.delete("data", before)
+            previous, self.data[data.kind] = self.data.get(data.kind, name), name
+        if previous != name:
+            store.delete("data", previous)
 
-    def share(self) -> None:
-        """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
+    def save_to_store(self) -> None:
+        """Save to the store what another server needs to resume the workspace.
+
+        Raises:
+            HeadlightError: it cannot be written.
+        """
         with self.lock, writing():
             for run in self.runs.values():
                 if run.folder.is_dir():
-                    trained.keep(run.id, run.folder)
-            keep_names(self.name, self.runs, self.data)
+                    trained.save_to_store(run.id, run.folder)
+            save_names(self.name, self.runs, self.data)
 
     def expire(self) -> None:
-        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MAX_OWN` or `MAX_MAPS`."""
-        latest, number, held = time.monotonic() - KEPT_SECONDS, 0, 0
+        """Delete runs older than `TTL_SECONDS`, and the oldest beyond `MAX_RUNS` or `MAX_MAPS`."""
+        latest, number, size = time.monotonic() - TTL_SECONDS, 0, 0
         with self.lock:
             for run in reversed(list(self.runs.values())):
-                number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                beyond = number > MAX_OWN or held > MAX_MAPS
+                number, size = number + 1, size + sum(len(shot.maps) for shot in run.history.snapshots)
+                beyond = number > MAX_RUNS or size > MAX_MAPS
                 if beyond or run.added_at < latest:
                     del self.runs[run.id]
-                    if beyond or not store.is_shared():  # it may be a new one of another server
+                    if beyond or not store.is_shared():  # otherwise another server may use it
                         store.delete("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
     def size(self) -> int:
-        """Bytes of its maps and files."""
+        """Bytes of its snapshots and files."""
         with self.lock:
             histories = [run.history for run in self.runs.values()]
-            held = sum(training.record.held for training in self.jobs)
-        held += sum(len(shot.maps) for history in histories for shot in history.snapshots)
+            size = sum(training.record.snapshot_bytes for training in self.jobs)
+        size += sum(len(shot.maps) for history in histories for shot in history.snapshots)
         for path in self.folder.rglob("*"):
-            with suppress(OSError):  # it is gone already
-                held += path.lstat().st_size
-        return held
+            with suppress(OSError):  # it was deleted meanwhile
+                size += path.lstat().st_size
+        return size
 
 
 _visits: weakref.WeakSet[Visit] = weakref.WeakSet()
-_told: dict[str, Visit] = {}  # by the names that browsers know
-_listing = threading.Lock()  # of the visits
-_taking_up = threading.Lock()  # two tabs come back to one visit
+_by_name: dict[str, Visit] = {}  # persistent workspaces by name
+_lock = threading.Lock()  # of the two above
+_resume_lock = threading.Lock()  # two tabs may resume one workspace at the same time
 
 
 def find(name: object, address: str = "") -> Visit | None:
-    """The visit of that name, whatever a browser says it is; None when there is none any more.
+    """Return the workspace of a name that a browser has sent; None if it does not exist.
 
     Raises:
-        HeadlightError: another version of Headlight keeps it, or it cannot be taken up now.
+        HeadlightError: another version of Headlight has stored it, or it cannot be resumed now.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         return None
-    known = _told.get(name)
-    if known:
-        return known
-    with _taking_up:
-        return _told.get(name) or _taken_up(name, address)  # another tab may have come back meanwhile
+    workspace = _by_name.get(name)
+    if workspace:
+        return workspace
+    with _resume_lock:
+        return _by_name.get(name) or _resume(name, address)  # another tab may have resumed it meanwhile
 
 
-def _taken_up(name: str, address: str) -> Visit | None:
-    """The visit of another server; None when the store has none of this name."""
-    known = kept_names(name)
-    there = [run for run in known.runs if store.has("model", run)]
-    if not there:
+def _resume(name: str, address: str) -> Visit | None:
+    """Return the workspace of another server; None if the store has none of this name."""
+    names = load_names(name)
+    runs = [run for run in names.runs if store.has("model", run)]
+    if not runs:
         return None
-    visit = Visit(address, name)
+    workspace = Visit(address, name)
     try:
-        visit.data.update(known.data)
-        visit.notices = [TAKEN_UP]
-        for number, run in enumerate(there):
-            folder = visit.folder / f"taken-up-{number}"
+        workspace.data.update(names.data)
+        workspace.notices = [RESUMED]
+        for number, run in enumerate(runs):
+            folder = workspace.folder / f"resumed-{number}"
             try:
-                visit.add(folder, saved.unpack(trained.Trained(run).packed(), folder), opened=True, name=run)
+                workspace.add(folder, saved.unpack(trained.Trained(run).packed(), folder), opened=True, name=run)
             except HeadlightError as error:
-                visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
+                workspace.notices.append(f"One of your trained models cannot be opened: {error}.")
     except BaseException:
-        _leave(visit)
+        _detach(workspace)
         raise
-    visit.persist()
-    return visit
+    workspace.persist()
+    return workspace
 
 
 @dataclass(frozen=True)
-class KeptNames:
-    """Names of the store: of runs in the order in which they were made, and of data by their kinds."""
+class StoredNames:
+    """Names in the store that belong to a workspace: its runs, oldest first, and its data by kind."""
 
     runs: list[str] = field(default_factory=list)
     data: dict[str, str] = field(default_factory=dict)
 
 
-def kept_names(visit: str) -> KeptNames:
-    """What is known of a visit; nothing of one that is not there.
+def load_names(workspace: str) -> StoredNames:
+    """Return the stored names of a workspace; none if it is not in the store.
 
     Raises:
-        HeadlightError: what is there cannot be read.
+        HeadlightError: the list cannot be read.
     """
-    content = store.read("visit", visit)
+    content = store.read("visit", workspace)
     if content is None:
-        return KeptNames()
+        return StoredNames()
     try:
-        said = json.loads(content)
-        kept = KeptNames([*said["runs"]][-MAX_NAMES:], {**said["data"]})
-        if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
+        document = json.loads(content)
+        names = StoredNames([*document["runs"]][-MAX_STORED_RUNS:], {**document["data"]})
+        if document["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*names.runs, *names.data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise HeadlightError("another version of Headlight keeps what was trained here, or it is damaged") from None
-    return kept
+        raise HeadlightError("your list of trainings is damaged, or of another version of Headlight") from None
+    return names
 
 
-def keep_names(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
-    """Adds to what is known; runs that are gone go. Another server may have added some meanwhile, for another tab.
+def save_names(workspace: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
+    """Merge names into those of the store, which another server may have changed, and drop deleted runs.
 
     Raises:
-        HeadlightError: as of `kept_names`, or it cannot be written.
+        HeadlightError: the list cannot be read or written.
     """
-    known = kept_names(visit)
-    there = [run for run in dict.fromkeys([*known.runs, *runs]) if store.has("model", run)]
-    wanted = KeptNames(there, {**known.data, **data})
-    if wanted != known and there:
-        said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
-        store.put("visit", json.dumps(said).encode(), visit)
+    stored = load_names(workspace)
+    available = [run for run in dict.fromkeys([*stored.runs, *runs]) if store.has("model", run)]
+    names = StoredNames(available, {**stored.data, **data})
+    if names != stored and available:
+        document = {"format": FORMAT, "runs": names.runs, "data": names.data}
+        store.put("visit", json.dumps(document).encode(), workspace)
 
 
 def wind_up(seconds: float) -> None:
-    """Ends every job with what it has done, within so many seconds, and keeps what was trained for other servers."""
+    """Shut down all jobs within so many seconds, and save their runs to the store for other servers."""
     end = time.monotonic() + seconds
-    jobs = under_way()
+    jobs = active_jobs()
     for job in jobs:
-        job.wind_up()
+        job.shut_down()
     for job in jobs:
         job.join(max(0.0, end - time.monotonic()))
-    with _listing:
-        visits = list(_visits)
-    for visit in visits:
-        _collect(visit)
+    with _lock:
+        workspaces = list(_visits)
+    for workspace in workspaces:
+        _register_finished(workspace)
 
 
 def end_all() -> None:
-    """Ends every visit, with all that it trains and has trained; what other servers can take up stays in the store."""
-    with _listing:
-        visits, told = list(_visits), set(_told)
-        _told.clear()
-    for visit in visits:
-        if store.is_shared() and visit.name in told:
-            _leave(visit)
-        visit.end()
+    """End all workspaces with their jobs and runs, except for what other servers can resume from the store."""
+    with _lock:
+        workspaces, persistent = list(_visits), set(_by_name)
+        _by_name.clear()
+    for workspace in workspaces:
+        if store.is_shared() and workspace.name in persistent:
+            _detach(workspace)
+        workspace.end()
 
 
 def sweep() -> None:
-    """Deletes old runs, visits that were left, and the folders of those whose server was killed before it could."""
-    with _listing:
-        visits = list(_visits)
-    store.sweep(STRAY_SECONDS)  # first: what is too old for the store alone is kept anew
-    for visit in visits:
-        _collect(visit)
-        visit.expire()
-    _sweep_left()
-    known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
+    """Delete old runs, old detached workspaces, and the folders that killed servers left behind."""
+    with _lock:
+        workspaces = list(_visits)
+    store.sweep(STRAY_SECONDS)  # first: the live workspaces then save again what the store found too old
+    for workspace in workspaces:
+        _register_finished(workspace)
+        workspace.expire()
+    _sweep_detached()
+    folders, latest = {workspace.folder for workspace in workspaces}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it is gone already
+        with suppress(OSError):  # it was deleted meanwhile
             status = folder.lstat()
-            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-            if folder not in known and mine and status.st_mtime < latest:
+            is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if folder not in folders and is_own and status.st_mtime < latest:
                 shutil.rmtree(folder, ignore_errors=True)  # never through a link
 
 
-def _sweep_left() -> None:
-    """Ends the visits that were left too long ago, and the oldest beyond what may be left in all."""
-    with _listing:
-        told = list(_told.values())
+def _sweep_detached() -> None:
+    """End the workspaces that were detached too long ago, and the oldest beyond the bounds."""
+    with _lock:
+        workspaces = list(_by_name.values())
     now, left = time.monotonic(), list[Visit]()
-    for visit in told:
-        if visit.is_here():
-            visit.seen_at = now
-        elif visit.seen_at < now - KEPT_SECONDS:
-            _forget(visit)
+    for workspace in workspaces:
+        if workspace.is_connected():
+            workspace.seen_at = now
+        elif workspace.seen_at < now - TTL_SECONDS:
+            _discard(workspace)
         else:
-            left.append(visit)
-    shares = {visit: max(1 / MAX_LEFT, visit.size / MAX_LEFT_BYTES) for visit in left}
+            left.append(workspace)
+    shares = {workspace: max(1 / MAX_DETACHED, workspace.size / MAX_DETACHED_BYTES) for workspace in left}
     while sum(shares.values()) > 1 + 1e-9:
-        of_address: defaultdict[str, float] = defaultdict(float)
-        for visit, share in shares.items():
-            of_address[visit.address] += share
-        most = max(of_address, key=of_address.__getitem__)
-        oldest = min((visit for visit in shares if visit.address == most), key=lambda visit: visit.seen_at)
+        address_shares: defaultdict[str, float] = defaultdict(float)
+        for workspace, share in shares.items():
+            address_shares[workspace.address] += share
+        busiest = max(address_shares, key=address_shares.__getitem__)
+        oldest = min((left for left in shares if left.address == busiest), key=lambda left: left.seen_at)
         del shares[oldest]
-        _forget(oldest)
+        _discard(oldest)
 
 
-def _forget(visit: Visit) -> None:
-    """Ends a visit that nobody will come back to here; another server may have it still."""
-    with _listing:
-        _told.pop(visit.name, None)
+def _discard(workspace: Visit) -> None:
+    """End a detached workspace; other servers can still resume it from a shared store."""
+    with _lock:
+        _by_name.pop(workspace.name, None)
     if store.is_shared():
-        _leave(visit)
-    visit.end()
+        _detach(workspace)
+    workspace.end()
 
 
-def _collect(visit: Visit) -> None:
-    """As `visit.collect`, for many: the others' turn comes, whatever happens."""
+def _register_finished(workspace: Visit) -> None:
+    """Register the finished runs of one of many workspaces: an error must not affect the others."""
     try:
-        visit.register_finished(check=True)
+        workspace.register_finished(check=True)
     except Exception as error:
-        logging.getLogger(__name__).warning("A visit could not be kept: %r", error)
+        logging.getLogger(__name__).warning("A workspace could not be saved: %r", error)
 
 
-def _leave(visit: Visit) -> None:
-    """Ends what a visit has in this process, and leaves to other servers what it has in the store."""
-    if visit.end.detach():
-        _clear(visit.folder, visit.jobs)
+def _detach(workspace: Visit) -> None:
+    """End a workspace in this process, but leave its part of the store to other servers."""
+    if workspace.end.detach():
+        _clear(workspace.folder, workspace.jobs)
 
 
 def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
-    """Deletes a visit: when its session is dropped, when it was left too long ago, or when this process ends."""
+    """Delete a workspace: finalizer of its session's reference, also called at the end of the process."""
     _clear(folder, jobs)
     for kind, names in (("visit", [name]), ("model", runs), ("data", data.values())):
-        for own in names:
-            store.delete(kind, own)
+        for key in names:
+            store.delete(kind, key)
 
 
 def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:
-    """Ends what a visit has in this process."""
+    """End the jobs of a workspace and delete its folder."""
     for training in jobs:
         training.kill()
     shutil.rmtree(folder, ignore_errors=True)
@@ -392,9 +402,9 @@ def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:
 
 @cache
 def start_sweeping() -> None:
-    """Sweeps from now on, in one thread."""
+    """Start the thread that sweeps from now on."""
 
-    def sweep_for_ever() -> None:
+    def sweep_forever() -> None:
         while True:
             try:
                 sweep()
@@ -402,4 +412,4 @@ def start_sweeping() -> None:
                 logging.getLogger(__name__).warning("A sweep ended with an error: %r", error)
             time.sleep(SWEEP_SECONDS)
 
-    threading.Thread(target=sweep_for_ever, name="sweeper", daemon=True).start()
+    threading.Thread(target=sweep_forever, name="sweeper", daemon=True).start()

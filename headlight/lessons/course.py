@@ -1,4 +1,4 @@
-"""The course: the lessons that Headlight brings along and a teacher's own, and what is wrong with those left out."""
+"""The course: the bundled lessons and those of a teacher, with the errors of unusable files."""
 
 import argparse
 import logging
@@ -15,11 +15,11 @@ from headlight.queue.single_flight import single_flight
 
 from .reading import MAX_FILE_LENGTH, LessonError, read
 from .schema import Lesson, LessonStep
-from .variants import second
+from .variants import retry_variant
 
 _ASSETS = ROOT / "assets"
 SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
-VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
+VARIABLE = "HEADLIGHT_LESSONS"  # environment variable: a folder of lessons; `--lessons DIR` sets it
 MAX_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
 
@@ -30,10 +30,12 @@ _Stamp = tuple[Path, int, int]
 
 @dataclass(frozen=True)
 class Course:
-    """Lessons by their id, in order, and a sentence for each file that could not be used.
+    """The lessons by id, in order.
 
     Attributes:
-        stamps: of their files; another course when one of them is changed, brought or taken away.
+        lessons: id -> lesson.
+        errors: a sentence for each file that cannot be used.
+        stamps: path, time and size of each file; they differ when a file changes.
     """
 
     lessons: Mapping[str, Lesson]
@@ -41,29 +43,29 @@ class Course:
     stamps: tuple[_Stamp, ...]
 
     def find(self, learn: str) -> tuple[Lesson, LessonStep, int] | None:
-        """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1.
+        """Return lesson, step and number of the step, from 1, for the key `learn` of a link, as "it.2".
 
-        "it.2.2" is the second question of the same idea, where the step has one.
+        "it.2.2" is the retry variant of the step, if it has one.
         """
         match = _STEP.fullmatch(learn)
         lesson = self.lessons.get(match[1]) if match else None
         if match is None or lesson is None or not 1 <= int(match[2]) <= len(lesson.steps):
             return None
         step = lesson.steps[int(match[2]) - 1]
-        asked = second(step) if match[3] else step
-        return (lesson, asked, int(match[2])) if asked else None
+        question = retry_variant(step) if match[3] else step
+        return (lesson, question, int(match[2])) if question else None
 
     def claims(self) -> dict[str, str]:
-        """The address of each claim's step, by the claim's name."""
+        """Return name -> address of all claims."""
         return {
-            step.claim: lesson.address(at)
+            step.claim: lesson.address(number)
             for lesson in self.lessons.values()
-            for at, step in enumerate(lesson.steps, 1)
+            for number, step in enumerate(lesson.steps, 1)
             if step.claim
         }
 
     def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
-        """A way through the course: the ids of its lessons, each with its steps, in order."""
+        """Return the lessons and steps of a path through the course, by lesson id, in order."""
         return {
             lesson.id: path.steps
             for lesson in self.lessons.values()
@@ -73,10 +75,10 @@ class Course:
 
 
 def begin(arguments: Sequence[str]) -> Course:
-    """Reads the course at start-up, with the folder of `--lessons DIR` if it is named, and logs what is left out.
+    """Read the course at startup, with the folder of `--lessons DIR` if there is one, and log its errors.
 
     Args:
-        arguments: of the command line; others are left alone.
+        arguments: arguments of the command line; others are ignored.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lessons", nargs="?", const="")
@@ -84,21 +86,21 @@ def begin(arguments: Sequence[str]) -> Course:
     if folder is not None:
         os.environ[VARIABLE] = str(Path(folder).resolve()) if folder else ""
     if folder == "":
-        log.warning("Headlight starts without your lessons: name their folder, --lessons DIR")
-    found = course()
-    for error in found.errors:
+        log.warning("Headlight starts without your lessons: give their folder, --lessons DIR")
+    loaded = course()
+    for error in loaded.errors:
         log.warning("Lessons: %s", error)
-    return found
+    return loaded
 
 
 def course() -> Course:
-    """The lessons of assets/lessons, those of the folder in HEADLIGHT_LESSONS, then the claims of assets/claims."""
-    own = os.environ.get(VARIABLE, "")
-    return of_folders((SHIPPED, *([Path(own)] if own else []), CLAIMS))
+    """Return the bundled lessons, those of the folder in HEADLIGHT_LESSONS, then the claims."""
+    folder = os.environ.get(VARIABLE, "")
+    return read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
 
 
-def of_folders(folders: tuple[Path, ...]) -> Course:
-    """The lessons of these folders, each in the order of its files' names; a file is read anew when it is changed."""
+def read_folders(folders: tuple[Path, ...]) -> Course:
+    """Return the lessons of folders in the order of their files' names; changed files are read again."""
     stamps, errors, lessons = list[_Stamp](), list[str](), dict[str, Lesson]()
     for folder in folders:
         files = sorted(folder.glob("*.toml")) if folder.is_dir() else []
@@ -108,9 +110,9 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
             errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are read.")
         for file in files[:MAX_FILES]:
             try:
-                found = file.stat()
-                stamps.append((file, found.st_mtime_ns, found.st_size))
-            except OSError:  # a link to nowhere
+                status = file.stat()
+                stamps.append((file, status.st_mtime_ns, status.st_size))
+            except OSError:  # a broken link
                 errors.append(f"{file.name}, line 1: this file cannot be read.")
     for stamp in stamps:
         lesson = _lesson(*stamp)
@@ -125,7 +127,7 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
 
 @single_flight(LRUCache(4 * MAX_FILES), keep=True)
 def _lesson(file: Path, _: int, size: int) -> Lesson | str:
-    """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
+    """Return the lesson of a file or the error in it, cached until the file changes."""
     try:
         if size > 4 * MAX_FILE_LENGTH:
             return f"{file.name}, line 1: a lesson may have {MAX_FILE_LENGTH:,} characters"

@@ -1,4 +1,4 @@
-"""A lesson to print: its questions, the maps that they are of, and what the numbers answer."""
+"""The handout of a lesson: its questions, their maps and the answers."""
 
 import base64
 from typing import TypedDict
@@ -16,16 +16,18 @@ from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus
 
 from .course import course
-from .message import CourseLesson, StepVerdict, answer_of, lesson_of
-from .quantities.scene import TWO_SIDES, scene_of
+from .message import CourseLesson, StepVerdict, lesson_message, verdict_message
+from .quantities.scene import TWO_SIDES, page_scene
 from .schema import Lesson, LessonStep
 
-OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages that show maps of a sentence
-MAX_TOKENS = 20  # of a map on paper; of more no word can be read
-MAX_SENTENCE_LENGTH = 200  # characters of one on paper
+MAP_PAGES = ("explore", "masks", TWO_SIDES)  # pages with maps of a sentence
+MAX_TOKENS = 20  # of a printed map; more would be illegible
+MAX_SENTENCE_LENGTH = 200  # characters of a printed one
 
 
 class HandoutMap(TypedDict):
+    """A map of a handout."""
+
     tokens: list[str]
     layer: int
     head: int
@@ -35,90 +37,94 @@ class HandoutMap(TypedDict):
 
 
 class HandoutStep(TypedDict):
-    sentences: list[str]  # that it is about
-    address: str  # for a class, "" where the server answers its own machine alone
-    code: str  # that address as a picture, "" without one, and of one too long
+    """A step of a handout."""
+
+    sentences: list[str]  # its sentences
+    address: str  # public address, "" if only this machine can reach the server
+    code: str  # QR code of the address, "" without one or if it is too long
     answer: StepVerdict
-    maps: list[HandoutMap]  # of the float32 that follow, in order
+    maps: list[HandoutMap]  # headers of the float32 maps that follow, in order
 
 
 class Handout(TypedDict):
+    """The header of a handout."""
+
     lesson: CourseLesson
     steps: list[HandoutStep]
 
 
 def handout(raw: bytes) -> bytes:
-    """The message of the lesson that the query names.
+    """Return the handout of a lesson: the header and its maps, packed.
 
     Args:
-        raw: "lesson", the id of the lesson; "from", the address that it is asked for at.
+        raw: query with "lesson", the id of the lesson, and "from", the address of the requesting page.
 
     Raises:
-        HeadlightError: there is no such lesson, or the query is no text.
+        HeadlightError: there is no such lesson, or the query is not valid UTF-8.
     """
     try:
-        asked = dict(parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=10))
+        parameters = dict(parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=10))
     except ValueError:
-        raise HeadlightError("the query is not UTF-8 in percent signs") from None
-    lesson = course().lessons.get(asked.get("lesson", ""))
+        raise HeadlightError("the query is not percent-encoded UTF-8") from None
+    lesson = course().lessons.get(parameters.get("lesson", ""))
     if lesson is None:
-        raise HeadlightError(f"there is no lesson “{asked.get('lesson', ''):.40}” in this course")
-    told = [_step(lesson, number, step, asked.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
-    header = Handout(lesson=lesson_of(lesson), steps=[step for step, _ in told])
-    return pack_focus(header, *(part for _, maps in told for part in maps))
+        raise HeadlightError(f"there is no lesson “{parameters.get('lesson', ''):.40}” in this course")
+    steps = [_step(lesson, number, step, parameters.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
+    header = Handout(lesson=lesson_message(lesson), steps=[step for step, _ in steps])
+    return pack_focus(header, *(part for _, maps in steps for part in maps))
 
 
 def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
-    """What is told of a step, and the float32 maps (i, j) that it is of."""
+    """Return the message of a step and its float32 maps (i, j)."""
     maps, address = _maps(step), _address(origin, f"/{lesson.address(number)}")
     is_short = address and len(address.encode()) <= MAX_QR_BYTES
     try:
-        answer = answer_of(step, Query(step.query.encode("ascii")))
+        answer = verdict_message(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
         answer = {"picked": step.right, "numbers": [], "sentence": words.sentence(error), "because": ""}
-    told: HandoutStep = {
+    message: HandoutStep = {
         "sentences": _sentences(step),
         "address": address,
         "code": f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}" if is_short else "",
         "answer": answer,
-        "maps": [told for told, _ in maps],
+        "maps": [header for header, _ in maps],
     }
-    return told, [weights for _, weights in maps]
+    return message, [weights for _, weights in maps]
 
 
 def _sentences(step: LessonStep) -> list[str]:
-    """What is typed on the step's page, the right side's where it is another one; none on a page without a sentence."""
-    if step.page not in (*OF_MAPS, "shapes"):
+    """Return the sentences of the step's page, those of both sides if they differ."""
+    if step.page not in (*MAP_PAGES, "shapes"):
         return []
-    asked = Query(step.query.encode("ascii"))
-    typed = [asked["s"], *([asked["s2"]] if step.page == TWO_SIDES else [])]
+    query = Query(step.query.encode("ascii"))
+    typed = [query["s"], *([query["s2"]] if step.page == TWO_SIDES else [])]
     return [numbers.cut(text, MAX_SENTENCE_LENGTH) for text in dict.fromkeys(typed) if text]
 
 
 def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
-    """The maps that the step shows; none where it shows something else, or of one too large for paper."""
+    """Return the maps that the step shows, unless they are too large for paper."""
     if step.picture not in ("map", "two maps"):
         return []
-    scene = scene_of(step.page, Query(step.query.encode("ascii")))
+    scene = page_scene(step.page, Query(step.query.encode("ascii")))
     try:
         primed = (False, True) if step.page == TWO_SIDES else (True, False) if step.picture == "two maps" else (False,)
-        pictures = [scene.picture(primed=one) for one in primed]
+        pictures = [scene.picture(primed=is_primed) for is_primed in primed]
         return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MAX_TOKENS]
-    except HeadlightError:  # the answer's sentence says why
+    except HeadlightError:  # the answer states the reason
         return []
 
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    at = query.at.on(tokens, goes_on=source_of(settings.model).is_generative)
+    cursor = query.at.on(tokens, goes_on=source_of(settings.model).is_generative)
     forbidden = settings.forbidden_cells(model, len(tokens))
-    label, row = words.label(settings, model), at.row or 0
-    told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
-    return told, picture.run.weights[at.layer, at.head]
+    label, row = words.label(settings, model), cursor.row or 0
+    header = HandoutMap(tokens=tokens, layer=cursor.layer, head=cursor.head, row=row, label=label, forbidden=forbidden)
+    return header, picture.run.weights[cursor.layer, cursor.head]
 
 
 def _address(origin: str, link: str) -> str:
-    """The link as a class opens it; empty where the server answers its own machine alone."""
+    """Return the public address of a link; "" if only this machine can reach the server."""
     place = urlsplit(origin)
     address = public_url(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
     return f"{address}{link}" if address else ""

@@ -1,13 +1,13 @@
-"""The grammar of a lesson's rules: expressions as Python writes them, read by `ast` and held against a list of parts.
+"""The grammar of a lesson's rules: Python expressions, parsed by `ast` and restricted to an allow-list of nodes.
 
     rule   "not" rule | rule ("and" | "or" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "+" | "-" | "*" | "/") rule
            | "-" rule | "(" rule ")" | "|" rule "|" | rule "[" place ("," place)* "]" | name "(" (rule ("," rule)*)? ")"
            | number | word
     place  rule | rule? ":" rule?
     word   name ("#" whole)? | a text in double quotes, ("#" whole)?
-    name   letters, then a prime where it is of the other picture
+    name   letters, then a prime for the other picture
 
-Nothing of it is ever run as code: `evaluate` walks the tree. docs/lessons.md says what the names mean.
+Rules are never executed as code: `evaluate` walks the tree. docs/lessons.md explains the names.
 """
 
 import ast
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from mha_core.errors import HeadlightError
 
 MAX_LENGTH = 400  # characters of a rule
-MAX_WHOLE_LENGTH = 4_000  # with the step's own numbers in their places
+MAX_EXPANDED_LENGTH = 4_000  # with the step's numbers inserted
 MAX_NODES = 200
 Node = ast.expr
 _PARTS = (
@@ -26,7 +26,7 @@ _PARTS = (
     ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
     ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult,
 )  # fmt: skip
-_CLOSED_BY = {"(": ")", "[": "]", "|": "|"}
+_CLOSING = {"(": ")", "[": "]", "|": "|"}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+\.?[0-9]*(?:e[+-]?[0-9]{1,2})?|\.[0-9]+)"
     r"|(?P<sign>(?:and|or|not)\b|<=|>=|==|!=|[-+*/<>()\[\]|,:])"
@@ -35,15 +35,18 @@ _TOKEN = re.compile(
 
 
 class RuleError(HeadlightError):
-    """A rule that cannot be read, or has no answer on this picture: one sentence."""
+    """A rule that cannot be parsed, or has no value on this picture."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word: the name of a quantity, of the other picture where it is primed, or a word of the sentence.
+    """The name of a quantity, or a word of the sentence.
 
     Attributes:
-        nth: which of several equal words. quoted: it is a text in double quotes, and no quantity.
+        name: the word.
+        primed: whether it is of the other picture.
+        nth: number among equal words, from 1.
+        quoted: whether it is in double quotes, so that it cannot be a quantity.
     """
 
     name: str
@@ -53,7 +56,7 @@ class Word:
 
 
 def word(tree: ast.AST) -> Word | None:
-    """The word that a part of a rule is; None where it is something else."""
+    """Return the word that a node is; None for other nodes."""
     match tree:
         case ast.Constant(str(text)):
             return Word(text, quoted=True)
@@ -67,40 +70,42 @@ def word(tree: ast.AST) -> Word | None:
             return None
 
 
-def parse(text: str, max_length: int = 2 * MAX_WHOLE_LENGTH, max_nodes: int = 2 * MAX_NODES) -> Node:
-    """Parse a rule. The default bounds are wider than those of a written one: an answer of a claim joins its cases.
+def parse(text: str, max_length: int = 2 * MAX_EXPANDED_LENGTH, max_nodes: int = 2 * MAX_NODES) -> Node:
+    """Parse a rule.
+
+    The default bounds are wider than those of a lesson file: the answers of a claim join its cases.
 
     Raises:
-        RuleError: it is too long, too deep, or not of the grammar; says at which character.
+        RuleError: it is too long, too deep, or has a syntax error, with its character.
     """
     if len(text) > max_length:
-        raise RuleError(f"a rule may have {max_length} characters, this one has {len(text)}")
-    pieces, places = _as_python(text)
+        raise RuleError(f"a rule may have {max_length} characters, not {len(text)}")
+    pieces, places = _to_python(text)
     try:
         tree = ast.parse(" ".join(pieces), mode="eval").body
     except (RecursionError, MemoryError):
-        raise RuleError("a rule may be 200 brackets and signs deep, this one is deeper") from None
+        raise RuleError("a rule may have 200 levels of brackets and signs, this one has more") from None
     except SyntaxError as error:
-        read = (error.offset or len(text) * 9) - 1  # 0 where it ends too early
+        read = (error.offset or len(text) * 9) - 1  # 0 at an early end
         ends = itertools.accumulate(len(piece) + 1 for piece in pieces)
-        at = next((place for place, end in zip(places, ends, strict=True) if read < end), None)
-        if at is None:
-            raise _wrong(len(text.rstrip()), "a number or a name should stand, but it ends") from None
-        raise _wrong(at, f"comes “{text[at]}”, which cannot stand there") from None
+        index = next((place for place, end in zip(places, ends, strict=True) if read < end), None)
+        if index is None:
+            raise _syntax_error(len(text.rstrip()), "a number or a name is expected, but it ends") from None
+        raise _syntax_error(index, f"“{text[index]}” is not allowed there") from None
     nodes = list(ast.walk(tree))
     if sum(isinstance(node, ast.expr) for node in nodes) > max_nodes:
         raise RuleError(f"a rule may have {max_nodes} parts, this one has more")
     placed = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
     for node in nodes:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            raise RuleError("two values are compared, and no third one: join two comparisons with “and”")
-        if not isinstance(node, _PARTS) or _is_more(node, placed):
-            raise RuleError("this is written as no rule is: docs/lessons.md says what one may hold")
+            raise RuleError("only two values can be compared at once: join two comparisons with “and”")
+        if not isinstance(node, _PARTS) or _is_forbidden(node, placed):
+            raise RuleError("this is not allowed in a rule: docs/lessons.md describes the syntax")
     return tree
 
 
-def _is_more(node: ast.AST, placed: set[int]) -> bool:
-    """Tells whether Python allows here what no rule may hold; `placed`: what stands in square brackets."""
+def _is_forbidden(node: ast.AST, placed: set[int]) -> bool:
+    """Return whether a node is valid Python but not allowed in a rule; `placed` holds the ids of subscripts."""
     return (
         (isinstance(node, ast.Call) and not isinstance(node.func, ast.Name))
         or (isinstance(node, ast.Slice) and node.step is not None)
@@ -108,44 +113,44 @@ def _is_more(node: ast.AST, placed: set[int]) -> bool:
     )
 
 
-def _as_python(text: str) -> tuple[list[str], list[int]]:
-    """A rule in pieces that Python reads, and where each stands in the rule; every name is one that Python has not.
+def _to_python(text: str) -> tuple[list[str], list[int]]:
+    """Return Python tokens for a rule and the offset of each; prefixes keep names from being keywords.
 
     Raises:
-        RuleError: brackets that do not fit, or a character that no rule has.
+        RuleError: there are unbalanced brackets or an invalid character.
     """
     pieces, places, closing = list[str](), list[int](), list[str]()
-    at, end = 0, len(text.rstrip())
-    is_after = False  # behind a value, where a bar closes
-    while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise RuleError(f"character {at + 1} of the rule, “{text[at:].lstrip()[:1]}”, is not of its grammar")
-        at, piece, was_after, is_after = found.end(), found[0].lstrip(), is_after, True
-        start = at - len(piece)
-        if sign := found["sign"]:
+    index, end = 0, len(text.rstrip())
+    is_after = False  # after a value, where a bar is a closing one
+    while index < end:
+        match = _TOKEN.match(text, index)
+        if match is None:
+            raise RuleError(f"character {index + 1} of the rule, “{text[index:].lstrip()[:1]}”, is not allowed")
+        index, piece, was_after, is_after = match.end(), match[0].lstrip(), is_after, True
+        start = index - len(piece)
+        if sign := match["sign"]:
             is_after = sign in ")]" or (sign == "|" and was_after)
             if is_after and (not closing or closing.pop() != sign):
-                raise _wrong(start, f"comes “{sign}”, which nothing opened")
-            if not is_after and sign in _CLOSED_BY:
-                closing.append(_CLOSED_BY[sign])
+                raise _syntax_error(start, f"“{sign}” has no opening bracket")
+            if not is_after and sign in _CLOSING:
+                closing.append(_CLOSING[sign])
             piece = (")" if is_after else "n_abs(") if sign == "|" else sign
         elif was_after:
-            raise _wrong(start, f"it should end, but comes “{piece}”")
-        elif number := found["number"]:
+            raise _syntax_error(start, f"the end is expected, not “{piece}”")
+        elif number := match["number"]:
             piece = repr(float(number)).replace("inf", "1e999")
         else:
-            name = found["name"]
-            piece = f"{'p' if found['primed'] else 'n'}_{name}" if name else repr(found["text"])
-            if (nth := found["nth"]) and int(nth) < 1:
-                raise _wrong(start, "a word, “#” and a whole number from 1 should stand")
+            name = match["name"]
+            piece = f"{'p' if match['primed'] else 'n'}_{name}" if name else repr(match["text"])
+            if (nth := match["nth"]) and int(nth) < 1:
+                raise _syntax_error(start, "a word, “#” and a whole number from 1 are expected")
             piece = f"({piece} @ {float(nth)})" if nth else piece
         pieces.append(piece)
         places.append(start)
     if closing:
-        raise _wrong(end, f"“{closing[-1]}” should stand, but it ends")
+        raise _syntax_error(end, f"“{closing[-1]}” is expected, but it ends")
     return pieces, places
 
 
-def _wrong(at: int, what: str) -> RuleError:
-    return RuleError(f"at character {at + 1} of the rule {what}")
+def _syntax_error(index: int, message: str) -> RuleError:
+    return RuleError(f"at character {index + 1} of the rule {message}")

@@ -1,4 +1,4 @@
-"""What the browser is told of the course: its texts, without the answers, and the verdict on a step."""
+"""Messages of the course for the browser: its texts, without the answers, and the verdict on a step."""
 
 import json
 from collections.abc import Sequence
@@ -11,36 +11,46 @@ from mha_core.errors import HeadlightError
 
 from .course import course as read_course
 from .schema import Lesson, LessonStep
-from .variants import second
+from .variants import retry_variant
 from .verdict import verdict
 
 
 class CourseOption(TypedDict):
+    """A choice of a question."""
+
     letter: str
     text: str
 
 
 class Hidden(TypedDict):
-    part: str  # as of `schema.Curtain`
+    """A part of the page that is hidden until the answer."""
+
+    part: str  # see `schema.Curtain`
     words: list[str]
 
 
 class CourseQuestion(TypedDict):
+    """A question on a page."""
+
     path: str  # of its page
     query: str
     picture: str
     say: str
     ask: str
     options: list[CourseOption]
-    curtain: list[Hidden]  # until the answer
+    curtain: list[Hidden]  # parts that are hidden until the answer
 
 
 class CourseStep(CourseQuestion):
+    """A step of a lesson."""
+
     teacher: str
-    second: CourseQuestion | None  # of the same idea
+    second: CourseQuestion | None  # the retry variant
 
 
 class CourseLesson(TypedDict):
+    """A lesson."""
+
     id: str
     title: str
     aim: str
@@ -53,56 +63,59 @@ class CourseLesson(TypedDict):
 
 
 class CourseMessage(TypedDict):
+    """The whole course."""
+
     lessons: list[CourseLesson]
 
 
 class StepVerdict(TypedDict):
+    """The verdict on a step."""
+
     picked: str | None
     numbers: Sequence[tuple[str, float, str]]
     sentence: str
-    because: str  # "" of a picture that the step does not mean
+    because: str  # "" without a verdict
 
 
 def course(raw: bytes) -> bytes:
-    """The texts of all lessons; JSON. Raises a HeadlightError for a query, which would ask for something else."""
+    """Return the texts of all lessons as JSON; raise a HeadlightError for a query."""
     if raw:
-        raise HeadlightError("the course is answered whole, without a query")
+        raise HeadlightError("the course takes no query")
     return as_json().encode("utf-8")
 
 
 def lesson(raw: bytes) -> bytes:
-    """The verdict on the step that the key `learn` names, of what the rest of the query shows; JSON.
+    """Return the verdict on the step of the key `learn` for the picture of the query, as JSON.
 
     Raises:
         HeadlightError: there is no such step, or its picture cannot be computed.
     """
     query = Query(raw)
-    found = read_course().find(query["learn"])
-    if found is None:
+    match = read_course().find(query["learn"])
+    if match is None:
         raise HeadlightError(f"there is no step “{query['learn']:.40}” in this course")
-    return json.dumps(answer_of(found[1], query), ensure_ascii=False).encode("utf-8")
+    return json.dumps(verdict_message(match[1], query), ensure_ascii=False).encode("utf-8")
 
 
-def answer_of(step: LessonStep, query: Query) -> StepVerdict:
-    """The verdict on a step, as its message. Raises a HeadlightError where its picture cannot be computed."""
-    told = verdict(step, query)
-    return {"picked": told.picked, "numbers": told.numbers, "sentence": told.sentence, "because": told.because}
+def verdict_message(step: LessonStep, query: Query) -> StepVerdict:
+    """Return the message with the verdict on a step."""
+    result = verdict(step, query)
+    return {"picked": result.picked, "numbers": result.numbers, "sentence": result.sentence, "because": result.because}
 
 
 def as_json() -> str:
-    """The texts of all lessons; it may stand in a page."""
-    return _written(read_course().stamps)
+    """Return the texts of all lessons as JSON that is safe inside HTML."""
+    return _course_json(read_course().stamps)
 
 
 @lru_cache(maxsize=1)
-def _written(_of: object) -> str:
-    """They are put into words once, until a file changes."""
-    told: CourseMessage = {"lessons": [lesson_of(lesson) for lesson in read_course().lessons.values()]}
-    return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
+def _course_json(_stamps: object) -> str:
+    message: CourseMessage = {"lessons": [lesson_message(lesson) for lesson in read_course().lessons.values()]}
+    return json.dumps(message, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def lesson_of(lesson: Lesson) -> CourseLesson:
-    """The texts of a lesson."""
+def lesson_message(lesson: Lesson) -> CourseLesson:
+    """Return the texts of a lesson."""
     return {
         "id": lesson.id,
         "title": lesson.title,
@@ -117,7 +130,7 @@ def lesson_of(lesson: Lesson) -> CourseLesson:
 
 
 def _step(step: LessonStep) -> CourseStep:
-    more = second(step)
+    more = retry_variant(step)
     return {**_question(step), "teacher": step.teacher, "second": _question(more) if more else None}
 
 

@@ -1,4 +1,4 @@
-"""A lesson's file, read: TOML becomes a `Lesson`, and every mistake a sentence that names file and line."""
+"""Parser of lesson files: converts TOML into a `Lesson`, and errors into sentences with file and line."""
 
 import re
 import tomllib
@@ -16,42 +16,50 @@ from . import references, schema, toml_text
 from .schema import Curtain, Lesson, LessonStep, Name, Option, Path, Rule
 
 MAX_FILE_LENGTH = 200_000  # characters
-MAX_TEXT_LENGTH = 900  # of one text of a lesson
+MAX_TEXT_LENGTH = 900  # characters of a text of a lesson
 MAX_EXPLANATION_LENGTH = 240  # about two lines beside the picture
-MAX_REASON_LENGTH = 200  # of what `tomllib` says of a file
-ANSWERS = ("True", "False", "It depends")  # to a claim
+MAX_REASON_LENGTH = 200  # characters of a message of `tomllib`
+ANSWERS = ("True", "False", "It depends")  # choices of a claim
 _FILE_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
-_OF_NEXT = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on what comes next
+_NEXT_WORD = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on the next word
 _KINDS: dict[Any, str] = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
-_Place = tuple[str | int, ...]  # keys, and numbers of entries, of a value in the file
+_Location = tuple[str | int, ...]  # keys and indices that lead to a value in the file
 
 
 class LessonError(HeadlightError):
-    """A lesson's file that cannot be used: one sentence that begins with file and line."""
+    """A lesson file that cannot be used; the message begins with file and line."""
 
 
 def read(name: str, text: str) -> Lesson:
-    """The lesson of a file that is called like "01-it.toml". Raises a LessonError that names file and line."""
-    matched = _FILE_NAME.fullmatch(name)
-    if matched is None:
-        raise LessonError(f"{name}, line 1: a lesson’s file is called like “01-it.toml”: a number and small letters")
+    """Return the lesson of a file.
+
+    Args:
+        name: name of the file, such as "01-it.toml".
+        text: content of the file.
+
+    Raises:
+        LessonError: the file has an error.
+    """
+    match = _FILE_NAME.fullmatch(name)
+    if match is None:
+        raise LessonError(f"{name}, line 1: a lesson file has a name like “01-it.toml”, with lower-case letters")
     if len(text) > MAX_FILE_LENGTH:
         raise LessonError(
             f"{name}, line 1: a lesson may have {MAX_FILE_LENGTH:,} characters, this one has {len(text):,}"
         )
-    if excess := toml_text.excess(text):
+    if excess := toml_text.find_excess(text):
         raise LessonError(f"{name}, line {excess[0]}: {excess[1]}")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        at = line[1] if line else len(text.splitlines())
-        why = re.sub(r" *[(]at .*[)]", "", str(error))
-        raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{MAX_REASON_LENGTH}})") from None
-    return _Reader(name, text).lesson(data, matched[1])
+        line_match = re.search(r"line (\d+)", str(error))
+        line_number = line_match[1] if line_match else len(text.splitlines())
+        reason = re.sub(r" *[(]at .*[)]", "", str(error))
+        raise LessonError(f"{name}, line {line_number}: this is not TOML ({reason:.{MAX_REASON_LENGTH}})") from None
+    return _Reader(name, text).lesson(data, match[1])
 
 
 @cache
@@ -62,33 +70,33 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """The file that is read."""
+    """Parser of one file."""
 
     file: str
     text: str
 
-    def error(self, why: object, place: _Place) -> LessonError:
-        return LessonError(f"{self.file}, line {toml_text.line_of(self.text, *place)}: {why}")
+    def error(self, why: object, place: _Location) -> LessonError:
+        return LessonError(f"{self.file}, line {toml_text.find_line(self.text, *place)}: {why}")
 
-    def value(self, hint: Any, found: Any, place: _Place) -> Any:
-        """Convert a value of the file to the type of its field. Raises a LessonError for another type."""
-        least, most = 1, MAX_TEXT_LENGTH
+    def value(self, hint: Any, raw: Any, place: _Location) -> Any:
+        """Convert a value of the file to the type of its field; raise a LessonError for another type."""
+        minimum, maximum = 1, MAX_TEXT_LENGTH
         if get_origin(hint) is Annotated:
-            hint, least, most = get_args(hint)
+            hint, minimum, maximum = get_args(hint)
         kind, key = get_origin(hint), next(part for part in reversed(place) if isinstance(part, str))
         if NoneType in get_args(hint):
-            return self.value(get_args(hint)[0], found, place)
+            return self.value(get_args(hint)[0], raw, place)
         if kind is tuple:
-            if not least <= len(self.of_kind(list, found, place)) <= most:
-                raise self.error(f"“{key}” has {least} to {most} entries, here are {len(found)}", place)
-            return tuple(self.value(get_args(hint)[0], one, (*place, at)) for at, one in enumerate(found))
+            if not minimum <= len(self.check_type(list, raw, place)) <= maximum:
+                raise self.error(f"“{key}” has {minimum} to {maximum} entries, not {len(raw)}", place)
+            return tuple(self.value(get_args(hint)[0], entry, (*place, index)) for index, entry in enumerate(raw))
         if is_dataclass(hint) and hint not in (Curtain, Path):
-            return self.table(hint, self.of_kind(dict, found, place), place)
+            return self.table(hint, self.check_type(dict, raw, place), place)
         if hint is int:
-            if not least <= self.of_kind(int, found, place) <= most:
-                raise self.error(f"“{key}” is a number from {least} to {most}", place)
-            return found
-        text = self.of_kind(str, found, place)
+            if not minimum <= self.check_type(int, raw, place) <= maximum:
+                raise self.error(f"“{key}” is a number from {minimum} to {maximum}", place)
+            return raw
+        text = self.check_type(str, raw, place)
         if hint is Rule:
             return text
         if not text.strip():
@@ -96,12 +104,12 @@ class _Reader:
         if len(text) > MAX_TEXT_LENGTH:
             raise self.error(f"“{key}” may have {MAX_TEXT_LENGTH} characters, it has {len(text):,}", place)
         if _MARKUP.search(text) or _CONTROL.search(text):
-            raise self.error(f"“{key}” holds markup or a script; a lesson’s texts are plain words", place)
+            raise self.error(f"“{key}” contains markup or a script; a lesson’s texts are plain text", place)
         text = " ".join(text.split())
         if kind is Literal and text not in get_args(hint):
             raise self.error(f"“{key}” is one of {', '.join(get_args(hint))}, not “{text:.40}”", place)
         if hint is Name and not _NAME.fullmatch(text):
-            raise self.error(f"a name is of small letters and digits, not “{text:.40}”", place)
+            raise self.error(f"a name consists of lower-case letters and digits, not “{text:.40}”", place)
         if hint in (Curtain, Path):
             try:
                 return hint.parse(text)
@@ -109,40 +117,40 @@ class _Reader:
                 raise self.error(error, place) from None
         return text
 
-    def of_kind(self, kind: type, found: Any, place: _Place) -> Any:
-        if isinstance(found, kind) and not isinstance(found, bool):
-            return found
-        what = f"an entry of “{place[-2]}”" if isinstance(place[-1], int) else f"“{place[-1]}”"
-        raise self.error(f"{what} is {_KINDS[kind]}", place)
+    def check_type(self, kind: type, raw: Any, place: _Location) -> Any:
+        if isinstance(raw, kind) and not isinstance(raw, bool):
+            return raw
+        subject = f"an entry of “{place[-2]}”" if isinstance(place[-1], int) else f"“{place[-1]}”"
+        raise self.error(f"{subject} is {_KINDS[kind]}", place)
 
-    def table(self, kind: Any, data: Mapping[str, Any], place: _Place) -> Any:
-        """A table of the file as the dataclass of its fields."""
+    def table(self, kind: Any, data: Mapping[str, Any], place: _Location) -> Any:
+        """Convert a table to a dataclass; an unknown key raises a LessonError that suggests the nearest one."""
         hints = _hints(kind)
-        known = {one.name: one for one in fields(kind) if not one.metadata}
+        names = {field_.name: field_ for field_ in fields(kind) if not field_.metadata}
         for key in data:
-            if key in known:
+            if key in names:
                 continue
-            near = get_close_matches(key, known, 1)
-            meant = f"did you mean “{near[0]}”? There are" if near else "there are"
-            raise self.error(f"there is no field “{key:.40}”; {meant} {', '.join(sorted(known))}", (*place, key))
-        for name, one in known.items():
-            if name not in data and one.default is MISSING:
-                what = f"step {int(place[1]) + 1}" if place else "the lesson"
-                raise self.error(f"{what} lacks the field “{name}”", (*place, name))
-        return kind(**{key: self.value(hints[key], found, (*place, key)) for key, found in data.items()})
+            near = get_close_matches(key, names, 1)
+            hint = f"did you mean “{near[0]}”? There are" if near else "there are"
+            raise self.error(f"there is no field “{key:.40}”; {hint} {', '.join(sorted(names))}", (*place, key))
+        for name, field_ in names.items():
+            if name not in data and field_.default is MISSING:
+                owner = f"step {int(place[1]) + 1}" if place else "the lesson"
+                raise self.error(f"{owner} lacks the field “{name}”", (*place, name))
+        return kind(**{key: self.value(hints[key], raw, (*place, key)) for key, raw in data.items()})
 
     def lesson(self, data: Mapping[str, Any], name: str) -> Lesson:
-        found: Lesson = self.table(Lesson, data, ())
-        every = tuple(range(1, len(found.steps) + 1))
-        for at, path in enumerate(found.paths):
-            if not set(path.steps) <= set(every):
-                raise self.error("this path names a step that is not there", ("paths", at))
-        paths = tuple(replace(path, steps=path.steps or every) for path in found.paths)
-        steps = tuple(self.step(step, ("steps", at)) for at, step in enumerate(found.steps))
-        return replace(found, id=name, paths=paths, steps=steps)
+        lesson: Lesson = self.table(Lesson, data, ())
+        all_steps = tuple(range(1, len(lesson.steps) + 1))
+        for index, path in enumerate(lesson.paths):
+            if not set(path.steps) <= set(all_steps):
+                raise self.error("this path names a step that does not exist", ("paths", index))
+        paths = tuple(replace(path, steps=path.steps or all_steps) for path in lesson.paths)
+        steps = tuple(self.step(step, ("steps", index)) for index, step in enumerate(lesson.steps))
+        return replace(lesson, id=name, paths=paths, steps=steps)
 
-    def step(self, step: LessonStep, place: _Place) -> LessonStep:
-        """The step with its rules whole, when all that it refers to is there."""
+    def step(self, step: LessonStep, place: _Location) -> LessonStep:
+        """Return the step with complete rules, after checking its references."""
         try:
             page = step.page
             references.check_link(step.query)
@@ -150,26 +158,26 @@ class _Reader:
             raise self.error(error, (*place, "link")) from None
         words, numbers = references.words(page, step.query), dict[str, str]()
 
-        def rule(text: str, *at: str | int) -> Rule:
+        def rule(text: str, *location: str | int) -> Rule:
             try:
                 return references.rule(text, words, numbers)
             except HeadlightError as error:
-                raise self.error(f"{error} (in the rule “{text:.60}”)", (*place, *at)) from None
+                raise self.error(f"{error} (in the rule “{text:.60}”)", (*place, *location)) from None
 
-        for at, number in enumerate(step.numbers):
-            numbers[number.name] = rule(number.value, "numbers", at, "value")
+        for index, number in enumerate(step.numbers):
+            numbers[number.name] = rule(number.value, "numbers", index, "value")
         options = tuple(
-            replace(one, letter="ABCD"[at], holds=one.holds and rule(one.holds, "options", at, "holds"))
-            for at, one in enumerate(step.options)
+            replace(item, letter="ABCD"[index], holds=item.holds and rule(item.holds, "options", index, "holds"))
+            for index, item in enumerate(step.options)
         )
-        cases = tuple(rule(one, "cases", at) for at, one in enumerate(step.cases))
+        cases = tuple(rule(item, "cases", index) for index, item in enumerate(step.cases))
         self.check_answers(step, place)
-        rules = " ".join(one.holds for one in options if one.holds)
-        for at, variant in enumerate(step.variants):
+        rules = " ".join(item.holds for item in options if item.holds)
+        for index, variant in enumerate(step.variants):
             try:
                 references.check_variant(page, step.query, variant, rules)
             except HeadlightError as error:
-                raise self.error(error, (*place, "variants", at)) from None
+                raise self.error(error, (*place, "variants", index)) from None
         if step.holds_in > len(step.variants):
             raise self.error(
                 f"“holds_in” is at most {len(step.variants)}, the number of variants", (*place, "holds_in")
@@ -178,14 +186,14 @@ class _Reader:
             step,
             options=options or _answers(cases),
             picture=self.picture(step, rules, place),
-            shows=tuple(replace(one, value=rule(one.value, "shows", at)) for at, one in enumerate(step.shows)),
+            shows=tuple(replace(item, value=rule(item.value, "shows", index)) for index, item in enumerate(step.shows)),
             holds_in=len(step.variants) if step.holds_in < 0 else step.holds_in,
-            numbers=tuple(replace(one, value=Rule(numbers[one.name])) for one in step.numbers),
+            numbers=tuple(replace(item, value=Rule(numbers[item.name])) for item in step.numbers),
             cases=cases,
         )
 
-    def check_answers(self, step: LessonStep, place: _Place) -> None:
-        """Raise unless exactly one thing says which answer is right and `because` names known numbers alone."""
+    def check_answers(self, step: LessonStep, place: _Location) -> None:
+        """Raise a LessonError unless exactly one part determines the answer and `because` has only known numbers."""
         right = dict(zip("ABCD", step.options, strict=False)).get(step.right)
         if step.cases and (step.options or step.right):
             raise self.error("a claim has “cases”, and neither “options” nor “right”", (*place, "cases"))
@@ -197,29 +205,29 @@ class _Reader:
         if right and right.holds is None:
             raise self.error(f"the right option, {step.right}, has no rule “holds”", (*place, "right"))
         if not step.cases and len(step.because) > MAX_EXPLANATION_LENGTH:
-            said = f"“because” may have {MAX_EXPLANATION_LENGTH} characters, it has {len(step.because)}"
-            raise self.error(said, (*place, "because"))
-        known = [number.name for number in step.numbers]
+            message = f"“because” may have {MAX_EXPLANATION_LENGTH} characters, it has {len(step.because)}"
+            raise self.error(message, (*place, "because"))
+        names = [number.name for number in step.numbers]
         for name in re.findall(r"{(.*?)}", step.because):
-            if name not in known:
-                said = f"“because” names the number “{name:.40}”; there are {', '.join(known) or 'none'}"
-                raise self.error(said, (*place, "because"))
+            if name not in names:
+                message = f"“because” names the number “{name:.40}”; there are {', '.join(names) or 'none'}"
+                raise self.error(message, (*place, "because"))
 
-    def picture(self, step: LessonStep, rules: str, place: _Place) -> str:
-        """Return the picture that the step names; by default the one its rules speak of, or the page's first."""
-        names = (*schema.PICTURES.get(step.page, ()), schema.WHOLE)
-        asked = "next words" if _OF_NEXT.search(rules) else "panel lesson" if "lesson=" in step.query else names[0]
-        named = step.picture or (asked if asked in names else names[0])
-        if named not in names:
-            own = ", ".join(f"“{name}”" for name in names)
+    def picture(self, step: LessonStep, rules: str, place: _Location) -> str:
+        """Return the step's picture; by default that of its rules, otherwise the page's first one."""
+        names = (*schema.PICTURES.get(step.page, ()), schema.WHOLE_PAGE)
+        usual = "next words" if _NEXT_WORD.search(rules) else "panel lesson" if "lesson=" in step.query else names[0]
+        picture = step.picture or (usual if usual in names else names[0])
+        if picture not in names:
+            choices = ", ".join(f"“{name}”" for name in names)
             title = PAGES[step.page].title
-            raise self.error(f"{title} has no picture “{named:.40}”; it has {own}", (*place, "picture"))
-        return named
+            raise self.error(f"{title} has no picture “{picture:.40}”; it has {choices}", (*place, "picture"))
+        return picture
 
 
 def _answers(cases: tuple[Rule, ...]) -> tuple[Option, ...]:
-    """The answers to a claim: true where all cases hold, false where none does, else it depends."""
-    every, some = (joined.join(f"({case})" for case in cases) for joined in (" and ", " or "))
-    rules = (every, f"not ({some})", f"({some}) and not ({every})")
+    """Return the choices of a claim: true if all cases hold, false if none does, otherwise it depends."""
+    all_hold, any_holds = (joined.join(f"({case})" for case in cases) for joined in (" and ", " or "))
+    rules = (all_hold, f"not ({any_holds})", f"({any_holds}) and not ({all_hold})")
     texts = zip("ABC", ANSWERS, rules, strict=True)
     return tuple(Option(text, Rule(rule), letter) for letter, text, rule in texts)

@@ -1,4 +1,4 @@
-"""What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
+"""Checks of a lesson's references before anything is computed: links, and names in rules."""
 
 from __future__ import annotations
 
@@ -14,93 +14,95 @@ from mha_core.errors import HeadlightError
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import MAX_LENGTH, MAX_NODES, MAX_WHOLE_LENGTH, Node, RuleError, parse, word
+from .grammar import MAX_EXPANDED_LENGTH, MAX_LENGTH, MAX_NODES, Node, RuleError, parse, word
 from .quantities import scene
 from .schema import Rule
 from .values import LETTERS
 
-MAX_CHANGES = 12  # other pictures that one rule may ask for
+MAX_CHANGES = 12  # pictures that one rule may change
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\$([a-z0-9_]+)")
-_EXAMPLES = "how are you"  # the words of By hand's own example
+_EXAMPLES = "how are you"  # the sentence of By hand's own example
 
 
 def check_link(query: str) -> None:
     """Raise a HeadlightError for a key or value of a link that no control has."""
     if not query.isascii():
-        raise HeadlightError("a link is written in percent signs, without other letters")
-    asked = Query(query.encode("ascii"))
+        raise HeadlightError("a link must be percent-encoded ASCII")
+    parsed = Query(query.encode("ascii"))
     for key, _ in parse_qsl(query, keep_blank_values=True):
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
-        asked[key]
-    if source_of(asked.name).is_loaded:  # SmolLM2 is not unpacked for a check
-        asked.settings()
-        if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
-            asked.at  # noqa: B018
+        parsed[key]
+    if source_of(parsed.name).is_loaded:  # loading SmolLM2 just for a check would take long
+        parsed.settings()
+        if any(key == "at" for key, _ in parsed.pairs) or parsed.name != MINILM:
+            parsed.at  # noqa: B018
 
 
 def check_variant(page: str, query: str, variant: str, rules: str) -> None:
-    """Raises a HeadlightError for a variant that cannot be opened over a page's link; `rules`: of the step."""
-    if not variants.swapped(variant):
+    """Raise a HeadlightError for a variant that cannot be opened on a page's link, with the step's rules."""
+    if not variants.parse_replacements(variant):
         check_link(variant)
-    variants.varied(page, query, variant, rules)
+    variants.variant_scene(page, query, variant, rules)
 
 
 def words(page: str, query: str) -> frozenset[str]:
-    """The words that a rule may name without quotes: those of the sentences of a link."""
-    asked = Query(query.encode("ascii"))
-    told = [_EXAMPLES] if page == scene.EXAMPLE else []
-    return _words([*told, asked["s"], asked["s2"]])
+    """Return the words of a link's sentences, which rules may name without quotes."""
+    parsed = Query(query.encode("ascii"))
+    texts = [_EXAMPLES] if page == scene.EXAMPLE else []
+    return _words([*texts, parsed["s"], parsed["s2"]])
 
 
-def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
-    """A rule, with the rules of the numbers that it names in their places.
+def rule(text: str, vocabulary: frozenset[str], numbers: Mapping[str, str]) -> Rule:
+    """Insert the rules of a step's numbers into a rule and check it.
 
     Args:
-        known: words of the sentence. numbers: of its step, `$found`, with rules that name no others.
+        text: the rule, which may contain numbers of the step, `$found`.
+        vocabulary: words of the sentence.
+        numbers: name -> complete rule of the step's earlier numbers.
 
     Raises:
-        RuleError: it cannot be read, or a name in it means nothing.
+        RuleError: the rule has a syntax error or an unknown name.
     """
-    named = _NUMBER.findall(text)
-    for name in named:
+    names = _NUMBER.findall(text)
+    for name in names:
         if name not in numbers:
             raise RuleError(f"there is no number “${name:.40}” before this rule")
-    numbered = _NUMBER.sub(lambda found: "1".ljust(len(found[0])), text)
-    tree = parse(numbered, MAX_LENGTH, MAX_NODES)  # finds mistakes at their own characters
-    whole = _NUMBER.sub(lambda found: f"({numbers[found[1]]})", text)
-    _check(parse(whole, MAX_WHOLE_LENGTH, MAX_NODES) if named else tree, known)
-    return Rule(whole)
+    numbered = _NUMBER.sub(lambda match: "1".ljust(len(match[0])), text)
+    tree = parse(numbered, MAX_LENGTH, MAX_NODES)  # reports errors at the characters of the file
+    expanded = _NUMBER.sub(lambda match: f"({numbers[match[1]]})", text)
+    _check(parse(expanded, MAX_EXPANDED_LENGTH, MAX_NODES) if names else tree, vocabulary)
+    return Rule(expanded)
 
 
-def _check(tree: Node, known: frozenset[str]) -> None:
+def _check(tree: Node, vocabulary: frozenset[str]) -> None:
     """Raise a RuleError for a name that is no quantity, function or word of the sentence."""
     nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
-    called = {id(node.func) for node in calls}
-    changes = [node for node in calls if (of := word(node.func)) and of.name in CHANGING]
+    callee_ids = {id(node.func) for node in calls}
+    changes = [node for node in calls if (function := word(node.func)) and function.name in CHANGING]
     if len(changes) > MAX_CHANGES:
-        raise RuleError(f"a rule may ask for {MAX_CHANGES} other pictures, this one asks for {len(changes)}")
-    known |= _words(_sentences(changes))
-    places = {id(one) for node in nodes if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
+        raise RuleError(f"a rule may change {MAX_CHANGES} pictures, this one changes {len(changes)}")
+    vocabulary |= _words(_sentences(changes))
+    places = {id(part) for node in nodes if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
     for node in nodes:
-        said = word(node)
-        if said is None or said.quoted:
+        term = word(node)
+        if term is None or term.quoted:
             continue
-        if id(node) in called and said.name not in scene.NAMES | functions.NAMES | CHANGING:
-            raise RuleError(f"there is no function “{said.name:.40}”")
-        if id(node) in places - called and said.name in scene.NAMES and said.name.casefold() in known:
-            raise RuleError(f"“{said.name}” is a quantity and a word of the sentence; write the word in quotes")
-        if id(node) not in called and said.name not in scene.NAMES:
-            if said.primed:
-                raise RuleError(f"there is no quantity “{said.name:.40}”")
-            if said.name not in LETTERS and said.name.casefold() not in known:
-                raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
+        if id(node) in callee_ids and term.name not in scene.NAMES | functions.NAMES | CHANGING:
+            raise RuleError(f"there is no function “{term.name:.40}”")
+        if id(node) in places - callee_ids and term.name in scene.NAMES and term.name.casefold() in vocabulary:
+            raise RuleError(f"“{term.name}” is a quantity and a word of the sentence; write the word in quotes")
+        if id(node) not in callee_ids and term.name not in scene.NAMES:
+            if term.primed:
+                raise RuleError(f"there is no quantity “{term.name:.40}”")
+            if term.name not in LETTERS and term.name.casefold() not in vocabulary:
+                raise RuleError(f"“{term.name:.40}” is neither a quantity nor a word of the sentence")
 
 
 def _sentences(changes: list[ast.Call]) -> Iterator[str]:
-    """The sentences in the links that a rule lays over."""
+    """Yield the sentences in the links of a rule's changes."""
     for change in changes:
         for part in change.args[:-1]:
             if (link := word(part)) and link.quoted:

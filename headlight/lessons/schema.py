@@ -1,7 +1,6 @@
-"""What a lesson is: steps on the pages of the app, each with a question whose right answer a rule decides.
+"""Data classes of lessons: steps on the app's pages, each with a question whose answer a rule decides.
 
-The fields are those of a lesson's file, with their bounds: `reading` makes one of the other. What is marked `DERIVED`
-no file says.
+The fields and their bounds are those of a lesson file, which `reading` parses; fields marked `DERIVED` are not in it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ Format = Literal["0", "1", "2", "3", "4", "6", "percent", "share", "difference",
 AUDIENCES: tuple[str, ...] = get_args(Audience)
 PATHS = (5, 15, 45)  # minutes
 CURTAINS = ("map", "rows", "row", "numbers", "second", "all")
-WHOLE = "page"  # a picture that leaves nothing of its page out
-# what a step may show alone, by its page; the first is shown where none is named (assets/web/picture/stage.css)
+WHOLE_PAGE = "page"  # the picture that is the whole page
+# page -> parts that a step may show alone, the default first (assets/web/picture/stage.css)
 PICTURES = {
     "explore": ("map", "next words", "panel heads", "panel values", "panel words"),
     "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
@@ -29,17 +28,23 @@ PICTURES = {
     "implementations": ("panel kinds",),
     "train": ("panel curves",),
 }
-_WAY = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
-_PAGE_OF = {f"/{path(name)}": name for name in PAGES}
+_PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
+_PAGE_NAMES = {f"/{path(name)}": name for name in PAGES}
 DERIVED = {"derived": True}
 
-Rule = NewType("Rule", str)  # as it is written, with the step's numbers in their places: see `grammar`
-Name = NewType("Name", str)  # small letters and digits
+Rule = NewType("Rule", str)  # in the syntax of `grammar`, with the step's numbers inserted
+Name = NewType("Name", str)  # lower-case letters and digits
 
 
 @dataclass(frozen=True)
 class Option:
-    """One answer. holds: when it is right, None where nothing says so. letter: A to D."""
+    """A choice.
+
+    Attributes:
+        text: its text.
+        holds: rule for when it is right; None without one.
+        letter: A to D.
+    """
 
     text: str
     holds: Rule | None = None
@@ -47,14 +52,14 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Reveal:
-    """A number that the reveal shows, or several in a row.
+class LabelledValue:
+    """A labelled number that is shown with the answer, or several in a row.
 
     Attributes:
-        label: what it is.
-        value: a rule with one number, or with one axis: then each of its numbers is shown, with its word or its place.
-        format: so many decimals of a weight; a percentage; a share, which says 1 only of what is 1; a difference, in
-            powers of ten where it is near 0; a power of ten; or the word that stands at this place.
+        label: its label.
+        value: a rule with one number; with one axis, each number is shown with its word or index.
+        format: number of decimals; "percent"; "share", which rounds only 1 to 1; "difference", in scientific notation
+            near 0; "scientific"; or "word", the word at this index.
     """
 
     label: str
@@ -64,7 +69,7 @@ class Reveal:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that the rules of a step name, `$found`, and its `because`, `{found}`."""
+    """A named number for the rules of a step, as `$found`, and its explanation, as `{found}`."""
 
     name: Name
     value: Rule
@@ -73,12 +78,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Curtain:
-    """What is hidden until an answer is given.
+    """A part of the page that is hidden until the answer.
 
     Attributes:
-        part: "map" (every map), "rows" (all rows of the map but those named), "row" (those named), "numbers" (figures,
+        part: "map" (all maps), "rows" (all rows but the named ones), "row" (the named rows), "numbers" (numbers,
             sums and sentences), "second" (the right picture of Compare), "all" (the whole picture).
-        words: the rows, as words of the sentence or as places.
+        words: the rows, as words of the sentence or indices.
     """
 
     part: str
@@ -86,9 +91,9 @@ class Curtain:
 
     @classmethod
     def parse(cls, text: str) -> Curtain:
-        """Read "map", or "rows: it, animal". Raises a HeadlightError for anything else."""
-        part, colon, named = text.partition(":")
-        rows = tuple(word.strip() for word in named.split(",") if word.strip())
+        """Parse "map" or "rows: it, animal"; raise a HeadlightError for anything else."""
+        part, colon, words = text.partition(":")
+        rows = tuple(word.strip() for word in words.split(",") if word.strip())
         if part not in CURTAINS or bool(colon) != (part in ("row", "rows")) or bool(colon) != bool(rows):
             listed = "map, numbers, second, all, “row: it” or “rows: it, animal”"
             raise HeadlightError(f"a curtain is {listed}, not “{text:.40}”")
@@ -97,21 +102,25 @@ class Curtain:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One question on one page.
+    """A question on a page.
 
     Attributes:
-        link: of a page of ours, with what it shows.
-        say: one sentence of what to do. ask: the question.
-        options: two to four, or those made of `cases`.
-        right: the letter that the author means, "" where the numbers alone give it.
-        picture: what alone is shown of the page, one of its `PICTURES` or `WHOLE`.
-        shows: the numbers of the reveal. because: why it is so, or "". curtain: what is hidden before it.
-        teacher: a note, "" for none.
-        variants: other words or keys of the link, with which the rules are tried too, as in `variants`.
-        holds_in: in how many of them the right option holds.
-        numbers: that the rules behind them and `because` name.
-        cases: of a claim, rules: it is true where all hold, false where none does, and else it depends.
-        claim: its name in links. source: the text whose words it is, "" where it is a question of ours.
+        link: link of the page with its state.
+        say: a sentence on what to do.
+        ask: the question.
+        options: two to four choices, or those derived from `cases`.
+        right: letter of the author's answer; "" if only the numbers give it.
+        picture: the part of the page that is shown, one of its `PICTURES` or `WHOLE_PAGE`.
+        shows: numbers that are shown with the answer.
+        because: explanation, or "".
+        curtain: parts that are hidden until the answer.
+        teacher: a note, or "".
+        variants: other words or keys of the link for which the rules are checked as well, see `variants`.
+        holds_in: number of variants in which the right choice holds.
+        numbers: named numbers for the rules and `because`.
+        cases: rules of a claim: it is true if all hold, false if none does, otherwise it depends.
+        claim: name of the claim in links.
+        source: the source that the claim quotes; "" for a question of the course.
     """
 
     link: str
@@ -120,7 +129,7 @@ class LessonStep:
     options: Annotated[tuple[Option, ...], 2, 4] = ()
     right: str = ""
     picture: str = ""
-    shows: Annotated[tuple[Reveal, ...], 0, 8] = ()
+    shows: Annotated[tuple[LabelledValue, ...], 0, 8] = ()
     because: str = ""
     curtain: Annotated[tuple[Curtain, ...], 0, 4] = ()
     teacher: str = ""
@@ -133,11 +142,15 @@ class LessonStep:
 
     @property
     def page(self) -> str:
-        """The name of the page's package. Raises a HeadlightError where there is no such page."""
-        where = self.link.partition("?")[0]
-        if where not in _PAGE_OF:
-            raise HeadlightError(f"there is no page “{where:.40}”; there are {', '.join(_PAGE_OF)}")
-        return _PAGE_OF[where]
+        """Name of the page's package.
+
+        Raises:
+            HeadlightError: there is no such page.
+        """
+        address = self.link.partition("?")[0]
+        if address not in _PAGE_NAMES:
+            raise HeadlightError(f"there is no page “{address:.40}”; there are {', '.join(_PAGE_NAMES)}")
+        return _PAGE_NAMES[address]
 
     @property
     def query(self) -> str:
@@ -147,7 +160,13 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Path:
-    """A way through the course that a lesson belongs to: its minutes, who it is for, and which steps (from 1)."""
+    """A path through the course that includes steps of a lesson.
+
+    Attributes:
+        minutes: duration of the path.
+        audience: one of `AUDIENCES`.
+        steps: numbers of the steps, from 1.
+    """
 
     minutes: int
     audience: str
@@ -155,10 +174,10 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """Read "45 adults: 1, 2, 5", or "45 adults" with all steps. Raises a HeadlightError for anything else."""
-        match = _WAY.fullmatch(text)
+        """Parse "45 adults: 1, 2, 5", or "45 adults" for all steps; raise a HeadlightError for anything else."""
+        match = _PATH.fullmatch(text)
         if match is None or int(match[1]) not in PATHS or match[2] not in AUDIENCES:
-            raise HeadlightError(f"a path is written like “45 adults” or “45 adults: 1, 2”, not “{text:.40}”")
+            raise HeadlightError(f"a path has the form “45 adults” or “45 adults: 1, 2”, not “{text:.40}”")
         return cls(int(match[1]), match[2], tuple(map(int, match[3].split(", "))) if match[3] else ())
 
 
@@ -167,10 +186,17 @@ class Lesson:
     """A lesson.
 
     Attributes:
-        title: a question. aim: what one can do afterwards. breaks: the wrong idea that it is against.
-        minutes: that it takes. audiences: who it is for. paths: that it belongs to.
-        teacher: notes on the whole. now_you: what a learner tries alone. papers: to read on.
-        id: in the link, the name of its file without the number.
+        title: a question.
+        aim: the learning goal.
+        breaks: the misconception that it corrects.
+        minutes: duration.
+        now_you: an exercise.
+        steps: its steps.
+        audiences: its audiences.
+        paths: paths that include it.
+        teacher: notes on the lesson.
+        papers: further reading.
+        id: its name in links, that of its file without the number.
     """
 
     title: str
@@ -187,10 +213,10 @@ class Lesson:
 
     @property
     def claims(self) -> bool:
-        """True when its steps test claims."""
+        """Return whether its steps check claims."""
         return any(step.cases for step in self.steps)
 
-    def address(self, at: int) -> str:
-        """The link of a step, counted from 1, behind the server's address, with the lesson beside its page."""
-        step = self.steps[at - 1]
-        return f"{path(step.page)}?{step.query}&learn={self.id}.{at}"
+    def address(self, number: int) -> str:
+        """Return the path and query of a step, counted from 1, with the lesson beside its page."""
+        step = self.steps[number - 1]
+        return f"{path(step.page)}?{step.query}&learn={self.id}.{number}"

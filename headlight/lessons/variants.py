@@ -1,4 +1,4 @@
-"""A step tried on other sentences: its rules must hold there too, as often as the step says."""
+"""Variants of a step: its rules are checked on other sentences or settings too."""
 
 import re
 from collections.abc import Mapping
@@ -10,74 +10,77 @@ from headlight.picture.query import Query
 from mha_core.errors import HeadlightError
 
 from .grammar import parse
-from .quantities.scene import PageScene, scene_of
+from .quantities.scene import PageScene, page_scene
 from .schema import LessonStep
-from .verdict import holds
+from .verdict import holding_rules
 
 ARROW = "→"
 _SENTENCES = ("s", "s2")
-_WORDED = ("say", "ask", "because", "options", "shows", "curtain")  # of a step: what names words
+_TEXT_FIELDS = ("say", "ask", "because", "options", "shows", "curtain")
 
 
-def picked(step: LessonStep, variant: str) -> tuple[list[str], str]:
-    """The letters of the options whose rules hold on a variant of a step, and why one cannot be told.
+def holding_options(step: LessonStep, variant: str) -> tuple[list[str], str]:
+    """Return the letters of the choices whose rules hold on a variant, and an error of a rule, "" without one.
 
     Raises:
         HeadlightError: the variant cannot be opened.
     """
-    words = swapped(variant)
-    rules = {one.letter: one.holds for one in step.options if one.holds}
-    said = {letter: _said(rule, words) for letter, rule in rules.items()}
-    return holds(said, varied(step.page, step.query, variant, " ".join(rules.values())))
+    words = parse_replacements(variant)
+    rules = {option.letter: option.holds for option in step.options if option.holds}
+    replaced = {letter: _swap(rule, words) for letter, rule in rules.items()}
+    return holding_rules(replaced, variant_scene(step.page, step.query, variant, " ".join(rules.values())))
 
 
-def varied(page: str, query: str, variant: str, rules: str = "") -> PageScene:
-    """What a page shows in a variant: "t=2" lays keys over the link, "animal → cat" puts a word in place of another.
+def variant_scene(page: str, query: str, variant: str, rules: str = "") -> PageScene:
+    """Return the scene of a variant: "t=2" sets keys of the link, "animal → cat" replaces a word.
 
     Args:
-        rules: of the step, as they are written: their words may be replaced too.
+        page: the page.
+        query: query of the step's link.
+        variant: the variant.
+        rules: the step's rules, whose words may be replaced too.
 
     Raises:
-        HeadlightError: a word to be replaced is neither in the sentences nor in a rule, or it is no link.
+        HeadlightError: the variant is not valid, or a word is neither in the sentences nor in a rule.
     """
-    words = swapped(variant)
+    words = parse_replacements(variant)
     if not words:
-        return scene_of(page, Query(query.encode("ascii"))).changed(variant)
+        return page_scene(page, Query(query.encode("ascii"))).overlay(variant)
     for word in words:
         if not re.search(rf"\b{re.escape(word)}\b", f"{_sentences(query)} {rules}"):
-            raise HeadlightError(f"“{word:.40}” is not in the sentence, so nothing can stand in its place")
-    return scene_of(page, Query(_link(query, words).encode("ascii")))
+            raise HeadlightError(f"“{word:.40}” is not in the sentence, so it cannot be replaced")
+    return page_scene(page, Query(_link(query, words).encode("ascii")))
 
 
-def second(step: LessonStep) -> LessonStep | None:
-    """The second question of the same idea: the step in its first variant, its words replaced in all that it says.
+def retry_variant(step: LessonStep) -> LessonStep | None:
+    """Return the step with the words of its first variant replaced in all its texts, to ask it again.
 
-    None where it has no variant, one that lays keys over its link, or one whose words no rule can name.
+    None without a variant that replaces words, or if a rule cannot contain the new words.
     """
-    words = swapped(step.variants[0]) if step.variants else {}
+    words = parse_replacements(step.variants[0]) if step.variants else {}
     if not words:
         return None
 
-    def said(value: Any) -> Any:
-        """Return a copy with the words replaced in all its texts."""
+    def replace_in(value: Any) -> Any:
+        """Replace the words in all texts of a value."""
         if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{one.name: said(getattr(value, one.name)) for one in fields(value)})
+            return replace(value, **{field_.name: replace_in(getattr(value, field_.name)) for field_ in fields(value)})
         if isinstance(value, tuple):
-            return tuple(map(said, value))
-        return _said(value, words) if isinstance(value, str) else value
+            return tuple(map(replace_in, value))
+        return _swap(value, words) if isinstance(value, str) else value
 
-    again = {name: said(getattr(step, name)) for name in _WORDED}
+    changes = {name: replace_in(getattr(step, name)) for name in _TEXT_FIELDS}
     link = f"{step.link.partition('?')[0]}?{_link(step.query, words)}"
     try:
-        for rule in [one.holds for one in again["options"]] + [one.value for one in again["shows"]]:
+        for rule in [field_.holds for field_ in changes["options"]] + [field_.value for field_ in changes["shows"]]:
             parse(rule or "0")
     except HeadlightError:
         return None
-    return replace(step, link=link, **again)
+    return replace(step, link=link, **changes)
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
-    """Keys and values of a link; its sentence also where the link leaves it to the page."""
+    """Return the keys and values of a link, with its sentence even if it is the page's default."""
     pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
     return [*pairs, ("s", Query(query.encode("ascii"))["s"])]
 
@@ -87,23 +90,23 @@ def _sentences(query: str) -> str:
 
 
 def _link(query: str, words: Mapping[str, str]) -> str:
-    return urlencode([(key, _said(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
+    return urlencode([(key, _swap(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
 
 
-def swapped(variant: str) -> Mapping[str, str]:
-    """The words of "animal → cat, tired → busy", each with the one in its place; none of a link."""
+def parse_replacements(variant: str) -> Mapping[str, str]:
+    """Parse "animal → cat, tired → busy" into old word -> new word; return {} for keys of a link."""
     if ARROW not in variant:
         return {}
     pairs = [pair.split(ARROW) for pair in variant.split(",")]
     if any(len(pair) != 2 or not all(part.strip() for part in pair) for pair in pairs):
         raise HeadlightError(
-            f"a variant is written “animal → cat, tired → busy”, or as keys of a link: “{variant:.40}”"
+            f"a variant has the form “animal → cat, tired → busy”, or is keys of a link, not “{variant:.40}”"
         )
     return {old.strip(): new.strip() for old, new in pairs}
 
 
-def _said(text: str, words: Mapping[str, str]) -> str:
-    """A text with all words put in their places at once."""
+def _swap(text: str, words: Mapping[str, str]) -> str:
+    """Replace all words of a text at once."""
     if not words:
         return text
-    return re.sub(rf"\b({'|'.join(map(re.escape, words))})\b", lambda found: words[found[1]], text)
+    return re.sub(rf"\b({'|'.join(map(re.escape, words))})\b", lambda match: words[match[1]], text)

@@ -1,4 +1,4 @@
-"""Which answer the numbers give to the question of a step: computed from what the page shows now."""
+"""The verdict on a step: the answer that follows from the numbers of the present picture."""
 
 import re
 from collections.abc import Mapping
@@ -11,20 +11,21 @@ from mha_core.errors import HeadlightError
 
 from .evaluate import evaluate, number, truth
 from .grammar import RuleError, parse
-from .quantities.scene import PageScene, scene_of
-from .schema import LessonStep, Reveal
+from .quantities.scene import PageScene, page_scene
+from .schema import LabelledValue, LessonStep
 
-MAX_IN_A_ROW = 40  # numbers of one axis that are shown
+MAX_IN_A_ROW = 40  # numbers along an axis
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the numbers say.
+    """The answer to a step and its numbers.
 
     Attributes:
-        picked: the letter of the one option whose rule holds, if it is the one that the author means; None: no verdict.
-        numbers: label, value and text of each number that the step shows.
-        because: why it is so, with its numbers; "" without a verdict.
+        picked: letter of the only choice whose rule holds, if the author agrees; None without a verdict.
+        numbers: label, value and text of each number of the step.
+        sentence: the verdict in words.
+        because: the explanation with its numbers; "" without a verdict.
     """
 
     picked: str | None
@@ -34,61 +35,62 @@ class Verdict:
 
 
 def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
-    """The verdict on a step while its page shows this.
+    """Return the verdict on a step for the present state of its page.
+
+    If a picture cannot be computed or lacks a word, there is no verdict, and its sentence gives the reason.
 
     Args:
-        query: of the page's link as it is now, or its values by key.
-
-    A picture that cannot be computed, or a word that is not in it, has no verdict, and the sentence says why.
+        step: the step.
+        query: query of the page's present link, or its values by key.
 
     Raises:
-        HeadlightError: this is no query.
+        HeadlightError: the query is not valid.
     """
-    scene = scene_of(step.page, query)
-    found, missing, because = list[tuple[str, float, str]](), "", ""
-    for one in step.shows:
+    scene = page_scene(step.page, query)
+    labelled, missing, because = list[tuple[str, float, str]](), "", ""
+    for item in step.shows:
         try:
-            found += _numbers(one, scene)
+            labelled += _numbers(item, scene)
         except HeadlightError as error:
             missing = missing or str(error)
-    holding, unclear = holds({one.letter: one.holds for one in step.options if one.holds}, scene)
+    holding, unclear = holding_rules({item.letter: item.holds for item in step.options if item.holds}, scene)
     try:
         texts: dict[str, str] = {
-            one.name: written(one.format, number(parse(one.value), scene), scene) for one in step.numbers
+            item.name: format_number(item.format, number(parse(item.value), scene), scene) for item in step.numbers
         }
-        because = re.sub(r"{(.*?)}", lambda named: texts[named[1]], step.because)
+        because = re.sub(r"{(.*?)}", lambda match: texts[match[1]], step.because)
     except HeadlightError as error:
         missing = missing or str(error)
     picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
     if missing or unclear:
-        picked, said = None, f"There is no verdict here: {missing or unclear}."
+        picked, sentence = None, f"There is no verdict here: {missing or unclear}."
     elif not holding:
-        said = "Here no answer’s rule holds, so there is no verdict."
+        sentence = "No answer’s rule holds here, so there is no verdict."
     elif len(holding) > 1:
-        said = f"Here the rules of {' and '.join(holding)} hold together, so there is no verdict."
+        sentence = f"The rules of {' and '.join(holding)} all hold here, so there is no verdict."
     elif picked is None:
-        said = f"Here the numbers say {holding[0]}, and the lesson means {step.right}: judge by the numbers themselves."
+        sentence = f"Here the numbers give {holding[0]}, the lesson expects {step.right}: compare the numbers yourself."
     else:
         text = next(option.text for option in step.options if option.letter == picked)
-        said = f"{picked}: {text.rstrip('.')}."
-    return Verdict(picked, tuple(found), said, because if picked else "")
+        sentence = f"{picked}: {text.rstrip('.')}."
+    return Verdict(picked, tuple(labelled), sentence, because if picked else "")
 
 
-def _numbers(one: Reveal, scene: PageScene) -> list[tuple[str, float, str]]:
-    """Label, value and text of a number, or of each number on one axis."""
-    value = evaluate(parse(one.value), scene)
+def _numbers(item: LabelledValue, scene: PageScene) -> list[tuple[str, float, str]]:
+    """Return label, value and text of a number, or of each number along an axis."""
+    value = evaluate(parse(item.value), scene)
     if len(value.axes) != 1:
-        each = {one.label: number(parse(one.value), scene)}
+        by_label = {item.label: number(parse(item.value), scene)}
     elif len(value.tensor) > MAX_IN_A_ROW:
-        raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MAX_IN_A_ROW} are")
+        raise RuleError(f"{len(value.tensor)} numbers in a row are too many; at most {MAX_IN_A_ROW} are shown")
     else:
         words = value.axes[0].tokens
-        each = {f"{at} {words[at]}" if words else f"{one.label} {at}": float(of) for at, of in enumerate(value.tensor)}
-    return [(label, of, written(one.format, of, scene)) for label, of in each.items()]
+        by_label = {f"{n} {words[n]}" if words else f"{item.label} {n}": float(x) for n, x in enumerate(value.tensor)}
+    return [(label, entry, format_number(item.format, entry, scene)) for label, entry in by_label.items()]
 
 
-def holds(rules: Mapping[str, str], scene: PageScene) -> tuple[list[str], str]:
-    """The letters of the rules that hold, and why one cannot be told, "" where all can."""
+def holding_rules(rules: Mapping[str, str], scene: PageScene) -> tuple[list[str], str]:
+    """Return the letters of the rules that hold, and the first error, "" without one."""
     holding, unclear = list[str](), ""
     for letter, rule in rules.items():
         try:
@@ -99,8 +101,8 @@ def holds(rules: Mapping[str, str], scene: PageScene) -> tuple[list[str], str]:
     return holding, unclear
 
 
-def written(form: str, value: float, scene: PageScene) -> str:
-    """A number in the format of its step."""
+def format_number(form: str, value: float, scene: PageScene) -> str:
+    """Format a number."""
     match form:
         case "word":
             tokens = scene.tokens()

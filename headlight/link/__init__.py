@@ -1,0 +1,1 @@
+"""The grammar of links: fields, limits, masks, cursor and display options."""

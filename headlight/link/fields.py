@@ -1,7 +1,7 @@
-"""The table of every control: its key in the link, kind, default, range, label and page.
+"""The table of all controls: key in the link, kind, default, range, label and page.
 
-Defaults of links, bounds of what a browser may send, and the controls themselves are made from it; `table` writes it
-out for docs/links.md. A new control is one line here and one line on its page.
+The defaults of links, the validation of requests and the controls themselves are derived from it; `table` renders it
+for docs/links.md. A new control is one line here and one line on its page.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from .presets import PRESETS
 
 Kind = Literal["text", "number", "choice", "choices", "switch"]
 
-# The kinds of masks, each with the numbers that it takes: key -> label.
+# Kinds of masks -> the numbers of each: key -> label.
 MASKS: dict[str, dict[str, str]] = {
     "none": {},
     "causal": {},
@@ -29,14 +29,14 @@ MASKS: dict[str, dict[str, str]] = {
     "painted": {},
 }
 MAX_LINK_BYTES = 6000  # bytes of the query of a link
-DROP_ORDER = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
+DROP_ORDER = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # keys that a too long link drops first
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
-_WORD = "whose probability of coming next is told"
+_WORD = "the next word whose probability is shown"
 _MODEL = (
     "minilm, a model trained by Headlight, such as who-rotary-1, or one of this machine: hf:org/name@revision or "
     "folder:hash; behind it `~encoder`, `~decoder` or `~cross`, its kind of attention; or recording:name, with ~1 for "
@@ -56,27 +56,27 @@ _VIEW = (
     "`channels.sorted`"
 )
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
-# A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
-# meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
-# its field.
-_SENTENCE, _WRITTEN = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
+# A field accepts more characters than its value may have: a longer value is rejected with a message, not cut silently,
+# and the user can shorten it in the field.
+_MAX_TEXT, _MAX_RULE = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
 
 
 @dataclass(frozen=True)
 class Field:
-    """One control.
+    """A control.
 
     Attributes:
-        key: in the link.
-        kind: a text, a number, one choice, several choices, or a switch.
-        default: its value while neither the visitor nor a link says anything; None is an empty field.
-        label: on the screen.
-        page: the page that has it first.
-        choices: that are always offered; () where the page finds them.
-        ends: least and most of a number; step: from one to the next, None = the control's own.
-        longest: characters of a text, or of one choice.
-        called: a typed text's name in a sentence.
-        note: its meaning in the table, where the label alone does not tell.
+        key: key in the link.
+        kind: text, number, one choice, several choices, or switch.
+        default: default value; None is an empty field.
+        label: label on the screen.
+        page: first page that has it.
+        choices: fixed choices; () if the page determines them.
+        range: minimum and maximum of a number.
+        step: step between numbers, None for the control's own.
+        longest: maximum length of a text or of one choice, in characters.
+        noun: noun phrase for a typed text in messages.
+        note: meaning in the table, if the label is not enough.
     """
 
     key: str
@@ -92,14 +92,14 @@ class Field:
     note: str = ""
 
 
-def _text(key: str, default: str, label: str, longest: int = 100, *, called: str = "", note: str = "") -> Field:
-    return Field(key, "text", default, label, longest=longest, noun=called, note=note)
+def _text(key: str, default: str, label: str, max_length: int = 100, *, noun: str = "", note: str = "") -> Field:
+    return Field(key, "text", default, label, longest=max_length, noun=noun, note=note)
 
 
 def _number(
-    key: str, default: float | None, label: str, least: float, most: float, step: float | None = None, *, note: str = ""
+    key: str, default: float | None, label: str, low: float, high: float, step: float | None = None, *, note: str = ""
 ) -> Field:
-    return Field(key, "number", default, label, range=(least, most), step=step, note=note)
+    return Field(key, "number", default, label, range=(low, high), step=step, note=note)
 
 
 def _choice(key: str, default: str | None, label: str, *choices: str, note: str = "") -> Field:
@@ -114,30 +114,30 @@ def _switch(key: str, label: str, *, default: bool = False) -> Field:
     return Field(key, "switch", default, label)
 
 
-_SWITCHES = (  # what a page that compares two settings has twice
+_SWITCHES = (  # duplicated on a page that compares two settings
     _choice("mask", "none", "Mask", *MASKS),
     _number("w", 3, "Width", 1, limits.MAX_WINDOW, note="width of the rules window and dilated"),
     _number("first", 1, "First keys", 1, limits.MAX_WINDOW, note="first keys of the rules prefix and sinks"),
     _number("gap", 2, "Gap", 1, limits.MAX_WINDOW, note="steps from one key to the next of the rule dilated"),
-    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _WRITTEN, called="the rule"),
-    _text("on", "none", "Painted on the rule", _WRITTEN, called="the rule that is painted on"),
+    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _MAX_RULE, noun="the rule"),
+    _text("on", "none", "Painted on the rule", _MAX_RULE, noun="the rule that is painted on"),
     _text(
         "p", "", "p", limits.MAX_PAINTED_LENGTH + 1, note="painted cells: how many tokens, then the cells head by head"
     ),
     _choice("pos", "as trained", "Position encoding", *limits.POSITIONS),
     _number("t", 1.0, "Softmax temperature", *limits.TEMPERATURES, 0.1),
     _several("off", [], "Heads off", note="heads switched off in the model, as `L3 H5`"),
-    _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF),
+    _text("unheard", "", "Values zeroed", noun="the tokens whose value is zeroed", note=_VALUES_OFF),
 )
 
 
 def _right(left: Field) -> Field:
-    """The same control of the right side; no two controls that are seen together have one name."""
+    """Return the control of the right side, with a label of its own for screen readers."""
     label = left.label if left.key in ("w", "first", "gap", "rule", "on", "p") else f"{left.label}, right"
     default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
-    called = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
+    noun = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
     return replace(
-        left, key=f"{left.key}2", label=label, default=default, noun=called, note=f"as `{left.key}`, right side"
+        left, key=f"{left.key}2", label=label, default=default, noun=noun, note=f"as `{left.key}`, right side"
     )
 
 
@@ -147,8 +147,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "s",
             PRESETS[0],
             "Sentence",
-            _SENTENCE,
-            called="the sentence",
+            _MAX_TEXT,
+            noun="the sentence",
             note="sentence, up to 12,000 characters and 512 tokens, on Explore with SmolLM2 2,048",
         ),
         *_SWITCHES,
@@ -156,8 +156,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("model", "minilm", "model", limits.MAX_MODEL_LENGTH, note=_MODEL),
         _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
         _text("look", "", "look", limits.MAX_LOOK_LENGTH + 1, note=_LOOK),
-        _text("word", "", "Word", limits.MAX_WORD_LENGTH, called="the word", note=_WORD),
-        _text("pin", "", "pin", limits.MAX_PIN_LENGTH + 1, called="the pinned picture", note=_PIN),
+        _text("word", "", "Word", limits.MAX_WORD_LENGTH, noun="the word", note=_WORD),
+        _text("pin", "", "pin", limits.MAX_PIN_LENGTH + 1, noun="the pinned picture", note=_PIN),
         _switch("big", "Large type"),
     ),
     "Explore": (_text("view", "", "view", note=_VIEW),),
@@ -165,8 +165,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("ex", "one head", "Example"),
         _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),
         _switch("sqrt", "÷ √d"),
-        _text("qw", "how are you", "Words of the queries", _SENTENCE, called="the words of the queries"),
-        _text("kw", "you can", "Words of the keys", _SENTENCE, called="the words of the keys"),
+        _text("qw", "how are you", "Words of the queries", _MAX_TEXT, noun="the words of the queries"),
+        _text("kw", "you can", "Words of the keys", _MAX_TEXT, noun="the words of the keys"),
         _text(
             "m",
             "",
@@ -174,19 +174,19 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             limits.MAX_MATRICES_LENGTH + 1,
             note="edited matrices, a name and its numbers row by row: `s_0.5_0.9_…`",
         ),
-        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
+        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", noun="the shape of the queries"),
         _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
         _number("nk", None, "Keys, j", 1, limits.MAX_AXIS_LENGTH),
         _number("wv", None, "Width of the values", 1, limits.MAX_AXIS_LENGTH),
         _number("draw", 0, "Seed of the numbers", 0, 9999),
-        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
+        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", noun="the shape of A"),
     ),
     "Compare": (
         _text(
-            "s2", "", "Sentence, right", _SENTENCE, called="the right sentence", note="right sentence; empty: the same"
+            "s2", "", "Sentence, right", _MAX_TEXT, noun="the right sentence", note="right sentence; empty: the same"
         ),
         *map(_right, _SWITCHES),
-        _text("order", "", _SHUFFLE, _SENTENCE, called="the new order"),
+        _text("order", "", _SHUFFLE, _MAX_TEXT, noun="the new order"),
         _number("shuffle", 1, "shuffle", 1, limits.MAX_SHUFFLES, note="the number of a random order"),
         _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
         _switch("mean", "The mean over the heads", default=True),
@@ -194,7 +194,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("model2", "", "Model, right", limits.MAX_MODEL_LENGTH, note="as `model`, right side; empty: the same"),
         _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
     ),
-    "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _SENTENCE, called=_IN_BATCH),),
+    "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _MAX_TEXT, noun=_IN_BATCH),),
     "Shapes": (
         _text("step", "q.transpose", "step", note="the step in focus"),
         _number("f", 0, "f", 0, limits.MAX_FEATURES - 1, note="the channel of the head in focus"),
@@ -203,7 +203,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("lw", "the model’s", "Weights of this layer", "the model’s", "random"),
         _choice("biases", "all", "Biases", *BIASES, note="of random weights, here and on Implementations"),
         _number("drop", 0.0, "Dropout of the weights", 0.0, 0.5, 0.05, note="rate, of a layer with random weights"),
-        _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE),
+        _text("wrote", "", "wrote", noun="the lines of the exercise", note=_WROTE),
     ),
     "Positions": (
         _choice("enc", "sinusoidal", "Encoding", *ENCODINGS),
@@ -229,7 +229,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "find", "", "Find a word in the dictionary", limits.MAX_WORD_LENGTH, note="a word to find in the dictionary"
         ),
     ),
-    "Train": (  # an empty field means what suits the task
+    "Train": (  # an empty field means the default of the task
         _choice("task", "who did what", "Task"),
         _choice("post", "my own", "A ready-made comparison of four models"),
         _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
@@ -253,11 +253,11 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("lr", None, "Learning rate, at most", 1e-5, 0.1),
         _choice("sched", None, "Learning rate", "one-cycle", "constant"),
         _number("budget", None, "Seconds for all runs, at most", 5, limits.MAX_BUDGET),
-        _text("tc", "text", "Column of the texts", 1000, called="the column of the texts"),
-        _text("lc", "label", "Column of the labels", 1000, called="the column of the labels"),
+        _text("tc", "text", "Column of the texts", 1000, noun="the column of the texts"),
+        _text("lc", "label", "Column of the labels", 1000, noun="the column of the labels"),
         _switch("dups", "Keep duplicate rows"),
-        _text("ask", "", "A sentence", _SENTENCE, called="the question"),
-        _text("ask2", "", "Another one", _SENTENCE, called="the other question"),
+        _text("ask", "", "A sentence", _MAX_TEXT, noun="the question"),
+        _text("ask2", "", "Another one", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
         _number("temp", 0.0, "Sampling temperature, 0 = the likeliest", 0.0, 5.0, 0.1, note=_SAMPLING),
         _number("dice", 0, "Seed of the draws", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),
@@ -277,7 +277,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 
-SIDE_KEYS = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
+SIDE_KEYS = tuple(field.key for field in _SWITCHES)  # controls that a page with two pictures has twice
 
 FIELDS: dict[str, Field] = {
     field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
@@ -286,13 +286,13 @@ DEFAULTS: dict[str, Any] = {key: field.default for key, field in FIELDS.items()}
 
 
 def table() -> str:
-    """Every key as a table in Markdown."""
+    """Render all keys as a Markdown table."""
     lines = ["| key | page | meaning | values | default |", "|---|---|---|---|---|"]
     for field in FIELDS.values():
         meaning = field.note or field.label.replace("|", "\\|")
         default = ", ".join(field.default) if isinstance(field.default, list) else field.default
-        written = "" if default is None else str(default).lower() if isinstance(default, bool) else default
-        lines.append(f"| `{field.key}` | {field.page} | {meaning} | {_values(field)} | {written} |")
+        default_text = "" if default is None else str(default).lower() if isinstance(default, bool) else default
+        lines.append(f"| `{field.key}` | {field.page} | {meaning} | {_values(field)} | {default_text} |")
     return "\n".join(lines)
 
 

@@ -1,11 +1,11 @@
-"""What the controls offer, and how much a visitor may ask for."""
+"""Options of the controls, and limits on the size of requests."""
 
 from mha_core.errors import HeadlightError, SizeError
 
 MAX_TEXT_LENGTH = 12_000  # characters: 2,048 tokens of English prose have about 9,000
-MAX_TOKENS = 512  # of a picture whose maps are all kept; beyond, Explore shows one layer at a time
-MAX_WORDS = 8  # of a sentence worked by hand
-MAX_FEATURES = 4096  # of a head, that a link may name
+MAX_TOKENS = 512  # of a picture with all maps; beyond, Explore shows one layer at a time
+MAX_WORDS = 8  # of a sentence on By hand
+MAX_FEATURES = 4096  # of a head, addressable in a link
 POSITIONS = {  # in the control -> in the core
     "as trained": "trained",
     "none": "none",
@@ -20,26 +20,26 @@ POSITIONS = {  # in the control -> in the core
 }
 TEMPERATURES = (0.1, 5.0)
 MAX_WINDOW = 512
-MAX_TOKENS_AT_ONCE = 64  # of a sentence that is run under every position
+MAX_TOKENS_AT_ONCE = 64  # of a sentence that is run with every positional encoding
 MAX_RULE_LENGTH = 200  # characters of a mask in written form
 MAX_PAINTED_LENGTH = 3000  # characters of a painted mask
-MAX_PAINTED = 64  # tokens of a sentence whose mask can be painted
-MAX_AXIS_LENGTH = 1024  # of a tensor whose shape is typed
+MAX_PAINTED = 64  # tokens of a sentence with a painted mask
+MAX_AXIS_LENGTH = 1024  # of a tensor with a typed shape
 MAX_SHUFFLES = 9999  # random orders of a sentence
-WITHOUT_ASKING = 64  # tokens up to which every head is switched off alone without a button
-HEADS_WITHOUT_ASKING = 150  # of a model whose heads are
-MAX_LAYERS = 4  # of a model that a visitor trains
+WITHOUT_ASKING = 64  # tokens up to which each head is ablated in turn without a click
+HEADS_WITHOUT_ASKING = 150  # heads of a model up to which that is done
+MAX_LAYERS = 4  # of a model trained here
 MAX_BUDGET = 1800  # seconds of training, all runs together
 MAX_MATRICES_LENGTH = 2000  # characters of the edited matrices in a link
-STRONG = 0.5  # a single weight between two words that are no neighbours, which makes a head one of a kind
-DOMINANT_WEIGHT = 0.6  # of a row, which does
+STRONG = 0.5  # a weight between distant words above which a head counts as of its kind
+DOMINANT_WEIGHT = 0.6  # of a row; likewise
 MAX_MODEL_LENGTH = 260  # characters of a model's name in a link
-MAX_WORD_LENGTH = 60  # characters of the word whose probability is told
-MAX_LOOK_LENGTH = 1000  # characters of how the maps are drawn
+MAX_WORD_LENGTH = 60  # characters of the word with a probability
+MAX_LOOK_LENGTH = 1000  # characters of the display options
 MAX_PIN_LENGTH = 6000  # characters of a pinned picture: its sentence, mask and the rest of it
 MAX_CHOSEN = 1024  # options of a list at once
 MAX_CHOICE_LENGTH = 1000  # characters of an option of a control
-SIZES = {  # of a model that a visitor trains, and of its training: field of the recipe -> least and most
+SIZES = {  # of a model trained here: field of the recipe -> minimum and maximum
     "d_model": (4, 256),
     "n_heads": (1, 16),
     "d_feed_forward": (0, 1024),
@@ -57,19 +57,19 @@ MAX_PRODUCTS = 500_000_000  # b · n · d_model²
 def check_sizes(
     b: int, n: int, d_model: int, n_heads: int, *, scores: int = MAX_SCORES, products: int = MAX_PRODUCTS
 ) -> None:
-    """Raises a SizeError when a call would take too long to be waited for: more `scores` or `products` than allowed."""
-    for formula, size, most in (
+    """Raise a SizeError for a call with more `scores` or `products` than allowed, which would take too long."""
+    for formula, size, maximum in (
         ("b · h · n²", b * n_heads * n * n, scores),
         ("b · n · d²", b * n * d_model * d_model, products),
     ):
-        if size > most:
-            raise SizeError(f"{formula} = {size:,}, at most {most:,} are computed here; choose smaller sizes")
+        if size > maximum:
+            raise SizeError(f"{formula} = {size:,}, at most {maximum:,} are allowed here; choose smaller sizes")
 
 
 def check_length(text: str) -> None:
-    """Raises a HeadlightError when a sentence has more characters than are computed.
+    """Raise a HeadlightError for a sentence with too many characters.
 
-    A field keeps twice as many, so of a longer one the number is not known.
+    Fields cut a text at twice the limit, so the length of a longer one is unknown.
     """
     if len(text) > MAX_TEXT_LENGTH:
         has = f"{len(text):,}" if len(text) < 2 * MAX_TEXT_LENGTH else f"{2 * MAX_TEXT_LENGTH:,} or more"

@@ -1,26 +1,26 @@
-"""The version of the link format: version 1 says nothing of itself, a later one says `v=2`, and so on.
+"""The version of the link format, `v=2` and so on; links of version 1 have no `v`.
 
-A link of another version opens as far as it is understood, and one sentence says so. When the meaning of a key must
-change, `CURRENT` grows, links say it, and `Query` turns the keys of the versions before into today's; the links of
-each version that was are kept in tests/pages/test_old_links.py.
+A link of another version opens as far as it is understood, with a warning. When the meaning of a key must change,
+increase `CURRENT`, write it into links, and convert the keys of older versions where links are parsed;
+tests/pages/test_old_links.py has links of each earlier version.
 """
 
 from headlight.ui.numbers import cut
 
 KEY = "v"
 CURRENT = 1
-MAX_LENGTH = 20  # characters of a version that are repeated
+MAX_LENGTH = 20  # characters of a version in the warning
 
 
-def in_words(said: list[str]) -> str:
-    """What a link's `v` means here, given its values; "" where it is of this version."""
-    if said in ([], [str(CURRENT)]):
+def in_words(values: list[str]) -> str:
+    """Return the warning for the values of a link's `v`; "" for a link of this version."""
+    if values in ([], [str(CURRENT)]):
         return ""
-    number = int(said[0]) if len(said) == 1 and said[0].isdecimal() and len(said[0]) < MAX_LENGTH else 0
+    number = int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) < MAX_LENGTH else 0
     if number > CURRENT:
         return (
-            f"This link is of version {number}, later than version {CURRENT}, which this Headlight reads: "
-            f"what it understands of the link is shown."
+            f"This link is of version {number}, newer than version {CURRENT}, which this Headlight reads: "
+            f"unknown parts of it are ignored."
         )
-    text = cut(", ".join(said), MAX_LENGTH)
-    return f"The link says {KEY}={text}, which is no version of links; it is read as version {CURRENT}."
+    text = cut(", ".join(values), MAX_LENGTH)
+    return f"The link says {KEY}={text}, which is not a version of links; it is read as version {CURRENT}."

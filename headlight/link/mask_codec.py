@@ -1,7 +1,7 @@
-"""Painted masks as compact text: which cells of a rule's mask are turned round.
+"""Painted masks as compact text: the cells of a rule's mask that are flipped.
 
-`p` of a link is the number of tokens and, after dots, the cells that are turned round in all heads and then those of
-single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/link/painted.js).
+`p` of a link is the number of tokens and, after dots, the cells that are flipped in all heads and then those of single
+heads, as in "6.rGB.3rJB": see `write_cells`. assets/web/link/painted.js implements the same format.
 """
 
 import re
@@ -20,7 +20,7 @@ _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 
 
 def read_cells(text: str, size: int) -> Tensor | None:
-    """The inverse of `write_cells`, bool (size,); None when the text is no such cells."""
+    """Return the cells that `write_cells` has written, bool (size,); None if the text is not valid."""
     kind, values = text[:1], [_VALUES.get(digit, -1) for digit in text[1:]]
     if not text:
         return torch.zeros(size, dtype=torch.bool)
@@ -42,7 +42,7 @@ def read_cells(text: str, size: int) -> Tensor | None:
 
 
 def write_flips(flips: Tensor) -> str:
-    """The cells that are turned round in each head, bool (h, i, j), as `p` of a link; "" when there are none."""
+    """Return the flipped cells, bool (h, i, j), as `p` of a link; "" without any."""
     everyone = flips.all(dim=0)
     single = flips & ~everyone
     texts = [write_cells(everyone), *(f"{head}{write_cells(cells)}" for head, cells in enumerate(single))]
@@ -51,50 +51,57 @@ def write_flips(flips: Tensor) -> str:
 
 
 def read_flips(text: str, heads: int) -> Tensor | None:
-    """The inverse of `write_flips`, bool (h, i, j); None when the text is no painted mask of so many heads."""
+    """Return the cells that `write_flips` has written, bool (h, i, j); None if the text is not valid."""
     if len(text) > MAX_PAINTED_LENGTH or not re.fullmatch(r"\d{1,2}(\.\d{0,2}[rb][\w-]+)+", text, re.ASCII):
         return None
     size, *parts = text.split(".")
-    n, before = int(size), -1
+    n, previous = int(size), -1
     if not 0 < n <= MAX_PAINTED:
         return None
     flips = torch.zeros(heads, n, n, dtype=torch.bool)
-    for at, part in enumerate(parts):
+    for index, part in enumerate(parts):
         head = part[: len(part) - len(part.lstrip(string.digits))]
         cells = read_cells(part[len(head) :], n * n)
-        # all heads come first and single heads in order, each once
-        if cells is None or (not head and at) or (head and not before < int(head) < heads):
+        # the part for all heads comes first, then single heads in order, each once
+        if cells is None or (not head and index) or (head and not previous < int(head) < heads):
             return None
-        before = int(head) if head else before
+        previous = int(head) if head else previous
         flips[int(head) if head else slice(None)] |= cells.view(n, n)
     return flips
 
 
 def usable(text: str, heads: int) -> str | None:
-    """The text in its one spelling, None when it is no painted mask. "" is one: nothing painted."""
+    """Normalize a painted mask; return None if it is not valid. "" is valid: nothing is painted."""
     flips = read_flips(text, heads) if text else None
     return "" if not text else None if flips is None else write_flips(flips)
 
 
 def tokens_of(painted: str) -> int:
-    """The number of tokens that a painted mask belongs to."""
+    """Return the number of tokens of a painted mask."""
     return int(painted.split(".")[0])
 
 
 def per_head(painted: str) -> bool:
-    """True when its heads differ."""
+    """Return whether the heads of a painted mask differ."""
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
 
 
 def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None) -> Tensor:
-    """The mask of a rule with painted cells, bool (i, j), or (h, i, j) when the heads differ. True = may look.
+    """Return the mask of a rule with painted cells.
 
     Args:
-        built_in: the rule that belongs to the model itself; nothing that it forbids is allowed.
-        keys: that the n tokens look at, n of them by default; those beyond the tokens are open.
+        mask: the rule in written form.
+        painted: the painted cells; ignored if they are for another number of tokens.
+        n: number of tokens.
+        heads: number of heads.
+        built_in: the model's own rule, which is joined by and.
+        keys: number of keys, n by default; those beyond the tokens are allowed.
+
+    Returns:
+        bool (i, j), or (h, i, j) if the heads differ; True = may look.
 
     Raises:
-        MaskError: the rule is not known. A painting of another length is left out.
+        MaskError: the rule is unknown.
     """
     allow = masks.allow(masks.parse(mask), n, n)[0, 0]
     flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
@@ -106,7 +113,7 @@ def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none",
 
 
 def of_head(allow: Tensor, head: int) -> Tensor:
-    """The mask (i, j) of one head, out of one for all heads or one a head."""
+    """Return the mask (i, j) of one head from a mask (i, j) or (h, i, j)."""
     return allow[head] if allow.dim() == 3 else allow
 
 
@@ -114,23 +121,23 @@ def of_head(allow: Tensor, head: int) -> Tensor:
 def forbidden(
     mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None
 ) -> list[str]:
-    """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
+    """Return the forbidden cells by `write_cells`: one text for all heads, or one for each."""
     allow = allowed(mask, painted, n, heads, built_in, keys)
-    return [write_cells(~own) for own in (allow if allow.dim() == 3 else allow[None])]
+    return [write_cells(~head_allow) for head_allow in (allow if allow.dim() == 3 else allow[None])]
 
 
 def _edges(values: list[int], size: int) -> list[int] | None:
-    """The beginnings of the runs, None unless each lies behind the one before and within the size."""
+    """Return the starts of the runs; None unless they increase and are less than the size."""
     edges: list[int] = []
-    at = length = shift = 0
+    position = length = shift = 0
     for value in values:
         length += (value & 31) << shift
         shift += 5
         if value < 32:
-            at += length
-            if at >= size or (edges and at <= edges[-1]) or (shift > 5 and not value):
+            position += length
+            if position >= size or (edges and position <= edges[-1]) or (shift > 5 and not value):
                 return None
-            edges.append(at)
+            edges.append(position)
             length = shift = 0
         elif shift > 20:
             return None

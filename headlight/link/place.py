@@ -1,7 +1,7 @@
-"""What is looked at in a picture, and its texts in the link: `at` = layer.head.row.key, `look` = how it is drawn, and
-`view` = another view of the run under the large map.
+"""Cursor and display options of a picture, and their texts in links.
 
-Parsing and writing only. All numbers count from 0.
+`at` is layer.head.row.key, `look` the display options, and `view` another view of the run under the large map. All
+numbers count from 0.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from .limits import MAX_LOOK_LENGTH
 
 DEFAULT_AT = "3.1"
-_PLACES = r"\d{1,4}(-\d{1,4})*"
+_POSITIONS_PATTERN = r"\d{1,4}(-\d{1,4})*"
 SCALES = ("root", "linear", "own")
-_DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
-MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
-VIEWS = ("heads", "flow", "channels")  # as assets/web/explore/other_views.js has them
-_SWITCHES = (*_DRAWN, "surprise", *MEANS, "values", "words", "nofirst", "renorm")
+_DRAWING_SWITCHES = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
+MEANS = ("mean", "meanall", "meanseen")  # over the layer's heads, all heads, the visible heads
+VIEWS = ("heads", "flow", "channels")  # the same as in assets/web/explore/other_views.js
+_SWITCHES = (*_DRAWING_SWITCHES, "surprise", *MEANS, "values", "words", "nofirst", "renorm")
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """Layer and head in focus; `row` is the query in focus and `key` a chosen key, None = chosen by the page."""
+    """The layer, head, query (`row`) and key in focus; without a row or key, the page chooses one."""
 
     layer: int
     head: int
@@ -38,19 +38,19 @@ class Cursor:
 
     @classmethod
     def of(cls, text: str) -> Cursor:
-        """What a usable text says."""
+        """Parse a valid text."""
         return cls(*(int(number) for number in text.split(".")))
 
     def fits(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> bool:
-        """True when the sentence has this row and key; `columns`: what has the key, where that is another."""
+        """Return whether the tokens have this row and, or else the `columns`, this key."""
         sides = ((self.row, tokens), (self.key, tokens if columns is None else columns))
         return all(place is None or place < len(side) for place, side in sides)
 
     def on(self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, goes_on: bool = False) -> Cursor:
-        """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
+        """Return a cursor that fits the tokens: drop an invalid row or key and choose a default row.
 
-        Chosen is the first "it", whose referent is the classic question; otherwise the first word, and of a text
-        that the model goes on with the last one.
+        The default is the first "it", whose referent is the classic question, otherwise the first word; for a
+        generative model the last token.
         """
         n = len(tokens)
         if self.row is not None and self.row < n:
@@ -61,17 +61,17 @@ class Cursor:
 
 @dataclass(frozen=True)
 class DisplayOptions:
-    """How the maps are drawn; nothing here changes a number."""
+    """Options for drawing the maps, which change no number."""
 
     scale: str = "root"
     switches: frozenset[str] = frozenset()
     hidden: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     solo: tuple[int, int] | None = None
-    keys: tuple[int, ...] = ()  # chosen beside the one of the place, sorted
+    keys: tuple[int, ...] = ()  # in addition to that of the cursor, sorted
 
     @property
     def mean(self) -> str:
-        """Which of `MEANS` stands in the place of one head's map, "" for none."""
+        """The one of `MEANS` that replaces the map of one head; "" for none."""
         return next((kind for kind in MEANS if kind in self.switches), "")
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class DisplayOptions:
 
 
 def parse_at(text: str, layers: int, heads: int) -> Cursor | None:
-    """`at` of a link, None when it is not one of this model's."""
+    """Parse `at` of a link; return None if the model has no such head."""
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
         return None
     numbers = [int(number) for number in text.split(".")]
@@ -92,7 +92,7 @@ def parse_at(text: str, layers: int, heads: int) -> Cursor | None:
 
 
 def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
-    """`look` of a link, None when a word of it is not known or it is too long."""
+    """Parse `look` of a link; return None if it has an unknown word or is too long."""
     if len(text) > MAX_LOOK_LENGTH:
         return None
     scale, switches, hidden, solo = "root", set(), frozenset[tuple[int, int]](), None
@@ -103,11 +103,11 @@ def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
         elif word in _SWITCHES:
             switches.add(word)
         elif word == "random":
-            continue  # of older links: heads are measured on random tokens in the view of all heads
-        elif word.startswith("hide") and (found := parse_heads(word[4:], layers, heads)):
-            hidden = frozenset(found)
-        elif word.startswith("solo") and (found := parse_heads(word[4:], layers, heads)) and len(found) == 1:
-            solo = found[0]
+            continue  # in older links; the view of all heads now measures on random tokens by itself
+        elif word.startswith("hide") and (pairs := parse_heads(word[4:], layers, heads)):
+            hidden = frozenset(pairs)
+        elif word.startswith("solo") and (pairs := parse_heads(word[4:], layers, heads)) and len(pairs) == 1:
+            solo = pairs[0]
         elif word.startswith("keys") and (places := parse_places(word[4:])):
             keys = places
         else:
@@ -116,13 +116,13 @@ def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
 
 
 def parse_view(text: str) -> tuple[str, str]:
-    """`heads.previous.entropy` -> `heads` and its own state, `previous.entropy`; two empty texts of what is no view."""
+    """Split "heads.previous.entropy" into ("heads", "previous.entropy"); ("", "") for an unknown view."""
     name, _, state = text.partition(".")
     return (name, state) if name in VIEWS else ("", "")
 
 
 def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:
-    """ "3.5-3.9" -> ((3, 5), (3, 9)), sorted and without repeats; "" is none; None when it names what is not there."""
+    """Parse heads: "3.5-3.9" -> ((3, 5), (3, 9)), sorted and unique; None if the model lacks one of them."""
     if not text:
         return ()
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(-\d{1,4}\.\d{1,4})*", text, re.ASCII):
@@ -132,25 +132,27 @@ def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ..
 
 
 def write_heads(pairs: frozenset[tuple[int, int]] | tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> str:
+    """Write heads as `parse_heads` reads them."""
     return "-".join(f"{layer}.{head}" for layer, head in sorted(pairs))
 
 
 def parse_places(text: str) -> tuple[int, ...] | None:
-    """Tokens of a link, "4-0" -> (0, 4), sorted and without repeats; "" is none; None when it is no such text."""
+    """Parse token positions: "4-0" -> (0, 4), sorted and unique; None if the text is not valid."""
     if not text:
         return ()
-    return tuple(sorted(set(map(int, text.split("-"))))) if re.fullmatch(_PLACES, text, re.ASCII) else None
+    return tuple(sorted(set(map(int, text.split("-"))))) if re.fullmatch(_POSITIONS_PATTERN, text, re.ASCII) else None
 
 
 def write_places(places: Sequence[int]) -> str:
+    """Write token positions as `parse_places` reads them."""
     return "-".join(map(str, places))
 
 
 def head_name(layer: int, head: int) -> str:
-    """The name of a head in the control and in the link."""
+    """Return the name of a head in controls and links."""
     return f"L{layer} H{head}"
 
 
 def named_heads(layers: int, heads: int) -> dict[str, tuple[int, int]]:
-    """Every head of a model by its name."""
+    """Return all heads of a model by name."""
     return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}

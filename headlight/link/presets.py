@@ -1,14 +1,20 @@
-"""The sentences that are one click away: from the texts that Headlight grew out of, and Winograd's classic pair."""
+"""Example sentences, among them Winograd's classic pair."""
 
 from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """What a sentence shows, in a few words; the sentence; and the head that shows it, as `at` of a link, or ""."""
+    """An example sentence.
+
+    Attributes:
+        name: the phenomenon that it shows, in a few words.
+        text: the sentence.
+        cursor: the head that shows it, as `at` of a link; "" for none.
+    """
 
     name: str
     text: str
-    at: str = ""
+    cursor: str = ""
 
 
 EXAMPLES = (
@@ -20,8 +26,8 @@ EXAMPLES = (
     Example("Word with two meanings", "orange is my favorite fruit"),
     Example("Who bit whom", "The dog bit the man"),
 )
-# for a model that says what comes next, with heads of SmolLM2
-TO_GO_ON = (
+# for language models, with heads of SmolLM2
+NEXT_TOKEN_EXAMPLES = (
     Example(
         "Copying", "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet", "18.6"
     ),
@@ -31,6 +37,6 @@ TO_GO_ON = (
     Example("Open bracket", "She wrote (in very small letters", "26.6"),  # the bracket that is open
     Example("Who gets it", "When Mary and John went to the store, John gave a drink to", "24.4"),  # to → Mary
 )
-NAMES = {example.text: example.name for example in (*EXAMPLES, *TO_GO_ON)}
+NAMES = {example.text: example.name for example in (*EXAMPLES, *NEXT_TOKEN_EXAMPLES)}
 PRESETS = tuple(example.text for example in EXAMPLES)
-CONTINUED = {example.text: example.at for example in TO_GO_ON}
+CONTINUED = {example.text: example.cursor for example in NEXT_TOKEN_EXAMPLES}

@@ -1,4 +1,4 @@
-"""Rules in written form: checked, spelled in one way, joined, and drawn as a gallery for a sentence."""
+"""Mask rules in written form: validated, normalized, joined, and drawn as a gallery for a sentence."""
 
 import re
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from .limits import MAX_PAINTED, MAX_PAINTED_LENGTH, MAX_RULE_LENGTH, MAX_WINDOW
 
 JOINS = ("and", "or", "and not", "or not")
 _STOPS = {".", "!", "?"}
-MAX_DOCUMENTS = 40  # so that the rule stays short enough for a link
+MAX_DOCUMENTS = 40  # more would make the rule too long for a link
 
 
 def usable(rule: str) -> bool:
-    """True when a visitor may use the rule: it can be read, is short, and its numbers have at most three digits."""
+    """Return whether a rule from a user is valid and short, with numbers of at most three digits."""
     if len(rule) > MAX_RULE_LENGTH or re.search(r"\d{4}", rule):
         return False
     try:
@@ -33,12 +33,12 @@ def usable(rule: str) -> bool:
 
 
 def plain(rule: str) -> str:
-    """A usable rule in its usual spelling: "causal&window:3" -> "causal & window:3"."""
-    return _written(_terms(rule))
+    """Normalize a usable rule: "causal&window:3" -> "causal & window:3"."""
+    return _write(_terms(rule))
 
 
 def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
-    """What the controls of a mask say: a kind with its numbers; a rule without a kind of its own is a combination."""
+    """Return the values of the mask controls, by key, for a rule with painted cells."""
     if painted:
         return {"mask": "painted", "on": rule, "p": painted}
     kind, *texts = rule.split(":")
@@ -51,29 +51,28 @@ def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
 
 @lru_cache(maxsize=512)
 def joined(rule: str, join: str, other: str) -> str | None:
-    """Two rules as one; None when it would be longer than a rule may be.
+    """Join two rules by one of `JOINS`; return None if the result is too long.
 
-    Args:
-        join: one of `JOINS`. "and" of rules with | in them is multiplied out: the written form has no brackets.
+    "and" of rules with | is multiplied out, as the written form has no brackets.
     """
     left, right = _terms(plain(rule)), _terms(plain(other))
     if join.endswith("not"):
-        right = _negated(right)
-    if len(left) * len(right) > MAX_RULE_LENGTH:  # every term takes characters
+        right = _negate(right)
+    if len(left) * len(right) > MAX_RULE_LENGTH:  # a term has at least one character
         return None
-    text = _written([*left, *right] if join.startswith("or") else [[*a, *b] for a in left for b in right])
+    text = _write([*left, *right] if join.startswith("or") else [[*a, *b] for a in left for b in right])
     return text if usable(text) else None
 
 
 def unseen(rule: str) -> tuple[int, ...]:
-    """The keys that only they themselves may look at by `unseen` of a usable rule, in every part of it that | joins."""
-    each = [{place for part in term for place in _places(part)} for term in _terms(rule)]
-    return tuple(sorted(set.intersection(*each)))
+    """Return the keys that are `unseen` in all alternatives (|) of a usable rule."""
+    position_sets = [{place for part in term for place in _places(part)} for term in _terms(rule)]
+    return tuple(sorted(set.intersection(*position_sets)))
 
 
 def without_unseen(rule: str) -> str:
-    """A usable rule without all its parts `unseen`."""
-    return _written([[part for part in term if not _places(part)] for term in _terms(rule)])
+    """Remove all parts `unseen` from a usable rule."""
+    return _write([[part for part in term if not _places(part)] for term in _terms(rule)])
 
 
 def _places(part: str) -> list[int]:
@@ -82,24 +81,24 @@ def _places(part: str) -> list[int]:
 
 
 def _terms(rule: str) -> list[list[str]]:
-    """The parts of a rule: joined by & inside, by | outside."""
+    """Split a rule into alternatives (|) of parts (&)."""
     terms = [[re.sub(r"\s", "", part) for part in term.split("&")] for term in rule.split("|")]
     # ASCII digits without leading zeros
     return [[re.sub(r"\d+", lambda digits: str(int(digits[0])), part) for part in term] for term in terms]
 
 
-def _negated(terms: list[list[str]]) -> list[list[str]]:
-    """De Morgan: not (a & b | c) = !a & !c | !b & !c."""
+def _negate(terms: list[list[str]]) -> list[list[str]]:
+    """Negate by De Morgan: not (a & b | c) = !a & !c | !b & !c."""
     negated: list[list[str]] = [[]]
     for term in terms:
         if len(negated) > MAX_RULE_LENGTH:
             break
-        negated = [[*before, part[1:] if part.startswith("!") else f"!{part}"] for before in negated for part in term]
+        negated = [[*prefix, part[1:] if part.startswith("!") else f"!{part}"] for prefix in negated for part in term]
     return negated
 
 
-def _written(terms: list[list[str]]) -> str:
-    """One text, without parts and terms that change nothing."""
+def _write(terms: list[list[str]]) -> str:
+    """Write terms as one rule, without parts and terms that change nothing."""
     shorter = [list(dict.fromkeys(part for part in term if part != "none")) or ["none"] for term in terms]
     if ["none"] in shorter:
         return "none"
@@ -108,41 +107,44 @@ def _written(terms: list[list[str]]) -> str:
 
 
 class DrawnRule(TypedDict):
-    """One rule of the gallery, drawn for a sentence."""
+    """A rule of the gallery, drawn for a sentence."""
 
     name: str
-    line: str  # what it means, in a few words
+    line: str  # its meaning, in a few words
     rule: str  # its written form
     painted: str  # cells painted on it
-    cells: str  # what it forbids, as `mask_codec.write_cells`
-    counted: str  # how much of the map that is
-    why_not: str  # why it cannot be used here, or nothing
+    cells: str  # the forbidden cells, by `write_cells`
+    counted: str  # their number, in words
+    why_not: str  # reason why it cannot be used here, or ""
 
 
 def gallery(
     tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str, built_in: str = "none"
 ) -> list[DrawnRule]:
-    """Every kind of mask for one sentence.
+    """Draw all kinds of masks for a sentence.
 
     Args:
-        head: the one in focus, whose mask is drawn where heads differ.
-        rule: the one in use; a card of its kind takes its numbers over.
-        painted: cells painted for this sentence on the rule `beneath`, "" for none.
-        built_in: the rule that belongs to the model itself, as in `mask_codec.allowed`.
+        tokens: of the sentence.
+        heads: number of heads of a layer.
+        head: the head in focus, whose mask is drawn if the heads differ.
+        rule: the rule in use; the card of its kind takes its numbers.
+        beneath: the rule on which cells are painted.
+        painted: these cells, "" for none.
+        built_in: the model's own rule.
     """
     n = len(tokens)
 
     def card(name: str, line: str, rule: str, cells: str = "", why_not: str = "") -> DrawnRule:
-        forbids, how_much = _drawn(rule, cells, n, heads, head, built_in)
+        forbids, how_much = _draw(rule, cells, n, heads, head, built_in)
         return DrawnRule(
             name=name, line=line, rule=rule, painted=cells, cells=forbids, counted=how_much, why_not=why_not
         )
 
     cards = [
-        card(name or written.replace(":", " "), line, written)
-        for written, (name, line) in _kinds(tokens, rule, built_in).items()
+        card(name or written_form.replace(":", " "), line, written_form)
+        for written_form, (name, line) in _kinds(tokens, rule, built_in).items()
     ]
-    windows, why_not = _windows_or_why(n, heads)
+    windows, why_not = _windows_or_reason(n, heads)
     cards.append(card("per head", f"a different window per head; head {head}: {head + 1}", "none", windows, why_not))
     line, why_not = (f"yours, on “{plain(beneath)}”", "") if painted else ("paint in the grid below",) * 2
     cards.append(card("painted", line, beneath, painted, why_not))
@@ -150,14 +152,14 @@ def gallery(
 
 
 @lru_cache(maxsize=64)
-def _drawn(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
-    """What a head's mask forbids, as text, and how much that is."""
+def _draw(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
+    """Return the cells that a head's mask forbids, as text, and their number in words."""
     allow = mask_codec.of_head(mask_codec.allowed(rule, painted, n, heads, built_in), head)
     return write_cells(~allow), counted(allow)
 
 
 def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:
-    """The written form of each kind -> its name, empty for the written form itself, and its meaning."""
+    """Return written form -> name, "" for the written form itself, and meaning of each kind."""
     numbers = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
     kind = rule.split(":")[0]
     if kind in numbers and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
@@ -177,10 +179,10 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
 
 
 @lru_cache(maxsize=64)
-def _windows_or_why(n: int, heads: int) -> tuple[str, str]:
-    """`per_head_windows` as text for a link and "", or "" and the reason why a link cannot hold them."""
+def _windows_or_reason(n: int, heads: int) -> tuple[str, str]:
+    """Return (`per_head_windows` as text, ""), or ("", reason why it does not fit into a link)."""
     if n > MAX_PAINTED:
-        return "", f"a mask is painted for at most {MAX_PAINTED} tokens"
+        return "", f"masks can be painted for at most {MAX_PAINTED} tokens"
     text = mask_codec.write_flips(per_head_windows(n, heads))
     if len(text) <= MAX_PAINTED_LENGTH:
         return text, ""
@@ -188,29 +190,29 @@ def _windows_or_why(n: int, heads: int) -> tuple[str, str]:
 
 
 def per_head_windows(n: int, heads: int) -> Tensor:
-    """Windows of another width for each head as painted cells, bool (h, i, j): head h sees fewer than h + 1 steps."""
+    """Return windows of width h + 1 for head h as painted cells, bool (h, i, j)."""
     place = torch.arange(n)
     distance = (place[:, None] - place[None, :]).abs()
     return distance[None] > torch.arange(heads)[:, None, None]
 
 
 def starts_of_documents(tokens: Sequence[str]) -> list[int]:
-    """The places where a new document begins: behind each . ! ? that more words follow, otherwise in the middle.
+    """Return the starts of documents: after each . ! ? but a final one, otherwise the middle.
 
     [CLS] belongs to the first document, [SEP] to the last.
     """
     n = len(tokens)
-    stops = [at + 1 for at in range(n - 2) if tokens[at] in _STOPS and tokens[at + 1] not in _STOPS]
+    stops = [index + 1 for index in range(n - 2) if tokens[index] in _STOPS and tokens[index + 1] not in _STOPS]
     starts = [start for start in stops if start < n - 1]
     return starts[:MAX_DOCUMENTS] or [max(1, n // 2)]
 
 
 def counted(allow: Tensor) -> str:
-    """The number of blocked cells of a map (i, j), and of its empty rows, if any."""
+    """Return the number of blocked cells of a mask (i, j), and of its empty rows if any, in words."""
     blocked, empty = int((~allow).sum()), int((~allow.any(dim=-1)).sum())
     return f"{blocked:,} of {allow.numel():,} blocked{f', {empty_rows(empty)}' if empty else ''}"
 
 
-def empty_rows(many: int) -> str:
-    """So many empty rows in words."""
-    return "one row empty" if many == 1 else f"{many} rows empty"
+def empty_rows(count: int) -> str:
+    """Return a number of empty rows in words."""
+    return "one row empty" if count == 1 else f"{count} rows empty"

@@ -1,0 +1,1 @@
+"""The queue: which computation runs when, and the caches that clients share."""

@@ -7,14 +7,19 @@ from weakref import WeakValueDictionary
 
 @dataclass(frozen=True)
 class Client:
-    """A client of the server. address: of its machine, "" for this one; session: of its tab, "" without a page."""
+    """A client of the server.
+
+    Attributes:
+        address: of its machine, "" for this one.
+        session: name of its tab's session, "" without a page.
+    """
 
     address: str = ""
     session: str = ""
 
 
 class Session:
-    """An open page, by the random name by which the data API knows it. Streamlit's session alone holds it."""
+    """An open page, under the random name that the data API uses. Only Streamlit's session holds a reference to it."""
 
     def __init__(self) -> None:
         self.name = secrets.token_hex(8)

@@ -30,7 +30,7 @@ from .policy import (
     pick_next,
 )
 
-POLL_SECONDS: Final = 0.2  # between two looks of a waiting thread at whether to go on waiting
+POLL_SECONDS: Final = 0.2  # between two checks of a waiting thread whether it is cancelled
 
 
 class ClientDisconnected(Exception):
@@ -48,20 +48,20 @@ class _Reclassified(Exception):
         self.work = work
 
 
-_held: ContextVar[tuple[Queue, QueueEntry] | None] = ContextVar("_held", default=None)  # of this thread
+_current: ContextVar[tuple[Queue, QueueEntry] | None] = ContextVar("_current", default=None)  # slot of this thread
 
 
 def yield_and_check_cancelled(*_: object) -> None:
     """Let pictures go first between two passes of long work; raise Cancelled when no client waits for it any more."""
-    if held := _held.get():
-        held[0].yield_to_pictures(held[1].work)
+    if current := _current.get():
+        current[0].yield_to_pictures(current[1].work)
         raise_if_cancelled()
 
 
 def raise_if_cancelled() -> None:
     """Raise Cancelled when no client waits any more for what this thread computes."""
-    _, held = _held.get() or (None, None)
-    if held is not None and held.in_flight is not None and not held.in_flight.waiters:
+    _, entry = _current.get() or (None, None)
+    if entry is not None and entry.in_flight is not None and not entry.in_flight.waiters:
         raise Cancelled
 
 
@@ -75,15 +75,15 @@ class Queue:
 
     def __init__(self, bounds: Mapping[Work, Bounds] = BOUNDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._lanes = {work: Lane(own) for work, own in bounds.items()}
+        self._lanes = {work: Lane(limits) for work, limits in bounds.items()}
         self._lock = threading.Lock()
-        self._no_pictures = threading.Event()  # set while none waits or is computed
+        self._no_pictures = threading.Event()  # set while no picture is queued or running
         self._no_pictures.set()
         self._in_flight: dict[Hashable, InFlight] = {}
-        self._pool = futures.ThreadPoolExecutor(sum(own.max_concurrency for own in bounds.values()), "queue")
+        self._pool = futures.ThreadPoolExecutor(sum(limits.max_concurrency for limits in bounds.values()), "queue")
 
     def enqueue(self, entry: QueueEntry) -> None:
-        """Give an entry a slot, or add it to the queue; a full queue evicts one of the address that has most in it.
+        """Give an entry a slot or queue it; a full queue evicts an entry of the busiest address.
 
         Raises:
             QueueFull: no address has more entries than this one would have.
@@ -114,39 +114,41 @@ class Queue:
     ) -> Iterator[None]:
         """Hold a slot while this thread computes: `with queue.slot(work): …`.
 
-        Inside a slot ask for passes and the loading of a model alone; a script gives its slot up for heavy work.
+        Inside a slot, only passes and the loading of a model may ask for another slot; a script releases its slot
+        while it waits for heavy work.
 
         Args:
-            on_wait: called now and then while the thread waits; an exception that it raises leaves the queue.
+            work: the kind of work.
+            on_wait: called every `POLL_SECONDS` while the thread waits; an exception that it raises leaves the queue.
             client: defaults to the client of the slot that this thread holds.
 
         Raises:
-            QueueFull: too many wait.
+            QueueFull: too many entries wait.
         """
-        _, held = _held.get() or (self, None)
-        if held is not None and held.work is work:
+        _, current = _current.get() or (self, None)
+        if current is not None and current.work is work:
             yield
             return
-        if held is not None and held.in_flight is not None:
+        if current is not None and current.in_flight is not None:
             if work is Work.HEAVY:
                 raise _Reclassified(work)
-            if work in (Work.LARGE_PASS, Work.LONG) and held.work is Work.PICTURE:
+            if work in (Work.LARGE_PASS, Work.LONG) and current.work is Work.PICTURE:
                 raise _Reclassified(Work.LONG)
-        if held is not None and work is Work.HEAVY:
-            self.release(held)
-        entry = QueueEntry(held.client if held is not None else client or Client(), work)
+        if current is not None and work is Work.HEAVY:
+            self.release(current)
+        entry = QueueEntry(current.client if current is not None else client or Client(), work)
         try:
             self.enqueue(entry)
             while not entry.result.done():
                 on_wait()
                 futures.wait([entry.result], POLL_SECONDS)
             if entry.is_evicted:
-                raise QueueFull("somebody else needed this place in the queue; try again")
-            before = _held.set((self, held if held is not None and work is not Work.HEAVY else entry))
+                raise QueueFull("another client took this place in the queue; try again")
+            token = _current.set((self, current if current is not None and work is not Work.HEAVY else entry))
             try:
                 yield
             finally:
-                _held.reset(before)
+                _current.reset(token)
         finally:
             self.release(entry)
 
@@ -160,22 +162,26 @@ class Queue:
         work: Work = Work.PICTURE,
         view: str = "",
     ) -> bytes:
-        """Return the result of `compute`; requests with an equal `key` that come meanwhile share it.
+        """Return the result of `compute`; concurrent requests with an equal `key` share it.
 
         Args:
+            client: the client that sent the request.
+            key: identifies the computation.
+            compute: returns the body of the response.
             disconnected: ends when the client disconnects.
-            work: the kind of work as far as the request tells.
-            view: as of a `QueueEntry`.
+            work: the kind of work as far as the request shows it.
+            view: see `QueueEntry`.
 
         Raises:
-            QueueFull: too many wait. Superseded: this client has sent a newer request.
-            ClientDisconnected: nothing is computed then unless others wait for it, and long work is broken off.
+            QueueFull: too many entries wait.
+            Superseded: this client has sent a newer request.
+            ClientDisconnected: the computation is cancelled unless another client waits for it.
         """
         entry = QueueEntry(client, work, view=view if client.session else "")
-        gone, answer = asyncio.ensure_future(disconnected), asyncio.wrap_future(entry.result)
+        disconnect, answer = asyncio.ensure_future(disconnected), asyncio.wrap_future(entry.result)
         try:
             self._submit(entry, key, compute)
-            first: set[asyncio.Future[Any]] = {gone, answer}
+            first: set[asyncio.Future[Any]] = {disconnect, answer}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
                 raise ClientDisconnected
@@ -183,25 +189,25 @@ class Queue:
                 raise outcome
             return outcome
         finally:
-            gone.cancel()
+            disconnect.cancel()
             answer.cancel()
             self.release(entry)
 
     def yield_to_pictures(self, work: Work) -> None:
-        """Wait for up to `yield_s` seconds of this kind of work until no picture waits or is computed."""
+        """Wait until no picture is queued or running, at most for the `yield_s` seconds of this kind of work."""
         if seconds := self._lanes[work].bounds.yield_s:
             self._no_pictures.wait(seconds)
 
     def position(self, entry: QueueEntry) -> int:
-        """Return how many entries are started until this one is, itself counted; 0 when it has been started."""
+        """Return the position in the queue: 1 for the entry that starts next, 0 for one that has started."""
         with self._lock:
-            lane, chosen = self._lanes[entry.work], 0
+            lane, started = self._lanes[entry.work], 0
             queued, running, usage = list(lane.queued), list(lane.running), lane.usage(self.clock())
             while entry in queued:
                 running.append(pick_next(queued, running, usage))
                 queued.remove(running[-1])
-                chosen += 1
-            return chosen
+                started += 1
+            return started
 
     def has_waiters(self, entry: QueueEntry) -> bool:
         """Tell whether another client waits for a slot of this kind."""
@@ -221,28 +227,28 @@ class Queue:
 
     def _insert(self, entry: QueueEntry) -> None:
         lane = self._lanes[entry.work]
-        own = [other for other in lane.queued if other.client == entry.client]
-        older = next((other for other in own if entry.view and other.view == entry.view and is_ready(other)), None)
-        at = lane.queued.index(older) if older is not None else len(lane.queued)
-        if older is None and entry.client.session and len(own) >= lane.bounds.max_queued_per_client:
-            older = own[0]
+        queued = [other for other in lane.queued if other.client == entry.client]
+        older = next((other for other in queued if entry.view and other.view == entry.view and is_ready(other)), None)
+        index = lane.queued.index(older) if older is not None else len(lane.queued)
+        if older is None and entry.client.session and len(queued) >= lane.bounds.max_queued_per_client:
+            older = queued[0]
         elif (
             older is None
             and len(lane.running) >= lane.bounds.max_concurrency
             and len(lane.queued) >= lane.bounds.max_queued
         ):
             older = eviction_victim(lane, entry)
-        lane.queued.insert(at, entry)
+        lane.queued.insert(index, entry)
         if older is not None:
             self._evict(older)
 
     def _evict(self, entry: QueueEntry) -> None:
         self._lanes[entry.work].queued.remove(entry)
         self._detach(entry)
-        entry.set_result(Superseded("something newer was asked for"))
+        entry.set_result(Superseded("a newer request replaced this one"))
 
     def _detach(self, entry: QueueEntry) -> None:
-        """Detach an entry from its computation, which is dropped when nobody waits for it any more."""
+        """Detach an entry from its computation, which is dropped when no entry waits for it any more."""
         if entry.in_flight is not None:
             entry.in_flight.waiters.discard(entry)
             if not entry.in_flight.waiters and self._in_flight.get(entry.in_flight.key) is entry.in_flight:
@@ -254,34 +260,34 @@ class Queue:
         if work is Work.PICTURE:
             (self._no_pictures.clear if lane.queued or lane.running else self._no_pictures.set)()
         while len(lane.running) < lane.bounds.max_concurrency and (
-            waiting := [one for one in lane.queued if is_ready(one)]
+            waiting := [entry for entry in lane.queued if is_ready(entry)]
         ):
             now = self.clock()
-            chosen = pick_next(waiting, lane.running, lane.usage(now)) if len(waiting) > 1 else waiting[0]
-            chosen.began = now
-            lane.queued.remove(chosen)
-            lane.running.append(chosen)
-            if chosen.in_flight is None:
-                chosen.set_result(b"")
+            entry = pick_next(waiting, lane.running, lane.usage(now)) if len(waiting) > 1 else waiting[0]
+            entry.began = now
+            lane.queued.remove(entry)
+            lane.running.append(entry)
+            if entry.in_flight is None:
+                entry.set_result(b"")
             else:
-                chosen.in_flight.running = chosen
-                self._pool.submit(self._compute, chosen.in_flight, chosen)
+                entry.in_flight.running = entry
+                self._pool.submit(self._compute, entry.in_flight, entry)
 
     def _compute(self, job: InFlight, entry: QueueEntry) -> None:
-        before = _held.set((self, entry))
+        token = _current.set((self, entry))
         try:
             yield_and_check_cancelled()
             outcome: bytes | BaseException = job.compute()
         except BaseException as error:
             outcome = error
         finally:
-            _held.reset(before)
+            _current.reset(token)
         with self._lock:
             work, lane = entry.work, self._lanes[entry.work]
             lane.end(entry, self.clock())
             job.running = None
-            waiters = [one for one in (entry, *lane.queued) if one in job.waiters]
-            lane.queued = [one for one in lane.queued if one not in job.waiters]
+            waiters = [waiter for waiter in (entry, *lane.queued) if waiter in job.waiters]
+            lane.queued = [other for other in lane.queued if other not in job.waiters]
             for waiter in waiters:
                 if isinstance(outcome, _Reclassified):
                     self._requeue(waiter, outcome.work)

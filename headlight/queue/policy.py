@@ -20,11 +20,11 @@ from mha_core.errors import HeadlightError
 
 from .client import Client
 
-MAX_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
+MAX_PASSES: Final = 4  # at once, and at most one a thread: more would only compete for the cores
 
 
 class Work(Enum):
-    """Kind of work that takes a slot, by the name that an error gives it."""
+    """Kind of work that takes a slot; the value is its name in error messages."""
 
     PASS = "passes"
     LARGE_PASS = "large passes"
@@ -42,10 +42,11 @@ class Bounds:
 
     Attributes:
         max_concurrency: slots.
-        max_queued: entries that may wait, of all clients; max_queued_per_client: of one session.
+        max_queued: entries of all clients that may wait.
+        max_queued_per_client: entries of one session that may wait.
         usage_window_s: how many seconds of past usage count when the next entry is chosen.
-        yield_s: seconds to wait, before each pass, for pictures that are asked for.
-        preempt_after_s: seconds after which it ends while others wait.
+        yield_s: seconds that each pass waits at most for queued pictures.
+        preempt_after_s: seconds after which the work ends if another client waits.
     """
 
     max_concurrency: int
@@ -57,7 +58,7 @@ class Bounds:
 
 
 def bounds(threads: int) -> dict[Work, Bounds]:
-    """Return the bounds of each kind of work on a machine with so many threads."""
+    """Return the bounds of each kind of work for a number of threads."""
     passes = min(MAX_PASSES, threads)
     return {
         Work.PASS: Bounds(passes, 400, 1.0),
@@ -76,9 +77,9 @@ BOUNDS: Final = bounds(torch.get_num_threads())
 
 def table() -> str:
     """Render `BOUNDS` as the Markdown table of docs/serving.md, for a machine of `MAX_PASSES` threads or more."""
-    heads = ["", *(one.name.replace("_", " ") for one in fields(Bounds))]
+    heads = ["", *(column.name.replace("_", " ") for column in fields(Bounds))]
     rows = [
-        [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(own))] for work, own in bounds(99).items()
+        [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(row))] for work, row in bounds(99).items()
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
 
@@ -88,7 +89,7 @@ class QueueFull(HeadlightError):
 
 
 class Superseded(QueueFull):
-    """Another request took this place in the queue, mostly a newer one of the same client."""
+    """Another request took this place in the queue, usually a newer one of the same client."""
 
 
 @dataclass(eq=False)
@@ -106,10 +107,12 @@ class QueueEntry:
     """A request for a slot.
 
     Attributes:
-        view: of a request, which of the client's views sent it; "" where a newer one does not replace it.
-        began: when it got its slot, None before.
-        in_flight: of a request, its computation.
-        result: done when the entry has its slot or is evicted; of a request its answer, or the error in its place.
+        client: the client that waits.
+        work: the kind of work.
+        view: the client's view that sent the request; "" if a newer request does not replace it.
+        began: time at which it got its slot, None before.
+        in_flight: computation of a request.
+        result: done when the entry has its slot or is evicted; the response of a request, or its error.
     """
 
     client: Client
@@ -121,11 +124,12 @@ class QueueEntry:
 
     @property
     def is_evicted(self) -> bool:
-        """True when it had to leave the queue for another entry."""
+        """Return whether the entry lost its place in the queue to another one."""
         return self.result.done() and self.began is None
 
     def set_result(self, outcome: bytes | BaseException) -> None:
-        if self.result.set_running_or_notify_cancel():  # else nobody waits for it any more
+        """Complete `result`, unless its waiter has cancelled it."""
+        if self.result.set_running_or_notify_cancel():
             self.result.set_result(outcome)
 
 
@@ -142,6 +146,7 @@ class Lane:
     finished: deque[tuple[float, Client, float]] = field(default_factory=deque)  # (ended, client, seconds)
 
     def end(self, entry: QueueEntry, now: float) -> None:
+        """Free the slot of a running entry and record its usage."""
         self.running.remove(entry)
         self.finished.append((now, entry.client, now - (entry.began or now)))
         while self.finished[0][0] <= now - self.bounds.usage_window_s:
@@ -164,22 +169,27 @@ def is_ready(entry: QueueEntry) -> bool:
 
 
 def eviction_victim(lane: Lane, entry: QueueEntry) -> QueueEntry:
-    """Return the newest entry of the address with most in a full queue. Raises QueueFull where that is this entry's."""
+    """Return the newest entry of the address with the most entries in a full queue.
+
+    Raises:
+        QueueFull: no address has more entries than that of `entry` would have.
+    """
     counts = Counter(other.client.address for other in lane.queued)
-    own = entry.client.address
-    largest = max(counts, key=counts.__getitem__, default=own)
-    if counts[largest] <= counts[own] + 1:
+    address = entry.client.address
+    busiest = max(counts, key=counts.__getitem__, default=address)
+    if counts[busiest] <= counts[address] + 1:
         raise QueueFull(f"{len(lane.queued)} {entry.work.value} are waiting already; try again in a minute")
-    return next(other for other in reversed(lane.queued) if other.client.address == largest)
+    return next(other for other in reversed(lane.queued) if other.client.address == busiest)
 
 
 def add_usage(usage: Usage, client: Client, seconds: float) -> None:
+    """Add seconds of usage to a client and to its address."""
     usage[client.address] += seconds
     usage[client] += seconds
 
 
 def pick_next(queued: Sequence[QueueEntry], running: Collection[QueueEntry], usage: Usage) -> QueueEntry:
-    """Return the entry that runs next; of equals the oldest."""
+    """Return the entry that runs next; the oldest of equals."""
     busy = Counter(entry.client.address for entry in running)
 
     def rank(entry: QueueEntry) -> tuple[int, float, float]:

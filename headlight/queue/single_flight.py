@@ -1,4 +1,4 @@
-"""Single flight: caches of the process that all clients share, in which nothing is computed twice at a time."""
+"""Single flight: caches shared by all clients, in which concurrent equal calls are computed once."""
 
 import threading
 from collections.abc import Callable, Hashable, MutableMapping
@@ -13,7 +13,7 @@ from .slots import heavy_slot
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_lock = threading.Condition()  # held during a look into a cache, never during a computation
+_lock = threading.Condition()  # held during a cache lookup, never during a computation
 _caches: list[MutableMapping[Any, Any]] = []  # that `clear_caches` clears
 
 
@@ -26,12 +26,13 @@ def single_flight(
     results larger than the whole cache.
 
     Args:
-        key: makes the key of a result from the function's arguments.
-        keep: True keeps the results when `clear_caches` is called.
+        cache: the cache of the results.
+        key: makes the cache key from the function's arguments.
+        keep: whether `clear_caches` leaves the results in the cache.
     """
     if not keep:
         _caches.append(cache)
-    # a cast, as the decorator's own type forgets the arguments
+    # cachetools types the decorated function without its arguments
     return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=_lock))
 
 
@@ -61,8 +62,8 @@ def run_heavy(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
     Raises what `heavy_slot` raises.
     """
-    found = peek(function, *args, **kwargs)
-    if found is None:
+    result = peek(function, *args, **kwargs)
+    if result is None:
         with heavy_slot():
-            found = function(*args, **kwargs)
-    return found
+            result = function(*args, **kwargs)
+    return result

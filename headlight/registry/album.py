@@ -1,5 +1,6 @@
-"""The pictures and sounds for models that read no text, by the names that a link has for them: a few of ours, and those
-that visitors bring, whose names nobody can guess.
+"""The pictures and sounds for models that read no text, by their names in links.
+
+A few are bundled; those that users upload have unguessable names.
 """
 
 import re
@@ -11,37 +12,37 @@ from mha_core.errors import HeadlightError
 from mha_core.pretrained import picture_file, sound_file
 
 FOLDER = ROOT / "assets" / "album"
-_RATE = 16_000  # samples a second
+_RATE = 16_000  # samples per second
 
 
 class Album(Mapping[str, bytes]):
     """The pictures, or the sounds, by their names.
 
     Args:
-        kind: of data that a visit brings; a name of theirs begins with it.
-        most: bytes of a file.
-        ours: name -> its file in `FOLDER`.
-        read: raises a HeadlightError for what is no such file.
+        kind: "picture" or "sound"; names of uploads begin with it.
+        max_bytes: maximum size of a file.
+        ours: name -> bundled file in `FOLDER`.
+        read: reads a file; raises a HeadlightError if it is not valid.
     """
 
-    def __init__(self, kind: str, most: int, ours: Mapping[str, str], read: Callable[[bytes], object]) -> None:
+    def __init__(self, kind: str, max_bytes: int, ours: Mapping[str, str], read: Callable[[bytes], object]) -> None:
         self.kind, self.read = kind, read
-        self.megabytes = most // 2**20
+        self.megabytes = max_bytes // 2**20
         self._ours = ours
         self._name = re.compile(rf"{kind}:([\w-]{{22}})", re.ASCII)
 
     def __getitem__(self, name: str) -> bytes:
-        """Raises a HeadlightError for a name that none has."""
+        """Return a file's bytes; raise a HeadlightError for an unknown name."""
         if name in self._ours:
             return (FOLDER / self._ours[name]).read_bytes()
-        found = self._name.fullmatch(name)
-        if found is None:
+        match = self._name.fullmatch(name)
+        if match is None:
             raise HeadlightError(
-                f"this model reads {self.kind}s, no sentences: choose one of ours, or open a file on the page Explore"
+                f"this model reads {self.kind}s, no sentences: choose a bundled one, or open a file on Explore"
             )
-        content = store.read("data", found[1])
+        content = store.read("data", match[1])
         if content is None:
-            raise HeadlightError(f"this {self.kind} is gone: open its file again, or choose one of ours")
+            raise HeadlightError(f"this {self.kind} was deleted: open its file again, or choose a bundled one")
         return content
 
     def __iter__(self) -> Iterator[str]:
@@ -51,12 +52,12 @@ class Album(Mapping[str, bytes]):
         return len(self._ours)
 
     def has(self, name: str) -> bool:
-        """Tells whether one has this name, ours or a visitor's."""
-        found = self._name.fullmatch(name)
-        return name in self._ours or (found is not None and store.has("data", found[1]))
+        """Return whether a bundled or an uploaded file has this name."""
+        match = self._name.fullmatch(name)
+        return name in self._ours or (match is not None and store.has("data", match[1]))
 
     def name_of(self, data: str | None) -> str:
-        """The name of what a visit brought; "" where it brought nothing."""
+        """Return the name of a user's upload in the store; "" without one."""
         return f"{self.kind}:{data}" if data else ""
 
 
@@ -76,5 +77,5 @@ ALBUMS = {album.kind: album for album in (PICTURES, SOUNDS)}
 
 
 def is_there(name: str) -> bool:
-    """Tells whether a picture or a sound has this name."""
+    """Return whether a picture or a sound has this name."""
     return any(album.has(name) for album in ALBUMS.values())

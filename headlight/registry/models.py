@@ -1,4 +1,4 @@
-"""What a model is asked once it is loaded, of whatever kind it is."""
+"""Questions to a loaded model of any kind: its answer, unknown tokens, controls without effect."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -17,13 +17,13 @@ from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.training import inference
 
-# what a model can, as `Model.can` has it -> the key of the control that needs it
+# ability of `Model.can` -> key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
-OF_ONE_TEXT = ("mask", "unheard")
-TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and values left out, go by places in one."
-MAX_ANSWERS = 3  # classes whose probabilities are told
-MAX_UNKNOWN = 5  # tokens that are named
-# how one looks at a model of one's own, which the app cannot open
+SINGLE_TEXT_CONTROLS = ("mask", "unheard")
+TWO_TEXTS = "Queries and keys of these maps are of two texts, or a text and a sound; masks and zeroed values need one."
+MAX_ANSWERS = 3  # classes with their probabilities
+MAX_UNKNOWN = 5  # examples of unknown tokens
+# shown to users whose model the app cannot open
 OWN_CODE = """\
 from mha_core import load_model
 run = load_model("my-folder").run("The dog bit the man")
@@ -32,14 +32,14 @@ run.show(layer=0, head=0).save("my-model.html")
 
 
 def heads(model: Model) -> int:
-    """All heads of all layers, as `places.turn` asks for them."""
+    """Return the number of heads of all layers."""
     return model.sizes.n_layers * model.sizes.n_heads
 
 
 def with_full_implementation(model: Model) -> Model:
-    """The same model, its attention in “fused” where it was trained in an implementation that cannot do everything.
+    """Return the model with “fused” attention if its own implementation lacks some abilities.
 
-    The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
+    The weights are the same; heads can then be ablated, and positions and temperature changed.
     """
     if model.encoder is None:
         return model
@@ -47,7 +47,7 @@ def with_full_implementation(model: Model) -> Model:
 
 
 def encodings(model: Model) -> list[str]:
-    """The positions that a model can take, as `Model.run` does; only a table can be altered."""
+    """Return the positions that `Model.run` accepts for a model; only a learned table can be altered."""
     stack = model.encoder
     if stack is None:
         return ["trained", "none"] if "positions" in model.can else ["trained"]
@@ -56,7 +56,7 @@ def encodings(model: Model) -> list[str]:
 
 
 def answer(model: Model, run: Run) -> list[str]:
-    """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
+    """Return a classifier's most probable classes, ["dog 0.98", "cat 0.01", …]; [] for other models."""
     if isinstance(model, HfModel) and model.reads == "picture":
         return [] if run.logits is None else _best(run.logits[0].softmax(dim=-1).tolist(), model.classes)
     if not isinstance(model.encoder, Classifier):
@@ -65,25 +65,23 @@ def answer(model: Model, run: Run) -> list[str]:
 
     def compute(stack: Stack) -> list[float]:
         logits = cast(Classifier, stack).answer(last.to(stack.device), everyone.to(stack.device))
-        found: list[float] = logits.softmax(dim=-1)[0].tolist()
-        return found
+        chances: list[float] = logits.softmax(dim=-1)[0].tolist()
+        return chances
 
     return _best(model.run_on_stack(compute)[0], inference.classes(model))
 
 
 def _best(chances: Sequence[float], classes: Sequence[str]) -> list[str]:
-    """The most probable classes, with their probabilities."""
+    """Format the most probable classes with their probabilities."""
     best = sorted(zip(chances, classes, strict=False), key=lambda pair: -pair[0])[:MAX_ANSWERS]
     return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 
 def unknown(model: Model, text: str) -> list[str]:
-    """A sentence on the words that a model lacks in its vocabulary, or the characters, if there are any."""
+    """Return a notice on the words, or characters, that are not in the model's vocabulary, if any."""
     if isinstance(model.tokenizer, ByteLevel):
         lost = model.tokenizer.unknown(text)
-        return (
-            [f"{len(lost)} of these characters have no token in this model: it reads on without them."] if lost else []
-        )
+        return [f"{len(lost)} of these characters have no token in this model, which skips them."] if lost else []
     if model.history is None or (missing := model.tokenizer.token_to_id("[UNK]")) is None:
         return []
     coded = model.tokenizer.encode(text)
@@ -91,31 +89,32 @@ def unknown(model: Model, text: str) -> list[str]:
     words = list(dict.fromkeys(text[first:last] for number, (first, last) in pieces if number == missing))
     if not words:
         return []
-    named = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
+    examples = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary: {named}. The model reads [UNK] instead."]
+    return [f"{count} not in this model’s vocabulary: {examples}. The model reads [UNK] instead."]
 
 
 def fixed(model: Model) -> Mapping[str, str]:
-    """Key of a control, or "steps", "batch", "lengths" for what asks for it -> why it has no effect, in a sentence."""
+    """Return the controls without effect on a model: key, or "steps", "batch" or "lengths" -> reason as a sentence."""
     lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
-    found = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
+    reasons = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
     if "lengths" in model.reasons:
-        found["lengths"] = reason(model, "lengths")
+        reasons["lengths"] = reason(model, "lengths")
     if "text" in model.reasons:
-        found["s"] = reason(model, "text")
+        reasons["s"] = reason(model, "text")
     if model.group == "cross":
-        found = dict.fromkeys(OF_ONE_TEXT, TWO_TEXTS) | found
-    return found
+        reasons = dict.fromkeys(SINGLE_TEXT_CONTROLS, TWO_TEXTS) | reasons
+    return reasons
 
 
 def reason(model: Model, ability: str) -> str:
-    said = model.reasons.get(ability, f"This model has no {ability}.")
-    return f"{capital(said).rstrip('.')}."
+    """Return the sentence that says why a model lacks an ability."""
+    sentence = model.reasons.get(ability, f"This model has no {ability}.")
+    return f"{capital(sentence).rstrip('.')}."
 
 
 def require(model: Model, ability: str) -> None:
-    """Raises Unsupported where the model lacks what a page is made of, and says with which one it goes."""
+    """Raise Unsupported if the model lacks an ability that a page needs."""
     if ability not in model.can:
-        why = model.reasons.get(ability, f"it has no {ability}").rstrip(".")
-        raise Unsupported(f"this needs what {model.name} cannot give: {why}; choose MiniLM in the bar, the link stays")
+        reason = model.reasons.get(ability, f"it has no {ability}").rstrip(".")
+        raise Unsupported(f"{model.name} does not support this: {reason}; choose MiniLM in the bar, the link stays")

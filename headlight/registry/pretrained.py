@@ -1,4 +1,4 @@
-"""The models whose weights come from packages: MiniLM, and SmolLM2, which goes on with a text."""
+"""The models whose weights come from packages: MiniLM, and the language model SmolLM2."""
 
 import os
 from contextlib import suppress
@@ -17,22 +17,23 @@ MINILM, SMOLLM2 = "minilm", "smollm2"
 GROUP = "Pretrained"
 TITLE = "MiniLM · pretrained"
 SMOLLM2_TITLE = "SmolLM2 · pretrained, says the next word"
-SWITCH = "HEADLIGHT_SMOLLM2"  # "off" in the environment: this server offers SmolLM2 to nobody
+SWITCH = "HEADLIGHT_SMOLLM2"  # environment variable; "off" disables SmolLM2 on this server
 
 
 class Pretrained(ModelSource):
-    """The model of a package. Its size is known before it is loaded; a test holds it against the model."""
+    """A model of a package. Its size is stated before it is loaded; a test compares it with the model."""
 
     is_large = True
 
     @staticmethod
     @single_flight({}, keep=True)
     def load_shared(device: str, name: str) -> Model:
+        """See `ModelSource`."""
         return load_model(name, device=device)
 
 
 class MiniLM(Pretrained):
-    """The model that is shown where a link names none; it is loaded when the app starts."""
+    """The default model, which is loaded when the app starts."""
 
     names = (MINILM,)
     first_at = DEFAULT_AT
@@ -41,20 +42,22 @@ class MiniLM(Pretrained):
 
 
 class SmolLM2(Pretrained):
-    """The model that writes; the title says so where its package is missing."""
+    """The bundled language model; its title says so if its package is not installed."""
 
     names = (SMOLLM2,)
     first_at = next(iter(CONTINUED.values()))
-    goes_on = True
+    is_generative = True
     places = CONTINUED
 
     def check(self) -> None:
+        """See `ModelSource`."""
         if os.environ.get(SWITCH, "").lower() == "off":
-            raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
+            raise HeadlightError("SmolLM2, the language model, is switched off on this server; choose another model")
 
     @property
     def about(self) -> About:
+        """See `ModelSource`."""
         title = f"{SMOLLM2_TITLE} (not installed)"
-        with suppress(HeadlightError):  # whether the file is whole is found out when somebody asks for the model
+        with suppress(HeadlightError):  # a damaged file is reported when the model is loaded
             title = SMOLLM2_TITLE if smollm2.file().is_file() else title
         return About(title, GROUP, f"30 × 9 heads, English, {ONE_WAY}", presets=tuple(CONTINUED))

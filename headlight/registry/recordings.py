@@ -1,6 +1,6 @@
-"""Recordings as models of the list: nothing is computed, their text is a step, and a pass gives the maps of that step.
+"""Recordings as models of the list: their texts are steps, and a pass returns the recorded maps of a step.
 
-One is for its visitor, who alone knows its name, and lies in the store; another one the command has opened for all.
+An uploaded recording is in the store under an unguessable name; the command can offer one to all users.
 """
 
 import hashlib
@@ -29,23 +29,23 @@ from mha_core.pretrained.recordings import Recording
 from .source import About, ModelSource
 
 PREFIX = "recording:"
-KIND = "recording"  # of data that a visit brings
-MAX_TOKENS = 512  # of an axis that is drawn
+KIND = "recording"  # of an upload
+MAX_TOKENS = 512  # on an axis of a map
 CACHE_BYTES = 160 * 2**20
 WHY = "this is a recording: its maps were computed elsewhere, and the model that made them is not here"
-GONE = "this recording is gone: open its file again, on the page Train"
-ONE = "recorded"  # the text of a recording of one pass
+DELETED = "this recording was deleted: open its file again, on the page Train"
+SINGLE_PASS = "recorded"  # the text of a recording with a single pass
 _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 
-OF_COMMAND: dict[str, bytes] = {}  # those that the command has opened, by their names
+COMMAND_RECORDINGS: dict[str, bytes] = {}  # name -> content of the recordings that the command offers
 
 
 class RecordedModel(Model):
-    """A group of a recording in the place of a model: it reads steps, and can do nothing beside.
+    """A group of a recording as a model without abilities, whose texts are steps.
 
     Attributes:
-        texts: one for each step, in their order.
-        looks_at_others: its columns are other tokens than its rows.
+        texts: one for each step, in order.
+        has_other_keys: whether its keys are other tokens than its queries.
     """
 
     origin = "recorded"
@@ -54,58 +54,66 @@ class RecordedModel(Model):
     tokenizer = Named((), WHY)
 
     def __init__(self, name: str, recording: Recording, group: int = 0) -> None:
-        chosen, steps = recording.groups[group], recording.steps
+        selected, steps = recording.groups[group], recording.steps
         self.name = name
         self.recording = recording
-        self.facts = {"recording": recording.title, "maps": chosen.name, "steps": str(len(steps))}
+        self.facts = {"recording": recording.title, "maps": selected.name, "steps": str(len(steps))}
         self.notices = recording.notices
         self.groups = tuple(map(str, range(len(recording.groups))))
         self.group = str(group)
         self.group_names = [group.name for group in recording.groups]
-        self.looks_at_others = chosen.columns is not None
-        self.texts = (ONE,) if len(steps) == 1 else tuple(f"step {step}" for step in steps)
-        _, layers, heads, rows, _ = chosen.maps.shape
+        self.has_other_keys = selected.columns is not None
+        self.texts = (SINGLE_PASS,) if len(steps) == 1 else tuple(f"step {step}" for step in steps)
+        _, layers, heads, rows, _ = selected.maps.shape
         self.sizes = BlockSizes(vocabulary=0, d_model=0, n_heads=heads, n_layers=layers, max_len=rows)
 
     def of(self, group: str) -> "RecordedModel":
+        """See `Model`."""
         if group not in self.groups:
             raise Unsupported(f"this recording has the groups 0 to {len(self.groups) - 1}, not {group:.20}")
         return RecordedModel(self.name, self.recording, int(group))
 
     def step_of(self, text: str) -> int:
-        """The step of one of the texts."""
+        """Return the step of a text."""
         return self.recording.steps[self.texts.index(text)]
 
     @property
     def device(self) -> torch.device:
+        """See `Model`."""
         return torch.device("cpu")
 
     @property
     def dtype(self) -> torch.dtype:
+        """See `Model`."""
         return torch.float32
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all maps."""
         return sum(group.maps.nbytes for group in self.recording.groups)
 
     def encode(self, text: Input) -> tuple[list[str], list[int]]:
-        run = self._at(text)
+        """See `Model`."""
+        run = self._run_step(text)
         return run.tokens, run.ids
 
     def run(self, text: Input, **switches: Any) -> Run:
+        """Return the maps of a step; raise Unsupported for any switch."""
         usual = {"mask": "none", "position": "trained", "heads_off": (), "temperature": 1.0, "values_off": ()}
         if any(value != usual.get(name) for name, value in switches.items() if not isinstance(value, Tensor)):
             raise Unsupported(WHY)
-        return self._at(text)
+        return self._run_step(text)
 
     def run_padded(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise Unsupported."""
         raise Unsupported(WHY)
 
     def switches(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise Unsupported."""
         raise Unsupported(WHY)
 
-    def _at(self, text: Input) -> Run:
-        """The maps of a step, by themselves: those of all steps are not held by who keeps them."""
+    def _run_step(self, text: Input) -> Run:
+        """Return the run of a step, with a copy of its maps: a view would keep all steps alive."""
         if text not in self.texts:
             raise HeadlightError(f"{WHY}, so it reads no text; its texts are {self.texts[0]} to {self.texts[-1]}")
         run = self.recording.run(int(self.group), self.step_of(str(text)))
@@ -113,59 +121,71 @@ class RecordedModel(Model):
 
 
 class Recorded(ModelSource):
-    """A recording by its name: a pass gives the maps of one of its steps."""
+    """A recording by its name."""
 
     prefixes = (PREFIX,)
     has_numbers = True
-    first_preset = -1  # as far as the training had come
+    first_preset = -1  # the latest step
 
     @classmethod
     def listed(cls) -> Collection[str]:
-        return OF_COMMAND
+        """See `ModelSource`."""
+        return COMMAND_RECORDINGS
 
     def check(self) -> None:
-        found = _NAME.fullmatch(self.name)
-        if found is None or not (self.name in OF_COMMAND or store.has("data", found[1])):
-            raise HeadlightError(GONE)
+        """See `ModelSource`."""
+        match = _NAME.fullmatch(self.name)
+        if match is None or not (self.name in COMMAND_RECORDINGS or store.has("data", match[1])):
+            raise HeadlightError(DELETED)
 
     @staticmethod
     @single_flight(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
     def load_shared(device: str, name: str) -> RecordedModel:
-        content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
+        """See `ModelSource`."""
+        content = COMMAND_RECORDINGS.get(name) or store.read("data", name.removeprefix(PREFIX))
         if content is None:
-            raise HeadlightError(GONE)
+            raise HeadlightError(DELETED)
         return RecordedModel(name, drawable(content))
 
     @property
     def about(self) -> About:
+        """See `ModelSource`."""
         if not self.exists:
             return About("a recording", "Recorded")
-        own = cast(RecordedModel, self.load("cpu"))
-        steps = len(own.recording.steps)
+        model = cast(RecordedModel, self.load("cpu"))
+        steps = len(model.recording.steps)
         count = "one pass" if steps == 1 else f"{steps} steps"
-        says = f"{own.sizes.n_layers} × {own.sizes.n_heads} heads, {count}"
-        return About(own.recording.title, "Recorded", says, presets=own.texts)
+        summary = f"{model.sizes.n_layers} × {model.sizes.n_heads} heads, {count}"
+        return About(model.recording.title, "Recorded", summary, presets=model.texts)
 
 
 def drawable(content: bytes) -> Recording:
-    """The recording in a file's bytes. Raises a HeadlightError where it is none, or too large to be drawn."""
+    """Return the recording in a file's bytes.
+
+    Raises:
+        HeadlightError: it is not a recording, or its maps are too large to be drawn.
+    """
     recording = recording_file.of_bytes(content)
-    longest = max(max(group.maps.shape[-2:]) for group in recording.groups)
-    if longest > MAX_TOKENS:
-        raise SizeError(f"it has maps of {longest:,} tokens, at most {MAX_TOKENS} are drawn here")
+    max_tokens = max(max(group.maps.shape[-2:]) for group in recording.groups)
+    if max_tokens > MAX_TOKENS:
+        raise SizeError(f"it has maps of {max_tokens:,} tokens, at most {MAX_TOKENS} are drawn here")
     return recording
 
 
 def opened(path: Path) -> str:
-    """The name of a recording that the command opens, for everybody. Raises a HeadlightError."""
+    """Offer the recording of a file to all users; return its name.
+
+    Raises:
+        HeadlightError: it cannot be read.
+    """
     content = recording_file.content(path)
     drawable(content)
     name = PREFIX + urlsafe_b64encode(hashlib.blake2b(content, digest_size=16).digest()).decode()[:22]
-    OF_COMMAND[name] = content
+    COMMAND_RECORDINGS[name] = content
     return name
 
 
 def refuse(model: Model) -> None:
-    """Raises Unsupported for a recording, on a page that computes."""
+    """Raise Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
         raise Unsupported(f"{WHY}; the page Explore shows it")

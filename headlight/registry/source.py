@@ -1,4 +1,4 @@
-"""What all kinds of models have in common: what is known of one by its name, and how it is loaded."""
+"""Interface of all kinds of models: what is known about a model by its name, and how it is loaded."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -17,29 +17,40 @@ GROUPS = {"encoder": "its encoder", "decoder": "its decoder", "cross": "from dec
 
 
 class About(NamedTuple):
-    """What is known of a model by its name: its title, group in the list, size, language and direction, whether it
-    takes pictures instead of sentences, on the page Train alone, and the sentences that are one click away."""
+    """Facts on a model that are known without loading it.
+
+    Attributes:
+        title: its title.
+        group: its group in the list.
+        summary: size, language and direction.
+        reads_pictures: whether it reads pictures instead of sentences, on the page Train only.
+        presets: example sentences.
+    """
 
     title: str
     group: str
-    says: str = ""
+    summary: str = ""
     reads_pictures: bool = False
     presets: tuple[str, ...] = PRESETS
 
 
 @dataclass(frozen=True)
 class ModelSource(ABC):
-    """A model by its name in a link, which need not exist. Each kind of model is a subclass, listed in `SOURCES`.
+    """A model by its name in a link, whether or not it exists.
+
+    Each kind of model is a subclass in `SOURCES`.
 
     Attributes:
-        name: in a link, without the kind of attention behind it.
-        group: that kind of attention, "" for the model's first one.
-        names, prefixes: those of this kind, and what others of this kind begin with.
-        has_numbers: its kinds of attention are numbers.
-        is_large: loading takes seconds, so it waits for a place in the queue; no picture keeps its weights in memory.
-        goes_on: its texts are beginnings, whose last word is the one to look at.
-        places: where its heads are known: the sentences of `presets`, and the head that shows what each is for.
-        first_preset, first_at: the preset, and the head as `at` of a link, to look at first.
+        name: in a link, without the kind of attention.
+        group: the kind of attention, "" for the model's first one.
+        names: all names of this kind that are known in advance.
+        prefixes: prefixes of the other names of this kind.
+        has_numbers: whether its kinds of attention are numbers.
+        is_large: whether loading takes seconds: it then waits for a slot, and cached pictures do not hold the weights.
+        is_generative: whether it continues a text: the cursor then starts at the last token.
+        places: presets of known heads -> the head that each shows, as `at` of a link.
+        first_preset: index of the default preset.
+        first_at: default head, as `at` of a link.
     """
 
     name: str
@@ -56,21 +67,21 @@ class ModelSource(ABC):
 
     @classmethod
     def matches(cls, name: str) -> bool:
-        """Tell whether a name is of this kind, whether or not there is such a model."""
+        """Return whether a name is of this kind, whether or not there is such a model."""
         return name in cls.listed() or name.startswith(cls.prefixes)
 
     @classmethod
     def listed(cls) -> Collection[str]:
-        """Return the names that every visitor may choose."""
+        """Return the names that all users may choose."""
         return cls.names
 
     def check(self) -> None:  # noqa: B027
-        """Raise a HeadlightError if there is no such model, or it may not be opened here."""
+        """Raise a HeadlightError if there is no such model, or the user may not open it."""
 
     @property
     @abstractmethod
     def about(self) -> About:
-        """What the list says of it, or of one that is gone as much as is known."""
+        """Facts for the list; of a deleted model as much as is known."""
 
     @staticmethod
     @abstractmethod
@@ -79,7 +90,7 @@ class ModelSource(ABC):
 
     @property
     def exists(self) -> bool:
-        """Whether the model may be opened here, by whoever knows its name."""
+        """Return whether the model exists and may be opened here."""
         try:
             self.check()
         except HeadlightError:
@@ -88,37 +99,37 @@ class ModelSource(ABC):
 
     @property
     def title(self) -> str:
-        """The title on the screen, with the kind of attention."""
+        """Title with the kind of attention."""
         group = GROUPS.get(self.group)
         return f"{self.about.title}, {group}" if group else self.about.title
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """The sentences that are one click away."""
+        """Example sentences."""
         return self.about.presets
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The controls whose default is another one for this model."""
+        """Defaults of controls that differ for this model, by key."""
         return {"s": self.presets[self.first_preset], "at": self.first_at}
 
     @property
     def in_code(self) -> tuple[str, str]:
-        """The name or folder by which code outside of the app loads it, and a sentence on that."""
+        """Argument of `load_model` for code outside of the app, and a sentence on it."""
         return self.name, "The model. Its weights come with an installed package; nothing is downloaded."
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the model is in memory, or so small that it comes at once."""
+        """Return whether the model is in memory, or small enough to be loaded at once."""
         return not self.is_large or any(
             peek(self.load_shared, device, self.name) is not None for device in ("cpu", "auto")
         )
 
     def load(self, device: str) -> Model:
-        """The whole model, kept for whoever asks next. Raises as `check` and `load_shared`."""
-        self.check()  # before the cache: what was deleted is gone
-        found = peek(self.load_shared, device, self.name)
-        if found is None:
+        """Return the whole model, from the cache if possible. Raises what `check` and `load_shared` raise."""
+        self.check()  # first: a deleted model may still be in the cache
+        model = peek(self.load_shared, device, self.name)
+        if model is None:
             with QUEUE.slot(Work.LONG) if self.is_large else nullcontext():
-                found = self.load_shared(device, self.name)
-        return found
+                model = self.load_shared(device, self.name)
+        return model

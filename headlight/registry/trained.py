@@ -1,4 +1,4 @@
-"""The trained models: those of assets/trained, and those of visits, whose names nobody can guess."""
+"""The trained models: those of assets/trained, and those of users, under unguessable names."""
 
 from __future__ import annotations
 
@@ -27,49 +27,56 @@ from .models import with_full_implementation
 from .source import About, ModelSource
 
 SHIPPED = ROOT / "assets" / "trained"
-GONE = "this trained model is gone, or of another visit: train it again, choose another, or ask its owner for the zip"
-OWN = "Yours"  # the group of a visit's runs in the list
-OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
+DELETED = "this trained model was deleted or is not yours: train it again, choose another, or ask its owner for the zip"
+USER_GROUP = "Yours"  # group of the user's runs in the list
+OWN_RUN = "my-run"  # folder into which users unpack their run
 BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
-CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.MAX_BYTES` allows
+CACHE_BYTES = 48 * 2**20  # a trained model usually has 0.5 MB, at most `saved.MAX_BYTES`
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
 
 class Trained(ModelSource):
-    """A run of a visitor, out of the store: every process that reads it can be asked for its name."""
+    """A user's run in the store, which all processes that share the store can load."""
 
     @classmethod
     def matches(cls, name: str) -> bool:
+        """See `ModelSource`."""
         return ":" not in name
 
     def check(self) -> None:
+        """See `ModelSource`."""
         if not store.NAME.fullmatch(self.name):
             raise HeadlightError("no model has this name")
         if not store.has("model", self.name):
-            raise HeadlightError(GONE)
+            raise HeadlightError(DELETED)
 
     @property
     def about(self) -> About:
-        with suppress(HeadlightError):  # it is gone or damaged, as whoever loads it is told
+        """See `ModelSource`."""
+        with suppress(HeadlightError):  # loading the model reports that it was deleted or is damaged
             if self.exists:
-                return _read(self.name)
-        return About(self.name, OWN)
+                return _read_about(self.name)
+        return About(self.name, USER_GROUP)
 
     @property
     def in_code(self) -> tuple[str, str]:
+        """See `ModelSource`."""
         return OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
 
     @staticmethod
     @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
-        with Trained(name).opened() as folder:
+        """See `ModelSource`."""
+        with Trained(name).unpack() as folder:
             return with_full_implementation(load_model(str(folder), device=device))
 
     @contextmanager
-    def opened(self) -> Iterator[Path]:
-        """The folder with the weights, while it is read.
+    def unpack(self) -> Iterator[Path]:
+        """Unpack the run into a temporary folder for the duration of a with block.
 
-        Raises a HeadlightError as `check`, or as the disk is full; a WeightsFileError where it is damaged or too new.
+        Raises:
+            HeadlightError: the run was deleted, or the disk is full.
+            WeightsFileError: the run is damaged, or of a newer version.
         """
         content = self.packed()
         try:
@@ -85,76 +92,87 @@ class Trained(ModelSource):
             yield folder
 
     def packed(self) -> bytes:
-        """The run as one zip file. Raises as `check` does."""
+        """Return the run as a zip file.
+
+        Raises:
+            HeadlightError: it was deleted.
+        """
         content = store.read("model", self.name)
         if content is None:
-            raise HeadlightError(GONE)
+            raise HeadlightError(DELETED)
         return content
 
 
 class Shipped(ModelSource):
-    """A model that Headlight brings along."""
+    """A trained model that is bundled with Headlight."""
 
     @classmethod
     def listed(cls) -> Collection[str]:
+        """See `ModelSource`."""
         return shipped()
 
     @property
     def about(self) -> About:
+        """See `ModelSource`."""
         start = _shipped_start(self.name)
         return About(shipped()[self.name], "Trained here", _describe(start), bool(start.get("picture")))
 
     @property
     def presets(self) -> tuple[str, ...]:
-        return _built(self.name.split("-")[0], 0)
+        """See `ModelSource`."""
+        return _task_questions(self.name.split("-")[0], 0)
 
     @property
     def in_code(self) -> tuple[str, str]:
+        """See `ModelSource`."""
         return f"assets/trained/{self.name}", "The model, a folder of Headlight: run this where `assets` is."
 
     @staticmethod
     @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
+        """See `ModelSource`."""
         return with_full_implementation(load_model(str(SHIPPED / name), device=device))
 
     def packed(self) -> bytes:
+        """Return the run as a zip file."""
         return saved.pack(SHIPPED / self.name)
 
 
 @lru_cache(maxsize=1)
 def shipped() -> Mapping[str, str]:
-    """The trained models that Headlight brings along: name -> title. Only names are read, in the order of the tasks."""
+    """Return the bundled models, name -> title, in the order of the tasks, without reading their files."""
     names = [folder.name for folder in SHIPPED.glob("*") if (folder / "model.safetensors").is_file()]
     order = list(tasks.NAMES)
-    known = [name for name in names if name.split("-")[0] in order]
-    return {name: _title(name) for name in sorted(known, key=lambda name: (order.index(name.split("-")[0]), name))}
+    ordered = [name for name in names if name.split("-")[0] in order]
+    return {name: _title(name) for name in sorted(ordered, key=lambda name: (order.index(name.split("-")[0]), name))}
 
 
-def keep(name: str, folder: Path) -> None:
-    """Has the store hold a saved run, which every process that reads it then has by this name.
+def save_to_store(name: str, folder: Path) -> None:
+    """Save a run to the store under this name.
 
-    Raises a HeadlightError where it cannot be written.
+    Raises:
+        HeadlightError: it cannot be written.
     """
     if not store.has("model", name):
         store.put("model", saved.pack(folder), name)
 
 
 @lru_cache(maxsize=64)
-def _read(name: str) -> About:
-    with Trained(name).opened() as folder:
+def _read_about(name: str) -> About:
+    with Trained(name).unpack() as folder:
         return about(saved.read(folder))
 
 
 def about(history: History) -> About:
-    """The words that tell a run from its neighbours."""
+    """Return the facts that distinguish a run from others."""
     start, recipe = history.start, history.recipe
     title = f"{start.title if start else recipe.task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-    says = _describe(asdict(start)) if start else ""
-    return About(title, OWN, says, bool(start and start.picture), _questions(history))
+    summary = _describe(asdict(start)) if start else ""
+    return About(title, USER_GROUP, summary, bool(start and start.picture), _questions(history))
 
 
 def _title(name: str) -> str:
-    """ "who-sinusoidal-1" -> "Who did what, sinusoidal"."""
+    """Return the title of a bundled model: "who-sinusoidal-1" -> "Who did what, sinusoidal"."""
     task, _, variant = name.partition("-")
     kind = re.sub(r"-\d+$", "", variant).replace("-", " ")
     kind = {"none": "no positions", "1layer": "one layer", "2layers": "two layers"}.get(kind, kind)
@@ -168,23 +186,23 @@ def _shipped_start(name: str) -> dict[str, Any]:
 
 
 def _describe(start: Mapping[str, Any]) -> str:
-    """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
+    """Summarize size and direction: classifiers and translators read both ways, language models left to right."""
     way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]
     return f"{recipe['n_layers']} × {recipe['n_heads']} heads, knows {start['vocabulary']:,} tokens, {way}"
 
 
 @lru_cache(maxsize=16)
-def _built(task: str, seed: int) -> tuple[str, ...]:
+def _task_questions(task: str, seed: int) -> tuple[str, ...]:
     return tasks.build(task, seed).questions
 
 
 def _questions(history: History) -> tuple[str, ...]:
-    """Sentences to ask a run: its task's questions; of a visitor's data the texts whose maps were kept."""
+    """Return example sentences for a run: its task's questions, or for uploaded data its probes."""
     recipe = history.recipe
     if recipe.task in tasks.NAMES:
-        return _built(recipe.task, recipe.data_seed)
+        return _task_questions(recipe.task, recipe.data_seed)
     probes = history.start.probes if history.start else []
-    joined = "" if recipe.task == "text" else " "
-    words = [joined.join(token for token in tokens if token not in ("[CLS]", "[SEP]")) for tokens in probes]
+    separator = "" if recipe.task == "text" else " "
+    words = [separator.join(token for token in tokens if token not in ("[CLS]", "[SEP]")) for tokens in probes]
     return tuple(text.replace(" ##", "") for text in words) or PRESETS[2:4]

@@ -1,0 +1,1 @@
+"""Rooms: a host asks questions, the phones of a class vote."""

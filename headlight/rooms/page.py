@@ -1,6 +1,6 @@
-"""The page of a room: what a phone opens by code or QR, and what is kept of whom.
+"""The page that a phone opens to join a room, and the privacy notice.
 
-assets/web/rooms/phone.js fills it. The code stands behind the #, which no browser sends.
+assets/web/rooms/phone.js renders it. The room's code is in the fragment, which no browser sends to the server.
 """
 
 import html
@@ -22,17 +22,18 @@ _STYLES = f"""<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesso
 
 
 async def page(request: Request) -> Response:
-    """The same page for every room; what stands behind the # says which."""
-    from headlight.api.first import PAGES  # what computes is read in when it is needed
+    """Return the page, which is the same for every room."""
+    from headlight.api.first import PAGES  # imported late: it needs torch
 
     views = html.escape(json.dumps({path.lstrip("/"): file for path, (_, file) in PAGES.items()}))
     address = html.escape(public_url(str(request.url)))
     head = f'''{_STYLES}
 <script type="application/json" id="headlight-pages">{pages.as_json()}</script>
 <script type="module" src="{PREFIX}/{SCRIPT}"></script>'''
-    told = document("Room", head, f'<main id="headlight-phone" data-views="{views}" data-address="{address}"></main>')
-    return HTMLResponse(told, headers={"Cache-Control": "no-store"})
+    body = document("Room", head, f'<main id="headlight-phone" data-views="{views}" data-address="{address}"></main>')
+    return HTMLResponse(body, headers={"Cache-Control": "no-store"})
 
 
 async def privacy(_: Request) -> Response:
+    """Return the privacy notice of rooms."""
     return HTMLResponse(document("Room", _STYLES, FILES["rooms/privacy.html"].decode()))

@@ -1,7 +1,7 @@
-"""A room as it is held: what each act makes of it, and what of it is sent to whom. No clock, no chance, no network.
+"""Room state, the acts that change it and the view that each member gets: a pure state machine.
 
-An act changes a room or raises a Refusal and leaves it alone. Secrets are not held: a host and a phone are known by the
-names that `listen_name` makes of theirs.
+An act changes the room, or raises a RoomError and leaves it unchanged. Secrets are not stored: host and phones are
+identified by digests of theirs.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ MAX_OPTIONS: Final = 8
 MAX_TEXT: Final = 2000  # characters of a question, an option and an answer
 MAX_LINK: Final = 6000
 
-_LINK = re.compile(r"/(?:(?!/)[!-\[\]-~]*)?")  # of this server, with nothing that a browser reads as another one
+_LINK = re.compile(r"/(?:(?!/)[!-\[\]-~]*)?")  # a path of this server; browsers read // and \ as another one
 _ID = re.compile(r"[\w-]{1,40}", re.ASCII)
 # An act -> the phases that it leads from, and the phase that it leads to.
-_STEPS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+_TRANSITIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "close": (("open",), "closed"),
     "discuss": (("closed",), "discuss"),
     "again": (("closed", "discuss"), "open"),
@@ -35,31 +35,31 @@ _STEPS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 }
 
 
-class Refusal(HeadlightError):
-    """An act that is not done, with the sentence that says why and the status of its response."""
+class RoomError(HeadlightError):
+    """An error of a request to a room: the sentence for the user and the status of the response."""
 
     def __init__(self, sentence: str, status: int = 422) -> None:
         super().__init__(sentence)
         self.status = status
 
 
-class Stranger(Refusal):
-    """A key or a token that is none of this room's."""
+class NotAuthorized(RoomError):
+    """The key or token is not one of this room's."""
 
     def __init__(
-        self, sentence: str = "This phone is not in the room, or the room has begun anew; join again."
+        self, sentence: str = "This phone is not in the room, or the room was opened again; join again."
     ) -> None:
         super().__init__(sentence, 403)
 
 
 @dataclass
 class Room:
-    """All that is held of one.
+    """The stored state of one room.
 
     Attributes:
-        host: the `listen_name` of its key.
-        phones: the names of those that joined, the first one first.
-        ballots: of each round, who chose what.
+        host: digest of the host's key.
+        phones: digests of the phones' tokens, in the order in which they joined.
+        ballots: for each round, phone -> number of the option.
     """
 
     code: str
@@ -76,54 +76,56 @@ class Room:
     ballots: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
 
     def pack(self) -> bytes:
+        """Return the room as JSON."""
         return json.dumps(vars(self), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def unpack(content: bytes) -> Room:
-    """Read a room of what `pack` made."""
+    """Return the room that `Room.pack` has written."""
     return Room(**json.loads(content))
 
 
-def listen_name(secret: str) -> str:
-    """The name of who has a key or a token; it reveals nothing of it."""
+def secret_digest(secret: str) -> str:
+    """Return the digest that identifies the owner of a key or a token without revealing it."""
     return hashlib.blake2b(secret.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def is_host(room: Room, name: str) -> bool:
+    """Return whether the member of this name is the host, in constant time."""
     return hmac.compare_digest(name.encode("utf-8", "replace"), room.host.encode())
 
 
 def check_host(room: Room, name: str) -> None:
-    """Raise a Stranger for anybody but the host."""
+    """Raise NotAuthorized unless the member of this name is the host."""
     if not is_host(room, name):
-        raise Stranger("Only the host of this room may do that.")
+        raise NotAuthorized("Only the host of this room may do that.")
 
 
 # ---- a phone's acts
 
 
 def join(room: Room, name: str) -> None:
-    """Let a phone in; one that is in already comes back."""
+    """Add a phone; one that has joined before stays as it is."""
     if name in room.phones:
         return
     if room.locked:
-        raise Refusal("The host lets nobody new into this room.", 409)
+        raise RoomError("The host has locked this room: no new phones can join.", 409)
     if len(room.phones) >= MAX_PHONES:
-        raise Refusal(f"This room is full: {MAX_PHONES} have joined.", 409)
+        raise RoomError(f"This room is full: {MAX_PHONES} phones have joined.", 409)
     room.phones[name] = None
 
 
 def vote(room: Room, name: str, body: Mapping[str, Any]) -> None:
-    """Count the choice of a phone in the round that is open, in place of its earlier one."""
+    """Record a phone's vote in the open round, replacing its earlier one."""
     if name not in room.phones:
-        raise Stranger
+        raise NotAuthorized
     if room.phase != "open" or room.question is None:
-        raise Refusal("Voting is closed.", 409)
+        raise RoomError("Voting is closed.", 409)
     if body.get("question") != room.question["id"] or body.get("round") != room.round:
-        raise Refusal("That question is over; another one is asked now.", 409)
+        raise RoomError("That question is closed; there is a new one.", 409)
     choice, count = body.get("choice"), len(room.question["options"])
     if not _is_option(choice, count):
-        raise Refusal(f"There is no such option; choose one of {count}.")
+        raise RoomError(f"There is no such option; choose one of {count}.")
     room.ballots[room.round][name] = choice
 
 
@@ -131,50 +133,54 @@ def vote(room: Room, name: str, body: Mapping[str, Any]) -> None:
 
 
 def act(room: Room, name: str, body: Mapping[str, Any]) -> None:
-    """Do what the host says."""
+    """Apply an act of the host."""
     check_host(room, name)
     match body.get("act"):
         case "ask":
             question = _question(body.get("question"))
             if room.question is None or room.question["id"] != question["id"]:
-                _begin(room, question, "open")
+                _reset(room, question, "open")
         case "idle":
-            _begin(room, None, "idle")
+            _reset(room, None, "idle")
         case "show":
             room.link = _link(body.get("link"))
         case "let_go" | "gather" as command:
             room.follows = command == "gather"
         case "lock":
             room.locked = body.get("on") is True
-        case str(step) if step in _STEPS:
-            _step(room, step, body.get("answer"))
+        case str(step) if step in _TRANSITIONS:
+            _advance(room, step, body.get("answer"))
         case _:
-            raise Refusal("There is no such act.")
+            raise RoomError("There is no such act.")
 
 
-def _begin(room: Room, question: RoomAsked | None, phase: str) -> None:
+def _reset(room: Room, question: RoomAsked | None, phase: str) -> None:
     room.question, room.phase, room.round, room.answer, room.ballots = question, phase, 0, None, [{}, {}]
 
 
-def _step(room: Room, step: str, answer: object) -> None:
-    sources, target = _STEPS[step]
+def _advance(room: Room, step: str, answer: object) -> None:
+    sources, target = _TRANSITIONS[step]
     next_round = 1 if step == "again" else room.round
     if (room.phase, room.round) == (target, next_round):
         return
     if room.phase not in sources or (room.round and step in ("discuss", "again")):
-        raise Refusal("That cannot be done now: close the vote first." if room.question else "Ask first.", 409)
+        raise RoomError("That cannot be done now: close the vote first." if room.question else "Ask first.", 409)
     if target == "answer":
         room.answer = _answer(room, answer)
     room.phase, room.round = target, next_round
 
 
-# ---- what is sent
+# ---- views of the members
 
 
-def state_of(room: Room, name: str) -> RoomState:
-    """Return what the member of this name may see. Raises a Stranger for an unknown name."""
+def member_view(room: Room, name: str) -> RoomState:
+    """Return what the member of this name may see.
+
+    Raises:
+        NotAuthorized: the name is unknown.
+    """
     if not is_host(room, name) and name not in room.phones:
-        raise Stranger
+        raise NotAuthorized
     is_shown = room.phase in ("tallies", "answer") or (is_host(room, name) and room.phase not in ("idle", "open"))
     return {
         "code": room.code,
@@ -199,23 +205,23 @@ def _tallies(room: Room) -> list[list[int]]:
     return [[votes[option] for option in options] for votes in counted]
 
 
-# ---- what may be said
+# ---- validation
 
 
 def _text(value: object) -> str:
-    """A text for the screen, on one or more lines. Raises a Refusal."""
+    """Validate a text for the screen, of one or more lines."""
     if not isinstance(value, str):
-        raise Refusal("A text is missing.")
+        raise RoomError("A text is missing.")
     if len(value) > MAX_TEXT:
-        raise Refusal(f"That is too long: {len(value):,} characters, where {MAX_TEXT:,} are allowed.")
+        raise RoomError(f"That is too long: {len(value):,} characters, where {MAX_TEXT:,} are allowed.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") and letter != "\n" for letter in value):
-        raise Refusal("That has characters that cannot be shown; type it anew.")
+        raise RoomError("That has characters that cannot be shown; type it again without them.")
     return value.strip()
 
 
 def _link(value: object) -> str:
     if not isinstance(value, str) or len(value) > MAX_LINK or not _LINK.fullmatch(value):
-        raise Refusal("A link is a path of this server with its query.")
+        raise RoomError("A link must be a path of this server with its query.")
     return value
 
 
@@ -228,15 +234,15 @@ def _question(value: Any) -> RoomAsked:
                 "options": [_text(option) for option in options],
                 "learn": _text(value.get("learn", "")),
             }
-    raise Refusal(f"A question has an id of letters and digits, and 2 to {MAX_OPTIONS} options.")
+    raise RoomError(f"A question needs an id of letters and digits, and 2 to {MAX_OPTIONS} options.")
 
 
 def _answer(room: Room, value: object) -> RoomAnswer:
     count = len(room.question["options"]) if room.question else 0
     match value:
-        case {"right": list(right), "text": text} if all(_is_option(one, count) for one in right):
+        case {"right": list(right), "text": text} if all(_is_option(number, count) for number in right):
             return {"right": sorted(set(right)), "text": _text(text)}
-    raise Refusal("An answer has a sentence, and the numbers of the options that are right.")
+    raise RoomError("An answer needs a sentence, and the numbers of the options that are right.")
 
 
 def _is_option(value: object, count: int) -> TypeGuard[int]:

@@ -1,7 +1,7 @@
-"""The rooms of a server: acts one after the other, each on the newest state, and who follows a room sees each change.
+"""The rooms of a server: serialises the changes of each room (compare-and-swap) and notifies its subscribers.
 
-An act is answered when it is stored. One that may or may not have been, since the store went away, may come again: it
-is nothing new then.
+An act is answered once it is stored. If the store fails meanwhile, the client may send the act again: acts are
+idempotent.
 """
 
 import asyncio
@@ -15,32 +15,36 @@ from headlight.server.readiness import STATE
 
 from . import room as rules
 from .messages import ALPHABET, CODE_LETTERS
-from .room import Refusal, Room, listen_name
-from .store import Away, Full, Store
+from .room import Room, RoomError, secret_digest
+from .store import Store, StoreUnavailable, TooManyRooms
 
-ACT_SECONDS: Final = 5.0  # for an act to be stored, with those before it and those of other servers
-POLL_SECONDS: Final = 0.25  # between two looks at a room that is followed: others may change it too
+ACT_SECONDS: Final = 5.0  # until an act is stored, including the wait for earlier ones and those of other servers
+POLL_SECONDS: Final = 0.25  # between two reads of a room with subscribers: other servers may change it too
 
 Change = Callable[[Room], None]
 
 
-class Gone(Refusal):
-    """There is no such room."""
+class RoomNotFound(RoomError):
+    """No room has this code, or it was deleted."""
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no room of this code: it was mistyped, or the room is gone: "
-            "deleted, 90 minutes without an act, or its server was started anew.",
+            "There is no room with this code: it was mistyped, or the room was closed: "
+            "deleted, 90 minutes without an act, or its server was restarted.",
             404,
         )
 
 
 class Channel:
-    """A room that somebody here follows or changes, with its last content.
+    """The latest state of a room that has subscribers here or is being changed.
 
     Attributes:
-        lock: held while the room is read or changed, so that no older state comes after a newer one.
-        changed: set, and replaced, when there is something new to send.
+        lock: held while the room is read or changed, so that no older state follows a newer one.
+        changed: set, and replaced by a new event, when there is a new state to send.
+        content: the room as stored, None before it was read or after it was deleted.
+        is_away: whether the store cannot be reached.
+        listeners: number of event streams.
+        poller: task that reads the room while it has listeners.
     """
 
     def __init__(self) -> None:
@@ -53,73 +57,97 @@ class Channel:
 
     @property
     def room(self) -> Room:
-        """The room. Raises Gone."""
+        """The room.
+
+        Raises:
+            RoomNotFound: it was deleted.
+        """
         if self._room is None:
-            raise Gone
+            raise RoomNotFound
         return self._room
 
-    def take(self, content: bytes | None, *, is_away: bool = False) -> None:
-        """Take over what was read or stored."""
-        if (content, is_away) != (self.content, self.is_away):
-            self.content, self.is_away = content, is_away
+    def update(self, content: bytes | None, *, is_unavailable: bool = False) -> None:
+        """Update the state; notify the subscribers if it has changed."""
+        if (content, is_unavailable) != (self.content, self.is_away):
+            self.content, self.is_away = content, is_unavailable
             self._room = rules.unpack(content) if content else None
             self.notify()
 
     def notify(self) -> None:
-        """Wake whoever waits for a change."""
+        """Wake all tasks that wait for a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
-class Rooms:
-    """Those of a store; each room has one channel for as long as somebody uses it."""
+class RoomService:
+    """The rooms of a store, with one channel for each room in use."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
 
     async def open(self) -> dict[str, str]:
-        """A new room: its code, the host's key and listen name. Raises a Refusal, or Away."""
+        """Create a room; return its code, the host's key and its digest.
+
+        Raises:
+            RoomError: there are too many rooms.
+            StoreUnavailable: the store cannot be reached.
+        """
         key = secrets.token_urlsafe(24)
         while True:
             code = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
             try:
-                if await self._store.create(code, Room(code, listen_name(key)).pack()):
-                    return {"code": code, "key": key, "listen": listen_name(key)}
-            except Full:
-                raise Refusal("There are as many rooms here as there may be; try again later.", 429) from None
+                if await self._store.create(code, Room(code, secret_digest(key)).pack()):
+                    return {"code": code, "key": key, "listen": secret_digest(key)}
+            except TooManyRooms:
+                raise RoomError("This server has reached its maximum number of rooms; try again later.", 429) from None
 
     async def read(self, code: str) -> Room:
-        """A room. Raises Gone, or Away."""
+        """Return a room.
+
+        Raises:
+            RoomNotFound: there is no such room.
+            StoreUnavailable: the store cannot be reached.
+        """
         return rules.unpack(await self._content(code))
 
     async def change(self, code: str, change: Change) -> int:
-        """Change a room; return the version in which that is done. Raises a Refusal, or Away."""
+        """Change a room; return the version that contains the change.
+
+        Raises:
+            RoomError: the change is not allowed, or there is no such room.
+            StoreUnavailable: the store cannot be reached.
+        """
         channel = self._channel(code)
         try:
             async with asyncio.timeout(ACT_SECONDS), channel.lock:
                 while True:
-                    before = await self._content(code)
-                    room = rules.unpack(before)
+                    content = await self._content(code)
+                    room = rules.unpack(content)
                     change(room)
-                    if room.pack() == before:
+                    if room.pack() == content:
                         return room.version
                     room.version += 1
-                    after = room.pack()
-                    if await self._store.swap(code, before, after):
-                        channel.take(after)
+                    changed = room.pack()
+                    if await self._store.swap(code, content, changed):
+                        channel.update(changed)
                         return room.version
         except TimeoutError:
-            raise Away from None
+            raise StoreUnavailable from None
 
     async def delete(self, code: str, name: str) -> None:
-        """Delete a room, as its host. Raises a Refusal, or Away."""
+        """Delete a room on behalf of its host.
+
+        Raises:
+            RoomError: the name is not the host's, or there is no such room.
+            StoreUnavailable: the store cannot be reached.
+        """
         rules.check_host(await self.read(code), name)
         await self._store.delete(code)
 
     @asynccontextmanager
-    async def follow(self, code: str) -> AsyncIterator[Channel]:
-        """The channel of a room, with its newest state, that sees each change."""
+    async def subscribe(self, code: str) -> AsyncIterator[Channel]:
+        """Subscribe to a room: a context manager with its channel, which holds the newest state."""
         channel = self._channel(code)
         channel.listeners += 1
         try:
@@ -136,7 +164,7 @@ class Rooms:
     async def _content(self, code: str) -> bytes:
         content = await self._store.read(code)
         if content is None:
-            raise Gone
+            raise RoomNotFound
         return content
 
     async def _poll(self, code: str, channel: Channel) -> None:
@@ -148,6 +176,6 @@ class Rooms:
     async def _refresh(self, code: str, channel: Channel) -> None:
         async with channel.lock:
             try:
-                channel.take(await self._store.read(code))
-            except Away:
-                channel.take(channel.content, is_away=True)
+                channel.update(await self._store.read(code))
+            except StoreUnavailable:
+                channel.update(channel.content, is_unavailable=True)

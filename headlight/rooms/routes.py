@@ -1,4 +1,4 @@
-"""The routes of the rooms: acts as POST, states as an event stream. `messages` says what goes to and fro."""
+"""The routes of the rooms: acts as POST, states as an event stream. `messages` documents the protocol."""
 
 import asyncio
 import json
@@ -19,28 +19,28 @@ from headlight.server.token_bucket import Rate, RateLimiter
 
 from . import room as rules
 from .messages import ALPHABET, CODE_LETTERS, PATH
-from .room import Refusal, Stranger, listen_name
-from .rooms import Gone, Rooms
-from .store import Away, Store
+from .room import NotAuthorized, RoomError, secret_digest
+from .rooms import RoomNotFound, RoomService
+from .store import Store, StoreUnavailable
 
 MAX_BODY: Final = 2**15  # bytes
 MAX_SECRET: Final = 64
-ARRIVAL_SECONDS: Final = 10.0  # for a body
-UNREAD_SECONDS: Final = 30.0  # who has not taken a message for so long is hung up on
-PAUSE_SECONDS: Final = 0.25  # between two messages of a stream, of which no second has more than five
-BEAT_SECONDS: Final = 15.0  # of silence, which something on the way might take for the end
-RETRY_MS: Final = 1000  # after which a browser connects anew, and
-LATE_RETRY_MS: Final = 10_000  # the same, of one that comes too often
-OPENS: Final[Rate] = 0.1, 10  # rooms, of a network
-GUESSES: Final[Rate] = 2.0, 400  # new phones and wrong codes of a network: a class may sit behind a single one
-REQUESTS: Final[Rate] = 200.0, 1000  # of a network
-OWN_REQUESTS: Final[Rate] = 5.0, 30  # of one phone or host
+ARRIVAL_SECONDS: Final = 10.0  # for the body of a request
+SEND_TIMEOUT_SECONDS: Final = 30.0  # without progress of a message, after which the connection is aborted
+PAUSE_SECONDS: Final = 0.25  # between two events of a stream: at most five a second
+KEEPALIVE_SECONDS: Final = 15.0  # between two comments that keep proxies from closing a silent stream
+RETRY_MS: Final = 1000  # after which a browser reconnects, and
+LATE_RETRY_MS: Final = 10_000  # the same for a client above its rate
+OPEN_RATE: Final[Rate] = 0.1, 10  # new rooms of a network
+GUESS_RATE: Final[Rate] = 2.0, 400  # new phones and wrong codes of a network: a whole class may share one
+REQUEST_RATE: Final[Rate] = 200.0, 1000  # of a network
+MEMBER_RATE: Final[Rate] = 5.0, 30  # of a phone or host
 MAX_LISTENERS: Final = 1200  # event streams in all, and
 MAX_NETWORK_LISTENERS: Final = 400  # of one network
 NO_STORE: Final = {"Cache-Control": "no-store"}
-AWAY: Final = "The rooms cannot be reached for a moment; nothing that was counted is lost. It goes on by itself."
-GUESSED: Final = "Too many codes were tried from your network; try again in a minute."
-OFTEN: Final = "Too much came at once from here; try again in a moment."
+UNAVAILABLE_TEXT: Final = "The rooms cannot be reached at the moment. No vote is lost; this page reconnects by itself."
+TOO_MANY_GUESSES: Final = "Too many wrong codes from your network; try again in a minute."
+TOO_MANY_REQUESTS: Final = "Too many requests from here; try again in a moment."
 POSTS: Final = ("open", "join", "act", "vote", "delete")
 
 Body = dict[str, Any]
@@ -50,29 +50,30 @@ class RoomRoutes:
     """The ASGI app of the routes under `PATH`.
 
     Args:
-        store: of the rooms, None where there are none.
+        store: of the rooms, None if rooms are off.
     """
 
     def __init__(self, store: Store | None) -> None:
-        self._rooms = Rooms(store) if store else None
-        self._opens, self._guesses = RateLimiter(OPENS), RateLimiter(GUESSES)
-        self._requests, self._own_requests = RateLimiter(REQUESTS), RateLimiter(OWN_REQUESTS)
+        self._rooms = RoomService(store) if store else None
+        self._opens, self._guesses = RateLimiter(OPEN_RATE), RateLimiter(GUESS_RATE)
+        self._requests, self._own_requests = RateLimiter(REQUEST_RATE), RateLimiter(MEMBER_RATE)
         self._listeners: Counter[str] = Counter()  # by network
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         request, name = Request(scope, receive), scope["path"].removeprefix(f"{PATH}/")
         method = "POST" if name in POSTS else "GET"
         if name not in ("events", *POSTS):
             response: ASGIApp = error_response(404, "There is no such route.")
         elif self._rooms is None:
-            response = error_response(404, "There are no rooms on this server.")
+            response = error_response(404, "Rooms are off on this server.")
         elif scope["method"] != method:
-            response = error_response(405, f"Only {method} is answered here.", {"Allow": method})
-        # a page elsewhere can send no JSON without being asked whence it comes
+            response = error_response(405, f"Only {method} is allowed here.", {"Allow": method})
+        # another site can send no JSON without a CORS preflight, which is not answered
         elif not is_own_page(request.headers) or (
             method == "POST" and request.headers.get("content-type") != "application/json"
         ):
-            response = error_response(403, "Only Headlight’s own pages are answered here.")
+            response = error_response(403, "Only Headlight’s own pages may use this route.")
         elif name == "events":
             await self._stream(self._rooms, request, send)
             return
@@ -80,68 +81,68 @@ class RoomRoutes:
             response = await self._post(self._rooms, name, request)
         await response(scope, receive, send)
 
-    async def _post(self, rooms: Rooms, name: str, request: Request) -> Response:
-        """The response to a POST; a refusal is a sentence."""
+    async def _post(self, rooms: RoomService, name: str, request: Request) -> Response:
+        """Return the response to a POST; an error is a sentence."""
         network = client_network_of(request.scope)
         try:
             if not self._requests.allows(network):
-                raise Refusal(OFTEN, 429)
+                raise RoomError(TOO_MANY_REQUESTS, 429)
             body = await _body(request)
             return JSONResponse(await self._result(rooms, name, network, body), headers=NO_STORE)
-        except Refusal as refusal:
-            refusal = self._limit_guesses(refusal, network)
-            return error_response(refusal.status, str(refusal), {"Retry-After": "1"} if refusal.status == 429 else {})
-        except Away:
-            return error_response(503, AWAY, {"Retry-After": "1"})
+        except RoomError as error:
+            error = self._limit_guesses(error, network)
+            return error_response(error.status, str(error), {"Retry-After": "1"} if error.status == 429 else {})
+        except StoreUnavailable:
+            return error_response(503, UNAVAILABLE_TEXT, {"Retry-After": "1"})
 
-    def _limit_guesses(self, refusal: Refusal, network: str) -> Refusal:
-        """The refusal that a network gets: one that guesses too often learns not even whether there is a room."""
-        is_guess = isinstance(refusal, Gone | Stranger)
-        return Refusal(GUESSED, 429) if is_guess and not self._guesses.allows(network) else refusal
+    def _limit_guesses(self, error: RoomError, network: str) -> RoomError:
+        """Replace an error that reveals whether a room exists if the network has tried too many codes."""
+        is_guess = isinstance(error, RoomNotFound | NotAuthorized)
+        return RoomError(TOO_MANY_GUESSES, 429) if is_guess and not self._guesses.allows(network) else error
 
-    async def _result(self, rooms: Rooms, name: str, network: str, body: Body) -> object:
+    async def _result(self, rooms: RoomService, name: str, network: str, body: Body) -> object:
         if name == "open":
             if not self._opens.allows(network):
-                raise Refusal("Too many rooms were opened from your network; try again in a minute.", 429)
+                raise RoomError("Too many rooms were opened from your network; try again in a minute.", 429)
             return await rooms.open()
         code = _code(body.get("code"))
         if name == "join":
             return await self._join(rooms, code, network, body)
-        who = self._listen_name(body, "token" if name == "vote" else "key")
+        member = self._digest(body, "token" if name == "vote" else "key")
         if name == "delete":
-            await rooms.delete(code, who)
+            await rooms.delete(code, member)
             return {}
         apply = rules.vote if name == "vote" else rules.act
-        return {"version": await rooms.change(code, lambda room: apply(room, who, body))}
+        return {"version": await rooms.change(code, lambda room: apply(room, member, body))}
 
-    async def _join(self, rooms: Rooms, code: str, network: str, body: Body) -> dict[str, str]:
+    async def _join(self, rooms: RoomService, code: str, network: str, body: Body) -> dict[str, str]:
         if "key" in body:
-            who = self._listen_name(body, "key")
-            rules.check_host(await rooms.read(code), who)
-            return {"token": "", "listen": who}
-        if "token" in body and (who := self._listen_name(body, "token")) in (await rooms.read(code)).phones:
-            return {"token": body["token"], "listen": who}
+            member = self._digest(body, "key")
+            rules.check_host(await rooms.read(code), member)
+            return {"token": "", "listen": member}
+        if "token" in body and (member := self._digest(body, "token")) in (await rooms.read(code)).phones:
+            return {"token": body["token"], "listen": member}
         if not self._guesses.allows(network):
-            raise Refusal(GUESSED, 429)
+            raise RoomError(TOO_MANY_GUESSES, 429)
         token = secrets.token_urlsafe(16)
-        who = listen_name(token)
-        await rooms.change(code, lambda room: rules.join(room, who))
-        return {"token": token, "listen": who}
+        member = secret_digest(token)
+        await rooms.change(code, lambda room: rules.join(room, member))
+        return {"token": token, "listen": member}
 
-    def _listen_name(self, body: Body, secret: str) -> str:
-        """The name of who sends a secret, and counts that it was sent. Raises a Refusal."""
+    def _digest(self, body: Body, secret: str) -> str:
+        """Return the digest of a body's secret and count the request against its rate limit."""
         value = body.get(secret)
         if not isinstance(value, str) or len(value) > MAX_SECRET:
-            raise Stranger(f"The {secret} of this room is missing.")
-        if not self._own_requests.allows(name := listen_name(value)):
-            raise Refusal(OFTEN, 429)
+            raise NotAuthorized(f"The {secret} of this room is missing.")
+        if not self._own_requests.allows(name := secret_digest(value)):
+            raise RoomError(TOO_MANY_REQUESTS, 429)
         return name
 
-    async def _stream(self, rooms: Rooms, request: Request, send: Send) -> None:
-        """Send a room's states until nobody listens, the room is gone, or the server ends."""
+    async def _stream(self, rooms: RoomService, request: Request, send: Send) -> None:
+        """Send a room's states until the client disconnects, the room is deleted or the server stops."""
 
         async def send_in_time(message: Message) -> None:
-            async with asyncio.timeout(UNREAD_SECONDS):
+            async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await send(message)
 
         network, headers = client_network_of(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
@@ -154,43 +155,43 @@ class RoomRoutes:
             abort_connection(request.receive)
         finally:
             self._listeners[network] -= 1
-            self._listeners += Counter()  # drops who has none
+            self._listeners += Counter()  # drops the networks without any
 
-    async def _events(self, rooms: Rooms, query: Mapping[str, str], network: str) -> AsyncGenerator[str]:
+    async def _events(self, rooms: RoomService, query: Mapping[str, str], network: str) -> AsyncGenerator[str]:
         full = self._listeners.total() > MAX_LISTENERS or self._listeners[network] > MAX_NETWORK_LISTENERS
         if full or not self._requests.allows(network):
-            yield _event("wait", {"told": OFTEN}, LATE_RETRY_MS)
+            yield _event("wait", {"told": TOO_MANY_REQUESTS}, LATE_RETRY_MS)
             return
         try:
-            async with rooms.follow(_code(query.get("code"))) as channel:
+            async with rooms.subscribe(_code(query.get("code"))) as channel:
                 while not STATE.is_ending:
                     changed = channel.changed
                     if channel.is_away:
-                        yield _event("wait", {"told": AWAY})
+                        yield _event("wait", {"told": UNAVAILABLE_TEXT})
                     else:
-                        yield _event("room", rules.state_of(channel.room, query.get("listen", "")))
+                        yield _event("room", rules.member_view(channel.room, query.get("listen", "")))
                     await asyncio.sleep(PAUSE_SECONDS)
                     while not changed.is_set():
                         try:
-                            await asyncio.wait_for(changed.wait(), BEAT_SECONDS)
+                            await asyncio.wait_for(changed.wait(), KEEPALIVE_SECONDS)
                         except TimeoutError:
                             yield ": still here\n\n"
-        except Refusal as refusal:
-            refusal = self._limit_guesses(refusal, network)
-            kind, retry = ("wait", LATE_RETRY_MS) if refusal.status == 429 else ("gone", RETRY_MS)
-            yield _event(kind, {"told": str(refusal)}, retry)
+        except RoomError as error:
+            error = self._limit_guesses(error, network)
+            kind, retry = ("wait", LATE_RETRY_MS) if error.status == 429 else ("gone", RETRY_MS)
+            yield _event(kind, {"told": str(error)}, retry)
 
 
 def _code(value: object) -> str:
-    """A code, as it is written. Raises Gone for what can be none."""
+    """Normalize a code; raise RoomNotFound for one that no room can have."""
     code = value.upper() if isinstance(value, str) else ""
     if len(code) != CODE_LETTERS or not set(code) <= set(ALPHABET):
-        raise Gone
+        raise RoomNotFound
     return code
 
 
 async def _body(request: Request) -> Body:
-    """The one JSON object of a request. Raises a Refusal."""
+    """Return the JSON object of a request."""
     content = b""
     try:
         async with asyncio.timeout(ARRIVAL_SECONDS):
@@ -199,15 +200,15 @@ async def _body(request: Request) -> Body:
                 if len(content) > MAX_BODY:
                     break
     except TimeoutError:
-        raise Refusal("That took too long to arrive; send it again.", 408) from None
+        raise RoomError("The request took too long to arrive; send it again.", 408) from None
     except ClientDisconnect:
         content = b""
     if len(content) > MAX_BODY:
-        raise Refusal(f"That is too long: {MAX_BODY:,} bytes may come at once.", 413)
+        raise RoomError(f"That is too long: at most {MAX_BODY:,} bytes are accepted.", 413)
     with suppress(ValueError, RecursionError):
         if isinstance(body := json.loads(content), dict):
             return body
-    raise Refusal("A JSON object is expected.")
+    raise RoomError("A JSON object is expected.")
 
 
 def _event(kind: str, data: object, retry_ms: int = RETRY_MS) -> str:

@@ -1,7 +1,7 @@
-"""Where rooms are held, each as bytes under its code: in this process, or in a Valkey that several servers share.
+"""Stores of rooms, each as bytes under its code: in this process, or in a Valkey that several servers share.
 
-A change names the content that it was made of and is refused where another one was quicker, so that it is made anew.
-Every room has an end, `kept_seconds` after its last change, by a clock that nobody sets.
+Writes are compare-and-swap: they fail if the content has changed meanwhile, and the caller retries. A room expires
+`kept_seconds` after its last change, by a monotonic clock.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-VARIABLE: Final = "HEADLIGHT_ROOMS"  # the address; `headlight --rooms` sets it
+VARIABLE: Final = "HEADLIGHT_ROOMS"  # its URL; `headlight --rooms` sets it
 MAX_ROOMS: Final = 100  # at a time
 KEPT_SECONDS: Final = 90 * 60  # since the last act
-TIMEOUT_SECONDS: Final = 2.0  # for an answer of a Valkey, or a connection to it
+TIMEOUT_SECONDS: Final = 2.0  # for a response of a Valkey, or a connection to it
 MAX_CONNECTIONS: Final = 16
-PREFIX: Final = "headlight:2:room:"  # with the form of what is held: one that reads it otherwise does not meet it
+PREFIX: Final = "headlight:2:room:"  # 2 is the version of the format: servers of another version ignore these keys
 _SWAP = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
@@ -25,28 +25,32 @@ return 1
 """
 
 
-class Away(Exception):
-    """The store cannot be reached, so nothing is known of what was asked."""
+class StoreUnavailable(Exception):
+    """The store cannot be reached; whether the operation took place is unknown."""
 
 
-class Full(Exception):
-    """There are as many rooms as there may be."""
+class TooManyRooms(Exception):
+    """The store has reached its maximum number of rooms."""
 
 
 class Store(Protocol):
-    """What holds rooms. Every method may raise Away."""
+    """Interface of the stores. Every method may raise StoreUnavailable."""
 
     async def create(self, code: str, content: bytes) -> bool:
-        """Hold a new room; False where there is one of this code. Raises Full."""
+        """Store a new room; return False if the code is taken.
+
+        Raises:
+            TooManyRooms: there are too many rooms.
+        """
 
     async def read(self, code: str) -> bytes | None:
-        """A room; None where there is none."""
+        """Return a room, None if there is none."""
 
-    async def swap(self, code: str, before: bytes, after: bytes) -> bool:
-        """Put new content in the place of this one; False where another one stands there, or none."""
+    async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
+        """Replace the content of a room; return False if it is not the expected one."""
 
     async def delete(self, code: str) -> None:
-        """Let go of a room."""
+        """Delete a room, if there is one."""
 
 
 class MemoryStore:
@@ -57,28 +61,32 @@ class MemoryStore:
         self._rooms = TTLCache(max_rooms, kept_seconds, timer=lambda: asyncio.get_running_loop().time())
 
     async def create(self, code: str, content: bytes) -> bool:
+        """See `Store`."""
         if code in self._rooms:
             return False
         if len(self._rooms) >= self._rooms.maxsize:
-            raise Full
+            raise TooManyRooms
         self._rooms[code] = content
         return True
 
     async def read(self, code: str) -> bytes | None:
+        """See `Store`."""
         return self._rooms.get(code)
 
-    async def swap(self, code: str, before: bytes, after: bytes) -> bool:
-        if self._rooms.get(code) != before:
+    async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
+        """See `Store`."""
+        if self._rooms.get(code) != expected:
             return False
-        self._rooms[code] = after
+        self._rooms[code] = content
         return True
 
     async def delete(self, code: str) -> None:
+        """See `Store`."""
         self._rooms.pop(code, None)
 
 
 class ValkeyStore:
-    """Rooms in the Valkey at an address."""
+    """Rooms in the Valkey at a URL."""
 
     def __init__(self, address: str, max_rooms: int = MAX_ROOMS, kept_seconds: int = KEPT_SECONDS) -> None:
         from valkey import asyncio as client
@@ -96,26 +104,30 @@ class ValkeyStore:
         self._errors = (ValkeyError, OSError)
 
     async def create(self, code: str, content: bytes) -> bool:
+        """See `Store`."""
         with self._translate_errors():
             if not await self._client.set(f"{PREFIX}{code}", content, nx=True, ex=self._kept_seconds):
                 return False
             rooms = {key async for key in self._client.scan_iter(f"{PREFIX}*", count=1000)}
             if len(rooms) <= self._max_rooms:
                 return True
-        await self.delete(code)  # counted with it, so that servers which open rooms at once open none too many
-        raise Full
+        await self.delete(code)  # counted with the new room, so that concurrent servers cannot exceed the maximum
+        raise TooManyRooms
 
     async def read(self, code: str) -> bytes | None:
+        """See `Store`."""
         with self._translate_errors():
             content: bytes | None = await self._client.get(f"{PREFIX}{code}")
             return content
 
-    async def swap(self, code: str, before: bytes, after: bytes) -> bool:
+    async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
+        """See `Store`."""
         with self._translate_errors():
             key = f"{PREFIX}{code}"
-            return bool(await self._client.eval(_SWAP, 1, key, before, after, self._kept_seconds))
+            return bool(await self._client.eval(_SWAP, 1, key, expected, content, self._kept_seconds))
 
     async def delete(self, code: str) -> None:
+        """See `Store`."""
         with self._translate_errors():
             await self._client.delete(f"{PREFIX}{code}")
 
@@ -128,19 +140,23 @@ class ValkeyStore:
         try:
             yield
         except self._errors:
-            raise Away from None
+            raise StoreUnavailable from None
 
 
 def store_at(address: str) -> Store | None:
-    """The store at an address, "" for this process; None for "off". Raises a ValueError for what names none."""
+    """Return the store at a URL, that of this process for "" and None for "off".
+
+    Raises:
+        ValueError: the URL is invalid, or the package valkey is missing.
+    """
     if address in ("", "off"):
         return None if address else MemoryStore()
     try:
         parts = urlsplit(address)
         if parts.scheme not in ("valkey", "valkeys") or not parts.hostname or parts.port == 0:
             raise ValueError
-        return ValkeyStore(address)  # whether one is there is seen later: it may go and come
+        return ValkeyStore(address)  # connects later: the server may be restarted at any time
     except ImportError:
-        raise ValueError("the package valkey is missing; pip install 'headlight-attention[rooms]' brings it") from None
+        raise ValueError("the package valkey is missing; pip install 'headlight-attention[rooms]'") from None
     except ValueError:
-        raise ValueError("the rooms are off, or at an address as valkey://HOST:6379/0") from None
+        raise ValueError("choose off, or a URL such as valkey://HOST:6379/0") from None

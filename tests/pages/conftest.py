@@ -155,7 +155,7 @@ def no_job_stays() -> Iterator[None]:
     """End every training and timing with its test."""
     yield
     job.reset()
-    assert not job.under_way()
+    assert not job.active_jobs()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from torch.autograd import functional
 from torch.nn import functional as F
 
 from headlight.lessons.course import course
-from headlight.lessons.quantities import layer, looks, random_rows, times, trained
+from headlight.lessons.quantities import head_targets, layer, random_rows, times, trained
 from headlight.lessons.quantities.picture import model_rounding
 from headlight.lessons.verdict import Verdict, verdict
 from headlight.picture import pictures
@@ -117,7 +117,7 @@ def assert_numbers(name: str, expected: Sequence[float]) -> None:
 
 
 def rounding_on(text: str) -> float:
-    return model_rounding(pictures.picture(Settings(text))).single
+    return model_rounding(pictures.picture(Settings(text))).scalar
 
 
 def test_orange(bert: Reference) -> None:
@@ -134,7 +134,7 @@ def test_orange(bert: Reference) -> None:
 def test_what_heads_look_for(bert: Reference) -> None:
     """A word and the one that belongs to it, by transformers' maps and loops over single numbers."""
     expected: list[float] = []
-    for sentences in looks.sentences().values():
+    for sentences in head_targets.sentences().values():
         hits, distances = [0] * 72, []
         for text, word, goal in sentences:
             tokens, (maps, _) = bert.tokens(text), bert(text)

@@ -126,7 +126,7 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
     assert f"device={absent} is not on this machine" in refused("--device", absent)
     assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
     assert "config.json" in refused("--model", ROOT)
-    own = "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2"
+    own = "an id of the Hugging Face hub, such as org/name; Headlight’s own are minilm, smollm2"
     assert own in refused("--model", "no such/model/at all")
     assert served == []
 
@@ -134,12 +134,12 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
 def test_a_recording_is_opened(
     served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recordings, "OF_COMMAND", {})
+    monkeypatch.setattr(recordings, "COMMAND_RECORDINGS", {})
     maps = torch.eye(3).expand(1, 1, 2, 3, 3).contiguous()
     Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0,), "Mine").save(tmp_path / "a.safetensors")
     os.chdir(tmp_path)
     assert command.main(["a.safetensors", "--no-open", "--public", "--port", str(port)]) == 0
-    (name,) = recordings.OF_COMMAND
+    (name,) = recordings.COMMAND_RECORDINGS
     assert f"http://127.0.0.1:{port}/?{urlencode({'model': name})}" in capsys.readouterr().out
     assert available()[name] == ("Mine", "Recorded", "1 × 2 heads, one pass")
     assert len(served) == 1

@@ -181,7 +181,11 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
     assert found["name"] == foreign.opened(str(place)).name
     assert str(home) not in json.dumps(found)
     assert picture(found["name"])["group"] == "decoder"
-    for path, why in ((tmp_path, "cannot read config.json"), (tmp_path / "none", "no folder"), ("\x00", "no folder")):
+    for path, why in (
+        (tmp_path, "cannot read config.json"),
+        (tmp_path / "none", "not a folder"),
+        ("\x00", "not a folder"),
+    ):
         refused = client.get(f"{PATH}/folder", params={"path": str(path)})
         assert (refused.status_code, why in refused.text) == (422, True), path
 
@@ -226,7 +230,7 @@ def test_a_download_says_how_far_it_is_and_why_it_fails(client: TestClient, monk
 
 
 def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    monkeypatch.setattr(foreign, "for_everybody", set())
+    monkeypatch.setattr(foreign, "offered_names", set())
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = available()

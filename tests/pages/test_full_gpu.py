@@ -39,7 +39,7 @@ TWICE = "the dog bit the man"
 TEXT = Settings(TWICE)
 CAUSAL = Settings(TWICE, "causal")
 NOTICE = "cuda:0 is out of memory; this was computed on the CPU."
-COURSE = course.of_folders((course.SHIPPED,)).lessons
+COURSE = course.read_folders((course.SHIPPED,)).lessons
 _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all tests
 
 

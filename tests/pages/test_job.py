@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from headlight.jobs import job, process, record, training
-from headlight.jobs.job import SILENCE, Job
+from headlight.jobs.job import HEARTBEAT_TIMEOUT, Job
 from headlight.jobs.training import TrainingJob
 from headlight.queue.client import Client
 from headlight.queue.policy import Work
@@ -92,7 +92,7 @@ def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> Non
     idler.check_goes_on()  # it is connected
     idler.connected = False
     idler.heartbeat()
-    clock.now += SILENCE
+    clock.now += HEARTBEAT_TIMEOUT
     idler.check_goes_on()  # the visitor was heard of just now
     clock.now += 1
     idler.join(PATIENCE)
@@ -165,7 +165,7 @@ def test_a_training_that_had_its_share_ends_while_others_wait(
     first, second = new_job(seconds=600, session="one"), new_job(session="one")
     wait(lambda: first.record.step)
     assert second.place == 1
-    clock.now += training.SHARED_SECONDS + 5
+    clock.now += training.PREEMPT_SECONDS + 5
     first.heartbeat()
     workers[0].check_goes_on()  # nobody else waits
     third = new_job(session="other")
@@ -189,12 +189,12 @@ def test_bad_data_are_reported(new_job: NewJob) -> None:
 def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "MAX_HEARD", 4000)
+    monkeypatch.setattr(record, "MAX_MESSAGE_BYTES", 4000)
     for script, error in (
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
-        (LISTENS + "print('hello')", "the training process says something else than was agreed (JSONDecodeError)"),
-        (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
+        (LISTENS + "print('hello')", "the training process sent an invalid message (JSONDecodeError)"),
+        (LISTENS + "print('x' * 5000)", "the runs send more data than is kept here"),
         (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
         (LISTENS + """print('{"run": 7, "event": {}}')""", "this is no event of a training run"),
     ):
@@ -243,7 +243,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     ):
         with pytest.raises(SizeError, match=match):
             TrainingJob(plan, Path())
-    assert not job.under_way()
+    assert not job.active_jobs()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
     assert limit == training.MAX_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"

@@ -13,7 +13,7 @@ import pytest
 
 from headlight.lessons import course, reading
 from headlight.lessons.schema import Curtain
-from headlight.lessons.variants import picked, varied
+from headlight.lessons.variants import holding_options, variant_scene
 from headlight.lessons.verdict import verdict
 from headlight.picture.query import Query
 
@@ -50,8 +50,8 @@ def test_the_example_of_the_docs_is_a_lesson() -> None:
     found = verdict(step, Query(step.query.encode()))
     assert found.picked == step.right == "B"
     assert_shows(found.numbers[0][2], found.numbers[0][1])
-    assert [picked(step, variant)[0] for variant in step.variants] == [["B"]] * len(step.variants)
-    assert varied(step.page, step.query, "are → were").query["s"] == "how were you"
+    assert [holding_options(step, variant)[0] for variant in step.variants] == [["B"]] * len(step.variants)
+    assert variant_scene(step.page, step.query, "are → were").query["s"] == "how were you"
 
 
 def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
@@ -60,13 +60,13 @@ def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
         ("minutes = 3", 'minutes = "3"', "minutes", "“minutes” is a whole number"),
         ('audiences = ["students"]', 'audiences = ["cats"]', "audiences", "not “cats”"),
         ("minutes = 3", "minutes = 3\ncolour = 1", line("minutes") + 1, "there is no field “colour”"),
-        ('aim = "Find', 'aim = "<script>alert(1)</script> Find', "aim", "“aim” holds markup or a script"),
+        ('aim = "Find', 'aim = "<script>alert(1)</script> Find', "aim", "“aim” contains markup or a script"),
         ('say = "Look', f'say = "{"x" * 901} Look', "say", "may have 900 characters"),
         ('ask = "Where does each word look?"', "", "[[steps]]", "step 1 lacks the field “ask”"),
         ('link = "/?s', 'link = "/nowhere?s', "link", "there is no page “/nowhere”"),
         ("&at=0.2", "&at=9.2", "link", "this model has no head “9.2”"),
         ("&at=0.2", "&head_count=7", "link", "a link has no key “head_count”"),
-        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", '{ text = "At itself', "“Z” is no quantity"),
+        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", '{ text = "At itself', "“Z” is neither a quantity"),
         ('right = "B"', 'right = "C"', "right", "“right” is one of A, B"),
         ('picture = "map"', 'picture = "two maps"', "picture", "Explore has no picture “two maps”; it has “map”,"),
         ('"map", "numbers"', '"map", "nothing"', "curtain", "not “nothing”"),
@@ -82,11 +82,15 @@ def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
 def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
     claims = (course.CLAIMS / "1-words-and-heads.toml").read_text("utf-8")
     for old, new, why in (
-        ('claim = "orange"\n', 'claim = "Orange?"\n', "a name is of small letters and digits, not “Orange?”"),
+        (
+            'claim = "orange"\n',
+            'claim = "Orange?"\n',
+            "a name consists of lower-case letters",
+        ),
         ("$heads / 6", "$luck / 6", "there is no number “$luck” before this rule"),
         ("$heads / 6", "$heads / 6" + " + $heads" * 40, "200 parts"),
         ("{found}", "{lost}", "names the number “lost”; there are heads, found, "),
-        ('  "$luck < .01",\n  "$luck < .01 and 2 * $found >= $heads",\n', "", "“cases” has 1 to 8 entries, here are 0"),
+        ('  "$luck < .01",\n  "$luck < .01 and 2 * $found >= $heads",\n', "", "“cases” has 1 to 8 entries, not 0"),
         ("numbers = [", 'right = "B"\nnumbers = [', "a claim has “cases”, and neither “options” nor “right”"),
         ("cases = [", "caces = [", "there is no field “caces”; did you mean “cases”? There are ask, because, cases, "),
     ):
@@ -101,7 +105,7 @@ def test_the_line_is_that_of_the_right_step_and_name_and_length_are_bounded() ->
     said = wrong(EXAMPLE + "\n" + second)
     assert said.startswith(f"90-back.toml, line {len(LINES) + 1 + line('right') - line('[[steps]]') + 1}: ")
     for name in ("Back.toml", "../back.toml"):
-        assert "is called like “01-it.toml”" in wrong(EXAMPLE, name), name
+        assert "has a name like “01-it.toml”" in wrong(EXAMPLE, name), name
     assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
 
 
@@ -110,7 +114,7 @@ HOSTILE = [
     (f"{NAMES}=1", 1, "at most 8 names in one key"),
     (f"title = 'a'\n[{NAMES}]", 2, "at most 8 names in one key"),
     (f'a = {{ x = """ y """", {NAMES} = 1 }}', 1, "at most 8 names in one key"),
-    ("a = " + "[" * 5_000 + "]" * 5_000, 1, "at most 8 tables and lists within each other"),
+    ("a = " + "[" * 5_000 + "]" * 5_000, 1, "at most 8 nested tables and lists"),
     ("\n".join(f"a{n} = 1" for n in range(9_000)), 2_001, "at most 2,000 keys and lists in a lesson"),
     ("title = 'a'\nminutes = " + "9" * 5_000, 2, "at most 100 digits in a number"),
 ]
@@ -147,7 +151,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     (tmp_path / "90-back.toml").write_text(EXAMPLE, "utf-8")
     (tmp_path / "92-broken.toml").write_text(EXAMPLE.replace('right = "B"', 'right = "D"'), "utf-8")
     (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
-    ours, claims = (course.of_folders((folder,)).lessons for folder in (course.SHIPPED, course.CLAIMS))
+    ours, claims = (course.read_folders((folder,)).lessons for folder in (course.SHIPPED, course.CLAIMS))
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
     assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back", *claims])
@@ -161,7 +165,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
 
 
 def test_a_link_names_a_step() -> None:
-    found = course.of_folders((course.SHIPPED,))
+    found = course.read_folders((course.SHIPPED,))
     lesson = found.lessons["it"]
     assert found.find("it.2") == (lesson, lesson.steps[1], 2)
     again = found.find("it.1.2")

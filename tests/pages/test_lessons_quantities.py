@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headlight.lessons.evaluate import evaluate, number, truth
 from headlight.lessons.grammar import RuleError, parse
-from headlight.lessons.quantities.scene import PageScene, scene_of
+from headlight.lessons.quantities.scene import PageScene, page_scene
 from mha_core import Model
 from tests.closeness import same_function
 
@@ -35,11 +35,11 @@ def precise() -> Iterator[Model]:
 
 
 def at(**keys: object) -> PageScene:
-    return scene_of("shapes", {"at": "3.1", **keys})
+    return page_scene("shapes", {"at": "3.1", **keys})
 
 
 def writer(text: str = TWICE, model: str = TWO_LAYERS, **keys: object) -> PageScene:
-    return scene_of("explore", {"model": model, "s": text, **keys})
+    return page_scene("explore", {"model": model, "s": text, **keys})
 
 
 def value(rule: str, scene: PageScene) -> Tensor:
@@ -104,17 +104,17 @@ def test_words_that_are_said_twice() -> None:
 
 
 def test_what_has_no_number_says_why() -> None:
-    hot = scene_of("explore", {"s": HOT})
+    hot = page_scene("explore", {"s": HOT})
     for rule, scene, why in (
-        ("parameters(7)", scene_of("implementations", {"d": 96}), "7 equal heads"),
+        ("parameters(7)", page_scene("implementations", {"d": 96}), "7 equal heads"),
         ('copied("q.head0")', at(), "efficient has no step q.head0; there are x, q.project"),
-        (f'misplaced("{REFUSED}")', at(), "torch refuses this: view size is not compatible"),
+        (f'misplaced("{REFUSED}")', at(), "torch raises an error: view size is not compatible"),
         ('raises("q.reshape(9)")', at(), "raises takes q.view(b, h, i, d), mixed"),
         ("value_lengths(6)", hot, "layers 0 to 5"),
-        ("first_choice", hot, "no next word"),
-        ('bits("many")', hot, "is told something that it does not take"),
-        ("bits()", hot, "is told something that it does not take"),
-        ("foreseen", writer(ROUND), "a second time"),
+        ("first_choice", hot, "does not predict a next word"),
+        ('bits("many")', hot, "does not take these arguments"),
+        ("bits()", hot, "does not take these arguments"),
+        ("foreseen", writer(ROUND), "repeats no words"),
     ):
         with pytest.raises(RuleError) as error:
             evaluate(parse(rule), scene)

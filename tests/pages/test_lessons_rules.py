@@ -13,9 +13,9 @@ from torch.autograd import functional
 
 from headlight.lessons import references
 from headlight.lessons.evaluate import evaluate, number, truth
-from headlight.lessons.grammar import MAX_LENGTH, MAX_NODES, MAX_WHOLE_LENGTH, RuleError, parse
+from headlight.lessons.grammar import MAX_EXPANDED_LENGTH, MAX_LENGTH, MAX_NODES, RuleError, parse
 from headlight.lessons.quantities import scene
-from headlight.lessons.quantities.scene import PageScene, scene_of
+from headlight.lessons.quantities.scene import PageScene, page_scene
 from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
@@ -46,10 +46,10 @@ class Toy(PageScene):
         assert not arguments
         return Value.of(self.W * (1 + primed), "l h i j", WORDS) if name == "W" else Value.number(7.0)
 
-    def changed(self, link: str) -> Toy:
+    def overlay(self, link: str) -> Toy:
         return Doubled() if link == "t=2" else self
 
-    def without(self, layer: int, head: int | None) -> Toy:
+    def ablate(self, layer: int, head: int | None) -> Toy:
         return Doubled() if (layer, head) == (1, 2) else self
 
 
@@ -109,36 +109,36 @@ def test_what_holds() -> None:
 
 def test_what_is_no_rule_is_one_sentence() -> None:
     for rule, why in (
-        ("", "it ends"), ("1 +", "it ends"), ("(1", "“)” should stand, but it ends"), ("1 2", "comes “2”"),
-        ("W[0", "“]” should stand"), ("a < b < c", "no third one"), ("W.__class__", "character 2 of the rule, “.”"),
-        ("x = 1", "“=”"), ("lambda: 1", "comes “:”"), ("the#0", "a whole number from 1"), ("the#", "“#”"),
-        ("W[0](1)", "no rule"), ("W[::2]", "no rule"), ("mean(*W)", "no rule"), ("2 ** 3", "comes “*”"),
-        ("W[0)", "which nothing opened"), ("(" * 3_000, "400 characters"), ("f'x'", "should end"), ("`ls`", "“`”"),
+        ("", "it ends"), ("1 +", "it ends"), ("(1", "“)” is expected, but it ends"), ("1 2", "not “2”"),
+        ("W[0", "“]” is expected"), ("a < b < c", "only two values"), ("W.__class__", "character 2 of the rule, “.”"),
+        ("x = 1", "“=”"), ("lambda: 1", "“:” is not allowed"), ("the#0", "a whole number from 1"), ("the#", "“#”"),
+        ("W[0](1)", "in a rule"), ("W[::2]", "in a rule"), ("mean(*W)", "in a rule"), ("2 ** 3", "“*” is not"),
+        ("W[0)", "no opening bracket"), ("(" * 3_000, "400 characters"), ("f'x'", "the end is"), ("`ls`", "“`”"),
         ("1" * (MAX_LENGTH + 1), f"{MAX_LENGTH} characters"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=r"^[^\n]+$") as error:
             parse(rule, MAX_LENGTH)
         assert why in str(error.value), rule
     for rule, why in (
-        ("+".join("1" * MAX_NODES), f"{MAX_NODES} parts"), ("(" * 300 + "1" + ")" * 300, "cannot stand there"),
-        ("-" * 3_000 + "1", "parts|deep"),
+        ("+".join("1" * MAX_NODES), f"{MAX_NODES} parts"), ("(" * 300 + "1" + ")" * 300, "is not allowed there"),
+        ("-" * 3_000 + "1", "parts|levels"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=why):
-            parse(rule, MAX_WHOLE_LENGTH, MAX_NODES)
+            parse(rule, MAX_EXPANDED_LENGTH, MAX_NODES)
     same_function(number(parse("-" * 198 + "1", MAX_LENGTH), Toy()), 1.0)
 
 
 def test_what_has_no_number_says_why() -> None:
     for rule, why in (
-        ("W", "a single number is needed, here are l 2 × h 3 × i 7 × j 7"),
-        ("elephant", "“elephant” does not stand in the sentence"), ("the#3", "does not stand 3 times"),
-        ("W[0,cat]", "the axis h counts no words"), ("W[2,0,0,0]", "the axis l has 2 places"),
-        ("W[0,0,0,0,0]", "5 places are named on 4 axes"), ("W[.5,0,0,0]", "a whole number"),
-        ("W[1 / 0,0,0,0]", "a whole number"), ("max(|W[0,0] - W[0,0,1:]|)", "they do not fit"),
-        ("max(W[0,0,0] - W[0,0,:,0])", "do not fit together"), ("mean(W[0,0], h)", "there is no axis h"),
-        ("mean(W[0,0,2:2])", "nothing at all"), ("mean()", "nothing at all"), ("cos(1, 2)", "two vectors"),
-        ("sqrt(1, 2)", "takes 1 value"), ("luck(1, 2)", "takes 3 values"), ("luck(3, 2, .5)", "of at most"),
-        ("apart(W[0,0], W[0,0,1:])", "they do not fit"), ("open(1)", "no function open"),
+        ("W", "a single number is needed, not l 2 × h 3 × i 7 × j 7"),
+        ("elephant", "“elephant” does not occur in the sentence"), ("the#3", "does not occur 3 times"),
+        ("W[0,cat]", "the axis h has no words"), ("W[2,0,0,0]", "the axis l has size 2"),
+        ("W[0,0,0,0,0]", "5 indices for 4 axes"), ("W[.5,0,0,0]", "a whole number"),
+        ("W[1 / 0,0,0,0]", "a whole number"), ("max(|W[0,0] - W[0,0,1:]|)", "they do not match"),
+        ("max(W[0,0,0] - W[0,0,:,0])", "do not match"), ("mean(W[0,0], h)", "there is no axis h"),
+        ("mean(W[0,0,2:2])", "at least one number"), ("mean()", "needs an argument"), ("cos(1, 2)", "two vectors"),
+        ("sqrt(1, 2)", "takes 1 value"), ("luck(1, 2)", "takes 3 values"), ("luck(3, 2, .5)", "at most"),
+        ("apart(W[0,0], W[0,0,1:])", "they do not match"), ("open(1)", "no function open"),
     ):  # fmt: skip
         with pytest.raises(RuleError) as error:
             number(parse(rule), Toy())
@@ -165,11 +165,11 @@ def test_whatever_is_typed_only_a_rules_error_comes() -> None:
 
 def test_unknown_names_are_found_before_anything_runs() -> None:
     for rule, why in (
-        ("weights[0,0] > 1", "“weights” is no quantity, and no word"),
+        ("weights[0,0] > 1", "“weights” is neither a quantity nor a word"),
         ('with("s=what+you+need", W[0,0,need,you]) > 0', "“need” is a quantity and a word of the sentence"),
         ("Q'[0] > 1", "no quantity “Q”"),
         ("system(1) > 1", "no function “system”"),
-        (" + ".join(["without(0, n)"] * 13), "12 other pictures"),
+        (" + ".join(["without(0, n)"] * 13), "12 pictures"),
     ):
         with pytest.raises(RuleError) as error:
             references.rule(rule, frozenset({"cat"}), {})
@@ -188,8 +188,8 @@ def test_the_names_are_those_of_the_picture() -> None:
         pictures.picture(settings).run
         for settings in (Settings(text), Settings(text, temperature=0.5), Settings("how were you", mask="causal"))
     )
-    two = scene_of("compare", {"s": text, "t": "0.5", "s2": "how were you", "mask2": "causal", "pos2": "as trained"})
-    one = scene_of("explore", {"s": text, "t": "0.5"})
+    two = page_scene("compare", {"s": text, "t": "0.5", "s2": "how were you", "mask2": "causal", "pos2": "as trained"})
+    one = page_scene("explore", {"s": text, "t": "0.5"})
 
     def tensor(scene: PageScene, rule: str) -> torch.Tensor:
         return evaluate(parse(rule), scene).tensor

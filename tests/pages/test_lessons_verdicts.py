@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headlight.lessons import course
 from headlight.lessons.schema import Lesson, LessonStep
-from headlight.lessons.variants import picked
+from headlight.lessons.variants import holding_options
 from headlight.lessons.verdict import verdict
 from headlight.picture import pictures
 from headlight.picture.query import Query
@@ -30,7 +30,7 @@ from .numbers_shown import in_float64
 
 pytestmark = pytest.mark.numeric
 
-COURSE = course.of_folders((course.SHIPPED,))
+COURSE = course.read_folders((course.SHIPPED,))
 STEPS = {f"{lesson.id}.{at}": step for lesson in COURSE.lessons.values() for at, step in enumerate(lesson.steps, 1)}
 ANIMAL = "The animal didn't cross the street because it was too tired"
 WIDE = ANIMAL.replace("tired", "wide")
@@ -93,7 +93,7 @@ def test_the_rule_of_each_step_picks_the_answer_that_is_meant(lesson: Lesson) ->
 @each_lesson
 def test_each_step_holds_in_as_many_variants_as_it_claims(lesson: Lesson) -> None:
     for at, step in enumerate(lesson.steps, 1):
-        held = [variant for variant in step.variants if picked(step, variant)[0] == [step.right]]
+        held = [variant for variant in step.variants if holding_options(step, variant)[0] == [step.right]]
         assert len(held) == (step.holds_in if step.variants else 0), at
 
 
@@ -180,12 +180,12 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     same_function(altered.run(ANIMAL).weights[3, 1], torch.full((15, 15), 1 / 15, dtype=torch.float64))
     third = verdict(STEPS["it.3"], as_it_opens(STEPS["it.3"]))
     assert third.picked is None
-    assert third.sentence == "Here the numbers say A, and the lesson means C: judge by the numbers themselves."
+    assert third.sentence == "Here the numbers give A, the lesson expects C: compare the numbers yourself."
     same_function(third.numbers[0][1], 1 / 15)
     assert third.numbers[0][2] == "0.07"
     columns = verdict(STEPS["it.2"], as_it_opens(STEPS["it.2"]))  # every column sums to 1 now
     assert columns.picked is None
-    assert "the numbers say A" in columns.sentence
+    assert "the numbers give A" in columns.sentence
 
 
 def test_the_verdict_is_of_what_the_page_shows_now() -> None:
@@ -195,10 +195,10 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     assert none.numbers[0][2] != verdict(step, {}).numbers[0][2]
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     for found, reason in (
-        (none, "no answer’s rule holds"),
-        (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not stand in the sentence"),
+        (none, "No answer’s rule holds"),
+        (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not occur in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
-        (verdict(twice, {"at": "0.2"}), "the rules of A and B hold together"),
+        (verdict(twice, {"at": "0.2"}), "The rules of A and B all hold"),
     ):
         assert found.picked is None, reason
         assert reason in found.sentence

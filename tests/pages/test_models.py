@@ -61,7 +61,7 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / "run"
     shutil.copytree(shipped / "food-learned-1", folder)
-    trained.keep(SECRET, folder)
+    trained.save_to_store(SECRET, folder)
     own_runs(monkeypatch, **{SECRET: folder})
     return folder
 
@@ -185,7 +185,7 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
 
 def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
-        with pytest.raises(HeadlightError, match="gone"):
+        with pytest.raises(HeadlightError, match="deleted"):
             Trained(name).packed()
         with pytest.raises(HeadlightError, match="no model has this name"):
             pictures.picture(Settings("it", model=name))
@@ -199,7 +199,7 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     other = "EAkz0123456789_-abcdef"  # of another visit
     (notice,) = shown(model=other)["notices"]
     assert notice.startswith("The link says model=EAkz")
-    assert notice.endswith("or of another visit: train it again, choose another, or ask its owner for the zip.")
+    assert notice.endswith("or is not yours: train it again, choose another, or ask its owner for the zip.")
     assert notice in payloads(app_at("by_hand", ex="a real cell", model=other).run())
 
 
@@ -211,7 +211,7 @@ def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pyte
     assert SECRET not in offered(app_at("explore").run())
     store.delete("model", SECRET)
     assert f"The link says model={SECRET}" in payloads(app.run())
-    with pytest.raises(HeadlightError, match="gone"):
+    with pytest.raises(HeadlightError, match="deleted"):
         pictures.model_on("auto", SECRET)
 
 

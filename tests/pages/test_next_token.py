@@ -106,7 +106,7 @@ def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) 
     training = Training(replace(defaults("text"), max_len=16, steps=2, d_model=8), tasks.from_text(text, length=16))
     assert list(training.events())
     training.save(tmp_path / "run")
-    trained.keep(OF_CHARACTERS, tmp_path / "run")
+    trained.save_to_store(OF_CHARACTERS, tmp_path / "run")
     shown = pictures.picture(Settings("to be or", model=OF_CHARACTERS))
     found = {token["label"]: token for token in likeliest(shown, 100)}
     same_function(sum(token["chance"] for token in found.values()), 1.0)

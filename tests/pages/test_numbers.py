@@ -9,7 +9,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.lessons.quantities.looks import of_the_best
+from headlight.lessons.quantities.head_targets import max_tail_probability
 from headlight.ui import numbers
 from tests.closeness import same_function
 
@@ -54,4 +54,6 @@ def test_the_best_of_several_heads_is_every_outcome_counted(chances: list[float]
             for outcome in product(of_one, repeat=heads)
             if max(map(sum, outcome)) >= found
         )
-        same_function(1 + of_the_best(found, chances, heads), 1 + counted)  # of a probability, not of its last digits
+        same_function(
+            1 + max_tail_probability(found, chances, heads), 1 + counted
+        )  # of a probability, not of its last digits

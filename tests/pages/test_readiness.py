@@ -43,7 +43,7 @@ pids = [training.pid]
 if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
 print(visitor.name(), training.folder.parent, *pids, flush=True)
-readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
+readiness.WIND_UP_SECONDS = trainings.SHUTDOWN_SECONDS = {patience}  # the tests beside this one take their time
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessMiddleware)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
@@ -109,11 +109,11 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
         wait(lambda process=process: not process.exists() or not process.read_bytes())  # type: ignore[misc]
     found = visits.find(name)
     assert found
-    assert found.notices == [visits.TAKEN_UP]
+    assert found.notices == [visits.RESUMED]
     (run,) = found.runs.values()
     assert run.history.end
     assert run.history.end.reason == "stopped"
-    with Trained(run.id).opened() as place:
+    with Trained(run.id).unpack() as place:
         assert (place / "model.safetensors").is_file()
     found.end()
     assert not list(tmp_path.iterdir())

@@ -114,7 +114,7 @@ def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
     assert source_of(name).exists
     store.delete("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"
-    with pytest.raises(HeadlightError, match="this recording is gone"):
+    with pytest.raises(HeadlightError, match="this recording was deleted"):
         pictures.model_on("auto", name)
     for wrong in ("recording:", "recording:../../etc/passwd", f"{name}x"):
         assert not source_of(wrong).exists

@@ -23,20 +23,20 @@ from starlette.requests import Request
 from headlight.rooms import page, routes
 from headlight.rooms import room as rules
 from headlight.rooms.messages import RoomState
-from headlight.rooms.room import MAX_PHONES, Refusal, Room, listen_name, unpack
-from headlight.rooms.rooms import Gone
-from headlight.rooms.routes import AWAY, GUESSED, RoomRoutes
-from headlight.rooms.store import Full, MemoryStore, ValkeyStore
+from headlight.rooms.room import MAX_PHONES, Room, RoomError, secret_digest, unpack
+from headlight.rooms.rooms import RoomNotFound
+from headlight.rooms.routes import TOO_MANY_GUESSES, UNAVAILABLE_TEXT, RoomRoutes
+from headlight.rooms.store import MemoryStore, TooManyRooms, ValkeyStore
 from headlight.server import readiness
 
 from .looped import without_waiting
 from .room_client import QUESTION, Client, Host, Phone
 from .waiting import PATIENCE, wait
 
-HOST = listen_name("key")
+HOST = secret_digest("key")
 VALKEY = shutil.which("valkey-server")
 PHASES = ("idle", "open", "closed", "discuss", "tallies", "answer")
-NO_ROOM = str(Gone())
+NO_ROOM = str(RoomNotFound())
 ACTS = ("close", "discuss", "again", "tallies", "answer", "idle", "let_go", "gather")
 NAMES = some.sampled_from(["a", "b", "c", "d"])
 
@@ -79,7 +79,7 @@ class Class(RuleBasedStateMachine):
         before = self.room.pack()
         try:
             act(self.room, name, answer={"right": [], "text": "so it is"})
-        except Refusal:
+        except RoomError:
             assert self.room.pack() == before
         if name == "idle":
             self.counted = [{}, {}]
@@ -92,7 +92,7 @@ class Class(RuleBasedStateMachine):
         said = {"question": "q0" if late else question, "round": room.round, "choice": option}
         try:
             rules.vote(room, name, said)
-        except Refusal:
+        except RoomError:
             assert not is_fine
             assert room.pack() == before
             return
@@ -104,17 +104,17 @@ class Class(RuleBasedStateMachine):
         assert self.room.ballots == self.counted
         now = self.counted[self.room.round]
         for name in self.room.phones:
-            state = rules.state_of(self.room, name)
+            state = rules.member_view(self.room, name)
             assert (state["voted"], state["choice"]) == (len(now), now.get(name))
 
     @invariant()
     def no_tally_and_no_answer_is_seen_early(self) -> None:
         phase = self.room.phase
         assert phase in PHASES
-        told = [rules.state_of(self.room, name) for name in self.room.phones]
+        told = [rules.member_view(self.room, name) for name in self.room.phones]
         assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in told)
         assert all((state["answer"] is not None) == (phase == "answer") for state in told)
-        host = rules.state_of(self.room, HOST)
+        host = rules.member_view(self.room, HOST)
         assert bool(host["tallies"]) == (phase not in ("idle", "open"))
         for number, tally in enumerate(host["tallies"]):
             chosen = Counter(self.counted[number].values())
@@ -143,7 +143,7 @@ def test_a_question_or_a_link_that_does_not_fit_is_refused() -> None:
         *(("show", {"link": link}) for link in links),
     ]
     for name, more in acts:
-        with pytest.raises(Refusal):
+        with pytest.raises(RoomError):
             act(room, name, **more)
         assert room.pack() == before, more
 
@@ -240,13 +240,13 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
 
 
 async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "GUESSES", (0.01, 30))
+    monkeypatch.setattr(routes, "GUESS_RATE", (0.01, 30))
     host = await opened()
     phone = await host.phone("203.0.113.5")
     guesser = Client(host.app, "203.0.113.5")
     heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
     assert heard[0] == (404, NO_ROOM)
-    assert heard[-1] == (429, GUESSED)
+    assert heard[-1] == (429, TOO_MANY_GUESSES)
     other = await opened_beside(host)
     assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
     async with guesser.events(other.code, "nobody") as told:
@@ -273,11 +273,11 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
     assert (await host.post("join", b"x" * 40_000))[0] == 413
     assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
     assert (await host.post("nothing"))[0] == 404
-    assert await Client(RoomRoutes(None)).post("open") == (404, "There are no rooms on this server.")
+    assert await Client(RoomRoutes(None)).post("open") == (404, "Rooms are off on this server.")
 
 
 async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "REQUESTS", (1.0, 400))
+    monkeypatch.setattr(routes, "REQUEST_RATE", (1.0, 400))
     host = await opened(MemoryStore(max_rooms=2))
     flood = [host.post("join", {"code": host.code}) for _ in range(420)]
     statuses = [status for status, _ in await asyncio.gather(*flood)]
@@ -397,7 +397,7 @@ async def test_two_servers_hold_one_room_until_the_store_is_away(
     bounded = ValkeyStore(address, max_rooms=2, kept_seconds=1)
     assert await bounded.create("AAAAAA", b"one")
     assert not await bounded.create("AAAAAA", b"another")
-    with pytest.raises(Full):
+    with pytest.raises(TooManyRooms):
         await bounded.create("BBBBBB", b"two")
     assert not await bounded.swap("AAAAAA", b"what is not there", b"two")
     assert await bounded.swap("AAAAAA", b"one", b"two")
@@ -406,6 +406,6 @@ async def test_two_servers_hold_one_room_until_the_store_is_away(
         await asyncio.sleep(0.05)
     server.kill()
     server.wait(PATIENCE)
-    assert await phones[0].vote(question, 1) == (503, AWAY)
+    assert await phones[0].vote(question, 1) == (503, UNAVAILABLE_TEXT)
     for store in (here, there, bounded):
         await store.close()

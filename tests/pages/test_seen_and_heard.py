@@ -119,7 +119,7 @@ def test_a_sentence_is_no_file() -> None:
             said = shown(kind.model, s=text)
             assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
             assert said["told"][0].endswith(f"This model {kind.reads}."), kind
-            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
+            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
 
 
@@ -176,7 +176,10 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
-    assert ([found.why_not for found in foreign.cached()], foreign.reads(Foreign(VIT).folder)) == ([""] * 4, "picture")
+    assert ([found.why_not for found in foreign.cached()], foreign.input_kind(Foreign(VIT).folder)) == (
+        [""] * 4,
+        "picture",
+    )
     said = shown(DINO)
     assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
@@ -208,7 +211,7 @@ def test_its_maps_are_those_of_the_core() -> None:
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffled, query(VIT), "reads pictures, no sentences"),
-        (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
+        (shapes.steps, query(VIT), "does not support this: its layers are computed by transformers"),
         (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
         with pytest.raises(HeadlightError, match=why):
@@ -220,7 +223,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.opened(str(folder)).name
-    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; 512 are drawn"):
+    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; at most 512 are drawn"):
         pictures.model_on("cpu", name)
 
 
@@ -236,7 +239,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 
 
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
-    assert [foreign.reads(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
+    assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
     assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None

@@ -128,7 +128,7 @@ def test_trained_models_are_found_where_the_reader_has_them(
     (tmp_path / "assets" / "trained").symlink_to(shipped)
     (tmp_path / trained.OWN_RUN).symlink_to(shipped / "food-learned-1")
     own = secrets.token_urlsafe(16)  # all processes read one store
-    trained.keep(own, shipped / "food-learned-1")
+    trained.save_to_store(own, shipped / "food-learned-1")
     monkeypatch.chdir(tmp_path)
     for name in ("who-rotary-1", own):
         settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))

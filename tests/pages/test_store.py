@@ -99,7 +99,7 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     visits.end_all()  # the server
     with served(DataApi(lambda: HANDLERS, queue=Queue())) as client:
         assert client.get(f"{API}/focus?model={run.id}").status_code == 200
-    assert there.asks(lambda: comes_back(name)) == [visits.TAKEN_UP]
+    assert there.asks(lambda: comes_back(name)) == [visits.RESUMED]
     assert there.asks(visitor.notices) == []
     again = there.asks(visitor.own_runs)
     assert {own.id: own.label for own in again.values()} == {run.id: run.label}
@@ -108,7 +108,7 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     assert there.asks(visitor.name) == name
     assert visits.find(name) is visits.find(name)
     there.leaves()  # what was left there goes on where its visitor is
-    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(visits, "TTL_SECONDS", -1.0)
     visits.sweep()
     assert not again[run.id].folder.exists()
     found = visits.find(name)
@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
     ):
         with pytest.MonkeyPatch.context() as broken:
             broken.setattr(where, name, fails)
-            with pytest.raises(kind, match=why), Trained(run.id).opened():
+            with pytest.raises(kind, match=why), Trained(run.id).unpack():
                 pass
 
 
@@ -179,7 +179,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
             answer = client.get(f"{API}/focus?model={name}")
         assert answer.status_code == 422
         assert says in answer.text
-        visits.keep_names(visit, [name, whole], {})
+        visits.save_names(visit, [name, whole], {})
         found = visits.find(visit)
         assert found
         assert list(found.runs) == [whole]
@@ -195,8 +195,8 @@ def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
     for content in (b"\xff", *map(str.encode, [*texts, form % (1, "[]", "[]"), form % (2, "[]", "{}")])):
         store.put("visit", content, NAME)
         assert Visitor().asks(lambda: comes_back(NAME)) == [
-            "Another version of Headlight keeps what was trained here, or it is damaged."
+            "Your list of trainings is damaged, or of another version of Headlight."
         ], content
         with pytest.raises(HeadlightError, match="another version"):
-            visits.keep_names(NAME, [], {})
+            visits.save_names(NAME, [], {})
         assert store.read("visit", NAME) == content

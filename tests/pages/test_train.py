@@ -214,7 +214,7 @@ def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pyte
     # it has looked at the test rows, and has a warning
     queue.release(other)
     wait(lambda: job.record.looked)
-    job.record.take({"told": WARNING})
+    job.record.add({"told": WARNING})
     page.app.run()
     assert page.progress().startswith("step ")
     assert page.notices() == [WARNING]
@@ -315,7 +315,7 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path) -> None:
     upload(page, "run_file", made.to_bytes(), "application/safetensors")
     assert page.notices()[-1].startswith("Opened: the first. It is one of the models of the page Explore.")
     (name,) = page.app.session_state["training_visit"].data.values()
-    assert recordings.Recorded(f"{recordings.PREFIX}{name}").about.says == "1 × 2 heads, 2 steps"
+    assert recordings.Recorded(f"{recordings.PREFIX}{name}").about.summary == "1 × 2 heads, 2 steps"
 
 
 def test_a_saved_run_of_an_unknown_task_is_refused(shipped: Path, tmp_path: Path) -> None:

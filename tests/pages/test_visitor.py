@@ -95,11 +95,11 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     assert list(later.asks(visit.own_runs)) == [run]
     assert other.asks(visit.job) is None
     folder = training.folder.parent
-    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(visits, "TTL_SECONDS", -1.0)
     visits.sweep()  # a tab is still there: its runs are old, the visit is not left
     assert folder.is_dir()
     later.leaves()
-    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
+    monkeypatch.setattr(TrainingJob, "heartbeat_timeout", -1.0)  # nobody came back
     training.join(PATIENCE)
     assert training.should_stop
     visits.sweep()
@@ -124,7 +124,7 @@ def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> No
 def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address that leaves the most gives way first, and of its visits the oldest."""
     visits.end_all()  # those of other tests
-    monkeypatch.setattr(visits, "MAX_LEFT", 4)
+    monkeypatch.setattr(visits, "MAX_DETACHED", 4)
     clock = iter(range(1000, 2000))
     monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
@@ -132,7 +132,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         one.persist()
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [True, False, False, True, True, True]
-    monkeypatch.setattr(visits, "MAX_LEFT_BYTES", 1000)
+    monkeypatch.setattr(visits, "MAX_DETACHED_BYTES", 1000)
     (left[0].folder / "file").write_bytes(b"x" * 900)
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
@@ -177,12 +177,12 @@ def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPa
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
     # old runs go, and so do the oldest of many
     first, second, third = (run, *(visitor.asks(lambda: add(trained)) for _ in range(2)))
-    monkeypatch.setattr(visits, "MAX_OWN", 2)
+    monkeypatch.setattr(visits, "MAX_RUNS", 2)
     assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
     assert not first.folder.exists()
     monkeypatch.setattr(visits, "MAX_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
     assert list(visitor.asks(visit.own_runs)) == [third.id]
-    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(visits, "TTL_SECONDS", -1.0)
     visits.sweep()  # without the visitor
     assert not third.folder.exists()
     assert visitor.asks(visit.own_runs) == {}

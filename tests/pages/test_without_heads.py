@@ -10,7 +10,7 @@ import torch
 
 from headlight.lessons.evaluate import evaluate
 from headlight.lessons.grammar import parse
-from headlight.lessons.quantities.scene import scene_of
+from headlight.lessons.quantities.scene import page_scene
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight, slots
@@ -38,7 +38,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
     bound = rounding.of_sums(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)
     with slots.heavy_slot():  # what is known waits for nobody
-        need = evaluate(parse("need"), scene_of("explore", {"s": "how are they"}))
+        need = evaluate(parse("need"), page_scene("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]
 

@@ -51,8 +51,8 @@ assert "2, 3, 7" in text_of(page, "echo_sheet")
     "A quantity, and a lesson that asks for it": """
 from headlight.lessons.evaluate import truth
 from headlight.lessons.grammar import parse
-from headlight.lessons.quantities.scene import scene_of
-assert truth(parse("widest[0,2] < 2"), scene_of("explore", {"s": "how are you"}))
+from headlight.lessons.quantities.scene import page_scene
+assert truth(parse("widest[0,2] < 2"), page_scene("explore", {"s": "how are you"}))
 """,
     "A data route": """
 from pages.handlers import HANDLERS

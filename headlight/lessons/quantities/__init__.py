@@ -1,1 +1,1 @@
-"""What the names of a rule mean: each module holds quantities, `scene` asks them of what a page shows."""
+"""Quantities, the names in rules; `scene` evaluates them for the picture of a page."""

@@ -1,4 +1,4 @@
-"""Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
+"""Quantities of one picture: its maps, vectors and next-word predictions."""
 
 from cachetools import LRUCache
 
@@ -16,15 +16,18 @@ from mha_core.measure.rounding import of_sums
 
 
 def similarity(picture: Picture, other: Picture) -> Value:
-    """`sim`: the cosine of the sentence vector to the other picture's."""
+    """Return `sim`: the cosine of the two pictures' sentence vectors."""
     return Value.number(measures.cosine(picture.run.sentence, other.run.sentence))
 
 
 @single_flight(LRUCache(256), lambda picture: picture.settings)
 def loss(picture: Picture) -> Value:
-    """`L`: the mean loss of the tokens in nats, the first left out. Raises a HeadlightError of other models.
+    """Return `L`: the mean loss of all tokens but the first, in nats.
 
-    Kept: the rules of a step ask for the same few losses again and again.
+    It is cached, as the rules of a step use the same few losses repeatedly.
+
+    Raises:
+        HeadlightError: the model is not a language model.
     """
     model, run = picture.model, picture.run
     with pass_slot(len(run.ids), models.heads(model)):
@@ -32,7 +35,7 @@ def loss(picture: Picture) -> Value:
 
 
 def next_word(picture: Picture, word: str) -> Value:
-    """`p("word")`: how likely this word is to come next. Raises a RuleError where that cannot be told."""
+    """Return `p("word")`: the probability of the next word; raise a RuleError if there is none."""
     try:
         return Value.number(next_token.chance_of(picture, word)[0])
     except HeadlightError as error:
@@ -40,21 +43,22 @@ def next_word(picture: Picture, word: str) -> Value:
 
 
 def need(picture: Picture) -> Value:
-    """`need`, (l, h): how far the sentence vector turns without each head alone, 1 − cosine.
+    """Return `need`, (l, h): 1 − cosine of the sentence vector to the one with a single head ablated.
 
-    Raises a RuleError where that would take long: of many tokens, or of a large model.
+    Raises:
+        RuleError: there are too many tokens or heads, so that it would take long.
     """
     tokens, heads = len(picture.run.tokens), models.heads(picture.model)
     if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
-        most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
-        raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
+        limits = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
+        raise RuleError(f"ablating each head is allowed up to {limits}, not {tokens} and {heads}")
     return Value.of(1 - pictures.cosines_without(picture.settings).double(), "l h")
 
 
 def model_rounding(picture: Picture) -> Value:
-    """`model_rounding`: the relative difference up to which two such pictures differ by rounding alone.
+    """Return `model_rounding`: a bound on the relative difference of two equal pictures due to rounding.
 
-    A layer's attention projects, weighs, mixes and projects again; around it are two norms and a feed-forward network.
+    Each layer has the projections, scores, mixing and output of attention, two norms and a feed-forward network.
     """
     sizes, n = picture.model.sizes, len(picture.run.tokens)
     c, d_head, wide = sizes.d_model, sizes.d_model // sizes.n_heads, sizes.d_feed_forward

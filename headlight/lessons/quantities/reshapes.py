@@ -1,4 +1,4 @@
-"""What Shapes shows of a layer: which steps copy, what a forgotten transpose does, and how many numbers are learned."""
+"""Quantities of Shapes: steps that copy, wrong reshapes, numbers of parameters."""
 
 from typing import Literal
 
@@ -18,69 +18,69 @@ Attempt = Literal[
 
 
 def parameters(query: Query, settings: Settings, n_heads: int) -> Value:
-    """`parameters(12)`, (implementations): how many numbers one layer of the link's width `d` learns, in each.
+    """Return `parameters(12)`, (implementations): the number of parameters of a layer with so many heads.
 
-    With so many heads, which must divide the width.
+    Its width is `d` of the link, which the heads must divide.
     """
     if n_heads < 1 or query["d"] % n_heads:
         raise RuleError(f"a layer of width {query['d']} cannot have {n_heads} equal heads")
     counts = []
     for kind in IMPLEMENTATIONS.values():
-        with torch.device("meta"):  # sizes only, no numbers
+        with torch.device("meta"):  # sizes without memory
             layer = kind(query["d"], n_heads)
         counts.append(sum(parameter.numel() for parameter in layer.parameters()))
     return Value.of(torch.tensor(counts), "c")
 
 
 def copied(query: Query, settings: Settings, name: str) -> Value:
-    """`copied("q.view")`: how many numbers of a step were written to new memory, 0 of a view."""
-    step = step_of(query, settings, name)
+    """Return `copied("q.view")`: how many numbers a step writes to new memory, 0 for a view."""
+    step = get_step(query, settings, name)
     return Value.number(0 if step.is_view else step.value.numel())
 
 
 def stride(query: Query, settings: Settings, name: str, axis: int) -> Value:
-    """`stride("q.view", 2)`: how far two neighbours on an axis of a step, counted from 0, lie apart in memory."""
-    step = step_of(query, settings, name)
+    """Return `stride("q.view", 2)`: the stride of an axis of a step, counted from 0."""
+    step = get_step(query, settings, name)
     if axis not in range(len(step.strides)):
         raise RuleError(f"the step {name} has the axes 0 to {len(step.strides) - 1}")
     return Value.number(step.strides[axis])
 
 
 def raises(query: Query, settings: Settings, attempt: Attempt) -> Value:
-    """`raises("q.view(b, h, i, d)")`: whether torch refuses a way to reshape, tried now."""
+    """Return `raises("q.view(b, h, i, d)")`: whether torch raises an error for this reshape."""
     try:
-        _tried(query, settings, attempt)
+        _attempt(query, settings, attempt)
     except RuntimeError:
         return Value.number(value=True)
     return Value.number(value=False)
 
 
 def misplaced(query: Query, settings: Settings, attempt: Attempt) -> Value:
-    """`misplaced("q.view(b, h, i, d)")`: the share of numbers that stand where another one belongs."""
+    """Return `misplaced("q.view(b, h, i, d)")`: the share of numbers at a wrong place."""
     try:
-        tried, right = _tried(query, settings, attempt)
+        reshaped, right = _attempt(query, settings, attempt)
     except RuntimeError as error:
-        raise RuleError(f"torch refuses this: {str(error).splitlines()[0]}") from None
-    return Value.number(float((tried != right).double().mean()))
+        raise RuleError(f"torch raises an error: {str(error).splitlines()[0]}") from None
+    return Value.number(float((reshaped != right).double().mean()))
 
 
-def _tried(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor, Tensor]:
-    """Return the result of a reshape and the right one. Raises a RuntimeError where torch refuses."""
+def _attempt(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor, Tensor]:
+    """Return the result of a reshape and the correct one; raise torch's RuntimeError."""
     if attempt == "q.view(b, h, i, d)":
-        x, h = step_of(query, settings, "q.project").value, step_of(query, settings, "q").shape[1]
+        x, h = get_step(query, settings, "q.project").value, get_step(query, settings, "q").shape[1]
         b, i, c = x.shape
         return x.view(b, h, i, c // h), split_heads(x, h).transpose(1, 2)
-    turned = step_of(query, settings, "mixed").value.transpose(1, 2)
-    one = turned.contiguous() if "contiguous" in attempt else turned
-    return one.view(*turned.shape[:2], -1), turned.flatten(2)
+    turned = get_step(query, settings, "mixed").value.transpose(1, 2)
+    source = turned.contiguous() if "contiguous" in attempt else turned
+    return source.view(*turned.shape[:2], -1), turned.flatten(2)
 
 
-def step_of(query: Query, settings: Settings, name: str) -> Step:
-    """A step of the layer that is shown, as its implementation makes it."""
+def get_step(query: Query, settings: Settings, name: str) -> Step:
+    """Return a traced step of the layer in focus in the link's implementation."""
     implementation = query["impl"]
-    within, _ = traces.settings_within(settings, query.at.layer, implementation)
-    steps = traces.traced(within, query.at.layer, implementation).steps
-    found = next((step for step in steps if step.name == name), None)
-    if found is None:
-        raise RuleError(f"{implementation} has no step {name}; there are {', '.join(one.name for one in steps)}")
-    return found
+    layer_settings, _ = traces.settings_within(settings, query.at.layer, implementation)
+    steps = traces.traced(layer_settings, query.at.layer, implementation).steps
+    step_ = next((step for step in steps if step.name == name), None)
+    if step_ is None:
+        raise RuleError(f"{implementation} has no step {name}; there are {', '.join(step.name for step in steps)}")
+    return step_

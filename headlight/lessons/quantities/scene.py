@@ -1,4 +1,4 @@
-"""What a page shows, as a rule sees it: the picture of its link, and the other one, which a prime names."""
+"""The scene of a page for rules: the picture of its link, and the other picture, which a prime names."""
 
 from __future__ import annotations
 
@@ -17,41 +17,43 @@ from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 
-from . import handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
-from . import picture as pictured
+from . import head_targets, layer, mistakes, next_word, random_rows, reshapes, times, trained, value_shares
+from . import picture as picture_quantities
 
-_MODULES = (trained, random_rows, looks, layer, times, reshapes, silent, handed_over, next_word)
-_OF_A_PICTURE: dict[str, Callable[..., Value]] = {
+_MODULES = (trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word)
+_PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.of(picture.run.weights, "l h i j", picture.run.tokens),
     "H": lambda picture: Value.of(picture.run.hidden, "l i c", picture.run.tokens),
     "S": lambda picture: Value.of(picture.run.sentence, "c"),
     "n": lambda picture: Value.number(float(len(picture.run.tokens))),
-    "L": pictured.loss,
-    "model_rounding": pictured.model_rounding,
-    "need": pictured.need,
-    "sim": pictured.similarity,
+    "L": picture_quantities.loss,
+    "model_rounding": picture_quantities.model_rounding,
+    "need": picture_quantities.need,
+    "sim": picture_quantities.similarity,
 }
-# every public function of the modules that returns a Value; it asks by name for the picture, the other one, the link's
-# query or the settings, and is told the rest
-QUANTITIES: dict[str, Callable[..., Any]] = {"p": pictured.next_word, **_OF_A_PICTURE} | {
+# all public functions of the modules that return a Value; parameters named picture, other, query or settings get these,
+# the rest are arguments of the rule
+QUANTITIES: dict[str, Callable[..., Any]] = {"p": picture_quantities.next_word, **_PICTURE_QUANTITIES} | {
     name: function
     for module in _MODULES
     for name, function in getmembers(module, callable)
     if name[0] != "_" and function.__module__ == module.__name__ and get_type_hints(function).get("return") is Value
 }
-TWO_SIDES = "compare"  # the page whose link has two sides
-EXAMPLE = "by_hand"  # the page with numbers of its own
-_OF_EXAMPLE = frozenset({*_OF_A_PICTURE, "scores", "mixed"})
-NAMES = _OF_EXAMPLE | QUANTITIES.keys()
-own_quantities: dict[str, Callable[[Query], Mapping[str, Value] | None]] = {}  # of `EXAMPLE`, which enters its own
+TWO_SIDES = "compare"  # the page with two sides
+EXAMPLE = "by_hand"  # the page with an example of its own
+_EXAMPLE_NAMES = frozenset({*_PICTURE_QUANTITIES, "scores", "mixed"})
+NAMES = _EXAMPLE_NAMES | QUANTITIES.keys()
+own_quantities: dict[str, Callable[[Query], Mapping[str, Value] | None]] = {}  # registered by the page `EXAMPLE`
 
 
 @dataclass(frozen=True)
 class PageScene:
-    """A page with a link.
+    """A page in the state of a link.
 
     Attributes:
-        query: of its link. off: heads that are switched off besides, on both sides.
+        page: the page.
+        query: query of the link.
+        off: additionally ablated heads, on both sides.
     """
 
     page: str
@@ -59,67 +61,68 @@ class PageScene:
     off: tuple[tuple[int, int], ...] = field(default=())
 
     def has(self, name: str) -> bool:
-        """Tells whether this is the name of a quantity of some page."""
+        """Return whether a quantity of any page has this name."""
         return name in NAMES
 
     def tokens(self) -> tuple[str, ...]:
-        """The tokens of the picture shown, or of the page's own example."""
-        own = self._own(self.query)
-        return own["W"].axes[-2].tokens if own else tuple(self.picture(primed=False).run.tokens)
+        """Return the tokens of the picture, or of the page's own example."""
+        example = self._example(self.query)
+        return example["W"].axes[-2].tokens if example else tuple(self.picture(primed=False).run.tokens)
 
-    def changed(self, link: str) -> PageScene:
-        """The same with the values that a link gives; every other key keeps its own. Raises a HeadlightError."""
+    def overlay(self, link: str) -> PageScene:
+        """Return the scene with the values of a link's keys replaced."""
         new = parse_qsl(link, keep_blank_values=True)
-        kept = [pair for pair in self.query.pairs if pair[0] not in {key for key, _ in new}]
-        return replace(self, query=Query(urlencode([*kept, *new]).encode("ascii")))
+        others = [pair for pair in self.query.pairs if pair[0] not in {key for key, _ in new}]
+        return replace(self, query=Query(urlencode([*others, *new]).encode("ascii")))
 
-    def without(self, layer: int, head: int | None) -> PageScene:
-        """The same with a head switched off on both sides, or every head of a layer."""
+    def ablate(self, layer: int, head: int | None) -> PageScene:
+        """Return the scene with a head, or all heads of a layer, ablated on both sides."""
         layers, heads = self.query.sizes
         if not 0 <= layer < layers or (head is not None and not 0 <= head < heads):
             raise RuleError(f"this model has no head {head} in a layer {layer}")
-        off = {(layer, one) for one in (range(heads) if head is None else [head])}
+        off = {(layer, index) for index in (range(heads) if head is None else [head])}
         return replace(self, off=tuple(sorted({*self.off, *off})))
 
     def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
-        """A quantity by its name.
+        """Evaluate a quantity by its name.
 
         Raises:
-            RuleError: this page has none of that name, or other arguments. HeadlightError: the picture cannot be made.
+            RuleError: the page has no such quantity, or the arguments are wrong.
+            HeadlightError: a picture cannot be computed.
         """
-        if name in _OF_EXAMPLE and (own := self._own(self._as_given if primed else self.query)):
-            if name not in own or arguments:
+        if name in _EXAMPLE_NAMES and (example := self._example(self._unedited_query if primed else self.query)):
+            if name not in example or arguments:
                 raise RuleError(f"there is no {name} in this example")
-            return own[name]
+            return example[name]
         if name not in QUANTITIES:
             raise RuleError(f"there is no {name} on this page")
-        given: dict[str, Callable[[], object]] = {
+        sources: dict[str, Callable[[], object]] = {
             "picture": lambda: self.picture(primed=primed),
             "other": lambda: self.picture(primed=not primed),
             "query": lambda: self.query,
             "settings": lambda: self._sides[primed],
         }
         function = QUANTITIES[name]
-        parameters = list(signature(function).parameters.values())
-        taken = [one for one in parameters if one.name not in given]
-        needed = [one for one in taken if one.default is one.empty]
-        hints, wrong = get_type_hints(function), RuleError(f"{name} is told something that it does not take")
-        if not len(needed) <= len(arguments) <= len(taken):
+        parameters = signature(function).parameters
+        free = [parameter for parameter in parameters.values() if parameter.name not in sources]
+        needed = [parameter for parameter in free if parameter.default is parameter.empty]
+        hints, wrong = get_type_hints(function), RuleError(f"{name} does not take these arguments")
+        if not len(needed) <= len(arguments) <= len(free):
             raise wrong
-        told = list[object]()
-        for one, argument in zip(taken, arguments, strict=False):
-            hint, known = hints[one.name], get_args(hints[one.name])
-            if known and argument not in known:
-                raise RuleError(f"{name} takes {', '.join(map(str, known))}, not “{argument!s:.40}”")
-            whole = int(argument) if hint is int and isinstance(argument, float) and argument % 1 == 0 else argument
-            if not known and not isinstance(whole, hint):
+        values = list[object]()
+        for parameter, argument in zip(free, arguments, strict=False):
+            hint, choices = hints[parameter.name], get_args(hints[parameter.name])
+            if choices and argument not in choices:
+                raise RuleError(f"{name} takes {', '.join(map(str, choices))}, not “{argument!s:.40}”")
+            converted = int(argument) if hint is int and isinstance(argument, float) and argument % 1 == 0 else argument
+            if not choices and not isinstance(converted, hint):
                 raise wrong
-            told.append(whole)
-        value: Value = function(*[given[one.name]() for one in parameters if one.name in given], *told)
+            values.append(converted)
+        value: Value = function(*[sources[key]() for key in parameters if key in sources], *values)
         return value
 
     def picture(self, *, primed: bool) -> Picture:
-        """The picture shown, or the other one: of Compare the right side, elsewhere the untouched model.
+        """Return the picture, or the primed one: the right side of Compare, elsewhere the baseline.
 
         Raises what `pictures.picture` raises.
         """
@@ -128,27 +131,27 @@ class PageScene:
 
     @cached_property
     def _sides(self) -> tuple[Settings, Settings]:
-        shown = self._less(self.query.settings())
+        settings = self._ablated(self.query.settings())
         if self.page != TWO_SIDES:
-            return shown, shown.baseline
-        return shown, self._less(self.query.settings("2", shown.text))
+            return settings, settings.baseline
+        return settings, self._ablated(self.query.settings("2", settings.text))
 
-    def _less(self, settings: Settings) -> Settings:
-        """The settings as the page can use them, less the heads that are switched off besides."""
+    def _ablated(self, settings: Settings) -> Settings:
+        """Return usable settings with the additional heads ablated."""
         usable, _ = pictures.fitted(settings)
         return replace(usable, heads_off=tuple(sorted({*usable.heads_off, *self.off})))
 
     @cached_property
-    def _as_given(self) -> Query:
-        """The link of an example whose numbers nobody has changed."""
-        kept = [pair for pair in self.query.pairs if pair[0] != "m"]
-        return Query(urlencode(kept).encode("ascii"))
+    def _unedited_query(self) -> Query:
+        """The link of the example without edited numbers."""
+        pairs = [pair for pair in self.query.pairs if pair[0] != "m"]
+        return Query(urlencode(pairs).encode("ascii"))
 
-    def _own(self, query: Query) -> Mapping[str, Value] | None:
-        """The quantities of a page that has its own; None where it shows a sentence in a model."""
+    def _example(self, query: Query) -> Mapping[str, Value] | None:
+        """Return the quantities of the page's own example; None for a page with a model."""
         return own_quantities[EXAMPLE](query) if self.page == EXAMPLE else None
 
 
-def scene_of(page: str, query: Query | Mapping[str, Any]) -> PageScene:
-    """What a page shows with a query, or with values by key, one or several. Raises a HeadlightError."""
+def page_scene(page: str, query: Query | Mapping[str, Any]) -> PageScene:
+    """Return the scene of a page for a query, or for values by key."""
     return PageScene(page, query if isinstance(query, Query) else Query(urlencode(query, doseq=True).encode("ascii")))

@@ -1,4 +1,4 @@
-"""A measured time: calls of two implementations with the same weights, in turn, on one thread of the CPU."""
+"""Measured times: alternating calls of two implementations with the same weights, on one CPU thread."""
 
 import time
 from functools import partial
@@ -13,26 +13,26 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.clock import calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step
 
-TASKS = {  # what is timed -> the call, and b, n, d_model, h
+TASKS = {  # task -> function, and b, n, d_model, h
     "64 tokens": (forward_pass, (1, 64, 384, 12)),
     "training": (training_step, (2, 512, 64, 8)),
 }
-SECONDS = 0.6  # for each of them
-MIN_CALLS, MAX_CALLS = 4, 200  # calls of each implementation
-KEPT = 600  # seconds, after which it is measured anew
+SECONDS = 0.6  # for each task
+MIN_CALLS, MAX_CALLS = 4, 200  # of each implementation
+TTL_SECONDS = 600  # after which it is measured again
 
 
 def time_ratios(first: str, second: str, task: str) -> Value:
-    """`time_ratios("naive", "torch", "training")`, (c): time of the first / time of the second in each turn, maps kept.
+    """Return `time_ratios("naive", "torch", "training")`, (c): time of the first / time of the second, pair by pair.
 
-    On "64 tokens" of MiniLM's layer, or a step of "training" on 512 tokens. Measured once in ten minutes.
+    The tasks are "64 tokens" for a layer of MiniLM's size, and a "training" step on 512 tokens, both with maps.
     """
     if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
         raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
     return run_heavy(_turns, first, second, task)
 
 
-@single_flight(TTLCache(64, KEPT))
+@single_flight(TTLCache(64, TTL_SECONDS))
 def _turns(first: str, second: str, task: str) -> Value:
     call, (b, n, d_model, n_heads) = TASKS[task]
     x = torch.randn(b, n, d_model, generator=torch.Generator().manual_seed(0))

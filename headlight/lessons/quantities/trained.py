@@ -1,4 +1,4 @@
-"""Quantities of trained models, of those that Headlight brings along or trained now: no picture is needed."""
+"""Quantities of trained models, bundled or trained on demand, which need no picture."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -18,13 +18,13 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 
-MAX_ROWS = 100  # of `right_answers`
-RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught_answers`: less than a second
+MAX_ROWS = 100  # in `right_answers`
+RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # for `taught_answers`; takes less than a second
 MAX_SEED = 9
 
 
 def accuracy(name: str) -> Value:
-    """`accuracy("who-none-1")`: the share of unseen rows that a model which Headlight brings along answers rightly."""
+    """Return `accuracy("who-none-1")`: the share of right answers of a bundled model on unseen rows."""
     if name not in trained.shipped():
         raise RuleError(f"there is no trained model “{name:.40}”")
     return Value.number(float(_right(name).float().mean()))
@@ -32,21 +32,21 @@ def accuracy(name: str) -> Value:
 
 @lru_cache(maxsize=64)
 def _right(name: str) -> Tensor:
-    """bool (rows,): kept, as neither the model nor its unseen rows change while the server runs."""
+    """Return which unseen rows a model answers correctly, bool (rows,), cached for the lifetime of the server."""
     model = pictures.model_on("auto", name)
     rows = cast(Labelled, tasks.build(name.split("-")[0])).test
     if not inference.classes(model):
-        raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
+        raise RuleError(f"“{name}” is not a classifier, so it has no right answers")
     with pass_slot():
-        found = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
-    return found == torch.tensor([row.label for row in rows])
+        predictions = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
+    return predictions == torch.tensor([row.label for row in rows])
 
 
 def right_answers(name: str) -> Value:
-    """`right_answers("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
+    """Return `right_answers("who-none-1")`, (i): which of the first hundred unseen rows a model answers correctly.
 
-    Or of a line of the recorded experiment, `right_answers("post-naive")`, (c i): as many as each of its seeds answers
-    rightly of all test rows, the first ones.
+    For a line of the recorded experiment, `right_answers("post-naive")`, (c i): for each seed as many true values as it
+    had right answers on the test rows.
     """
     if name in trained.shipped():
         return Value.of(_right(name)[:MAX_ROWS], "i")
@@ -64,9 +64,9 @@ def _recorded(folders: tuple[Path, ...]) -> Tensor:
 
 
 def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
-    """`taught_answers(1, 0)`, (i): which unseen rows a small model answers rightly.
+    """Return `taught_answers(1, 0)`, (i): which unseen rows a small model answers correctly.
 
-    It is trained now to tell who did what, from this seed, with biases in its attention (1) or without (0).
+    It is trained on demand on the task "who did what" with this seed, with (1) or without (0) biases in attention.
     """
     if seed not in range(1, MAX_SEED + 1):
         raise RuleError(f"taught_answers takes a seed from 1 to {MAX_SEED}")
@@ -74,7 +74,7 @@ def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
 
 
 def taught_parameters(biases: Literal[0, 1]) -> Value:
-    """`taught_parameters(0)`: how many numbers such a model learns, with biases (1) or without (0)."""
+    """Return `taught_parameters(0)`: the number of parameters of such a model, with (1) or without (0) biases."""
     return Value.number(float(_taught(1, biases=bool(biases))[1]))
 
 
