@@ -41,26 +41,28 @@ def parser() -> argparse.ArgumentParser:
     """The arguments."""
     made = Parser(
         prog="headlight",
-        description="See how attention works: serves Headlight on this machine.",
-        epilog="headlight train trains models, one or many at once: headlight train --help.",
+        description="See how attention works: start Headlight on this computer.",
+        epilog="“headlight train” trains models, one or many at once; see headlight train --help.",
         allow_abbrev=False,
     )
     made.add_argument(
-        "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
+        "recording", type=Path, nargs="?", metavar="FILE", help="a recording (*.safetensors) to open on Explore"
     )
-    made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
-    made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
+    made.add_argument(
+        "--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for every network interface"
+    )
+    made.add_argument("--name", help="the public host name of the proxy in front, such as headlight.example.org")
     made.add_argument("--port", type=port, default=8501, help="from 1 to 65535 (default: %(default)s)")
     made.add_argument(
-        "--public", action="store_true", help="for strangers: no files of theirs, no hub, no choice of the device"
+        "--public", action="store_true", help="public mode: no uploads, no Hugging Face hub, no choice of the device"
     )
-    made.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
+    made.add_argument("--device", choices=DEVICES, default="auto", help="the device for all computations")
     made.add_argument(
         "--model",
         metavar="NAME|FOLDER|ID",
         help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache here",
     )
-    made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
+    made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder with your own lessons (*.toml)")
     made.add_argument(
         "--store",
         metavar="FOLDER",
@@ -78,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
         "--open",
         action=argparse.BooleanOptionalAction,
         default=sys.stdout.isatty(),
-        help="open a browser (default: where a person started it)",
+        help="open a browser (default: when started from a terminal)",
     )
     made.add_argument("--version", action="version", version=f"headlight {version()}")
     return made
@@ -87,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
 def port(text: str) -> int:
     """A port's number. Raises an ArgumentTypeError."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"“{text:.20}” is no port; choose 1 to 65535")
+        raise argparse.ArgumentTypeError(f"“{text:.20}” is not a valid port; choose 1 to 65535")
     return int(text)
 
 
@@ -115,13 +117,13 @@ def check_address(host: str, number: int) -> None:
                 trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(address)
     except (socket.gaierror, UnicodeError):
-        raise UsageError(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
+        raise UsageError(f"“{host:.100}” is not an address of this computer; the usual one is 127.0.0.1") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise UsageError(
-                f"port {number} is in use; choose another one: headlight --port {number % 65535 + 1}"
+                f"port {number} is in use; choose another, for example headlight --port {number % 65535 + 1}"
             ) from None
-        raise UsageError(f"{host}, port {number}, cannot be served ({error.strerror})") from None
+        raise UsageError(f"cannot listen on {host}, port {number} ({error.strerror})") from None
 
 
 def check_lessons(folder: Path) -> Path:
@@ -147,7 +149,7 @@ def check_rooms(address: str) -> str:
 def check_recording(file: Path) -> Path:
     """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
     if not file.is_file():
-        raise UsageError(f"there is no file “{file}”; a recording is one that Recording.save has written")
+        raise UsageError(f"file “{file}” not found; a recording is a file written by Recording.save")
     return file.resolve()
 
 
@@ -179,12 +181,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             if "://" in chosen.store:
-                raise UsageError(f"--store is a folder, and no address such as “{chosen.store:.40}”")
+                raise UsageError(f"--store takes a folder, not an address such as “{chosen.store:.40}”")
             os.environ[STORE] = str(check_folder("--store", Path(chosen.store)))
         if chosen.rooms:
             os.environ[ROOMS] = check_rooms(chosen.rooms)
         if chosen.recording and chosen.model:
-            raise UsageError("give a recording or --model, not both: one of them is opened")
+            raise UsageError("give either a recording or --model, not both")
         if chosen.recording:
             chosen.recording = check_recording(chosen.recording)
         serve(chosen, lessons)
@@ -220,7 +222,7 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
         try:
             model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
         except HeadlightError as error:
-            raise UsageError(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
+            raise UsageError(f"--model: {error}; the built-in models are {', '.join(known)}") from None
     if chosen.recording is not None:
         try:
             model = recordings.opened(chosen.recording)

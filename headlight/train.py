@@ -44,11 +44,11 @@ def main(arguments: Sequence[str]) -> int:
     known = {"task": tasks.NAMES, "position": positions.NAMES, "implementation": IMPLEMENTATIONS}
     for name, names in known.items():
         if strange := sorted(set(lists[name] or ()) - set(names)):
-            made.error(f"--{name}: there is no “{strange[0]:.50}”; there are {', '.join(names)}")
+            made.error(f"--{name}: “{strange[0]:.50}” is unknown; choose from {', '.join(names)}")
     if not chosen.sweep and (chosen.seeds > 1 or any(len(values or ()) > 1 for values in lists.values())):
-        made.error("several runs at once need --sweep")
+        made.error("--sweep is needed for several runs at once")
     if chosen.seeds < 1:
-        made.error("--seeds is 1 or more")
+        made.error("--seeds must be 1 or more")
     try:
         how = {name: value for name in ("steps", "threads") if (value := getattr(chosen, name)) is not None}
         jobs = _jobs(check_folder("--out", chosen.out), lists, chosen.seeds, how)
@@ -57,7 +57,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\nheadlight: stopped; the runs in {chosen.out} are kept, and the same line goes on there.", flush=True)
+        print(
+            f"\nheadlight: stopped; the runs in {chosen.out} are kept, and the same command continues there.",
+            flush=True,
+        )
         return 130
 
 
@@ -75,7 +78,7 @@ def _jobs(
             job = sweep.PlannedRun(recipe, task)
             place = out / f"{name}-{position}-{implementation}-{layers}layer{'s'[: layers > 1]}-{seed}"
             if place.exists() and sweep.known(place, job) is None:
-                raise HeadlightError(f"the folder “{place}” holds another run; choose another --out")
+                raise HeadlightError(f"the folder “{place}” contains another run; choose another --out")
             jobs[place] = job
     return jobs
 

@@ -60,7 +60,7 @@ class FirstPicture:
         if address is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
             if len(redirect.headers["location"]) > MAX_BYTES:  # it quotes, and a proxy takes headers of a bounded size
-                redirect = error_response(414, f"A link may have {MAX_BYTES:,} bytes.")
+                redirect = error_response(414, f"A link may have at most {MAX_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
         page = PAGES.get(path)

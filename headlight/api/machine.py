@@ -27,7 +27,7 @@ from .routes import error_response, is_own_page
 
 PATH = f"{API}/machine"
 MAX_QUERY_BYTES = 4096  # bytes of a question
-NO_HUB = "the Hugging Face hub is asked by nobody here: HF_HUB_OFFLINE is set, or this server serves others"
+NO_HUB = "downloads from the Hugging Face hub are disabled: HF_HUB_OFFLINE is set, or this server is public"
 _one = threading.Lock()  # at a time, out of the hub
 
 Asked = dict[str, str]
@@ -64,9 +64,9 @@ async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
     asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
     if name not in (*ANSWERS, "download") or len(raw) > MAX_QUERY_BYTES:
-        answer: ASGIApp = error_response(404, "There is no such route.")
+        answer: ASGIApp = error_response(404, "Unknown route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-        answer = error_response(403, "Only Headlight’s own pages are answered here.")
+        answer = error_response(403, "Only requests from Headlight’s own pages are accepted.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
         answer = StreamingResponse(_progress(asked), headers=headers, media_type="application/x-ndjson")
@@ -108,7 +108,7 @@ async def _progress(asked: Asked) -> AsyncIterator[bytes]:
 def _got(asked: Asked, progress: Callable[[float], None]) -> dict[str, str]:
     wanted = _wanted(asked)
     if not _one.acquire(blocking=False):
-        raise HeadlightError("another model is on its way; wait until it is here")
+        raise HeadlightError("another model is being downloaded; wait until it has finished")
     try:
         _, revision = hub.download(*wanted, progress)
     finally:

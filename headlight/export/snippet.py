@@ -26,7 +26,7 @@ from mha_core import Model
 
 MAY_LOOK, MAY_NOT = "#", "."
 TITLE = """\
-# An attention map, computed again
+# Recompute an attention map
 
 These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
  where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
@@ -150,7 +150,7 @@ def _look(names: Sequence[str], at: Cursor, keys: str) -> CodeCell:
             f"if {one}.shape == {other}.shape:",
             f'    print(f"largest difference of the two maps: {{({other} - {one}).abs().max():.4f}}")',
         ]
-    return CodeCell("The map in focus; the printed row says how much of each token the query takes.", "\n".join(lines))
+    return CodeCell("The map in focus; the printed row lists the weight of each key for the query.", "\n".join(lines))
 
 
 def _map(name: str, names: Sequence[str]) -> str:
@@ -164,7 +164,7 @@ def _following(name: str) -> CodeCell:
         "for chance, token in zip(chances, ids.tolist()):",
         '    print(f"{chance:.4f}  {model.tokenizer.decode([token])!r}")',
     ]
-    return CodeCell(f"What `{name}` goes on with: the likeliest tokens and their probabilities.", "\n".join(lines))
+    return CodeCell(f"The most likely next tokens of `{name}` and their probabilities.", "\n".join(lines))
 
 
 def _drawn(name: str, mask: Tensor) -> str:
@@ -190,7 +190,7 @@ def _literal(value: Any) -> str:
 def _maps(name: str, first: str) -> CodeCell:
     """Every head of one side; of two sentences the second may lack the row in focus."""
     row = "query" if name == first else f"min(query, len({name}.tokens) - 1)"
-    said = f"Every head of `{name}`, to point at and to choose from; `.save(path)` behind it makes a file."
+    said = f"An interactive view of every head of `{name}`; append `.save(path)` to write it to a file."
     return CodeCell(said, f"{name}.show(layer=layer, head=head, row={row})")
 
 

@@ -56,7 +56,7 @@ class Job(ABC):
             HeadlightError: too many are waiting, or the server is about to end.
         """
         if STATE.is_ending:
-            raise HeadlightError("this server is about to end; press Train again in a few seconds")
+            raise HeadlightError("this server is restarting; press Train again in a few seconds")
         self._queue.enqueue(self._turn)
         _under_way[self] = None
         self._thread.start()
@@ -132,7 +132,7 @@ class Job(ABC):
         try:
             self._queue.wait(self._turn, self.should_stop)
             if self._turn.is_evicted:
-                self.error = "its place in the queue went to somebody who had none; press Train again"
+                self.error = "its place in the queue was given to another user; press Train again"
             elif self._turn.began is not None and not self.should_stop():
                 self._work()
         except HeadlightError as error:

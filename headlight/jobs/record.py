@@ -69,14 +69,14 @@ class Record:
                 message = pipe.recv_bytes()
                 heard += len(message)
                 if heard > MAX_HEARD:
-                    raise SizeError("the runs tell more than is kept here; choose fewer runs or smaller sizes")
+                    raise SizeError("the runs produce more data than can be stored; choose fewer runs or smaller sizes")
                 self.take(json.loads(message))
         except (EOFError, OSError):
             return  # it has ended, or was killed in the middle of a message
         except HeadlightError as error:
             self.error = str(error)
         except (ValueError, TypeError, KeyError, IndexError) as error:
-            self.error = f"the training process says something else than was agreed ({type(error).__name__})"
+            self.error = f"the training process sent an unexpected message ({type(error).__name__})"
 
     @property
     def started(self) -> bool:

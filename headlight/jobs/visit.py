@@ -44,7 +44,7 @@ PREFIX = "headlight-visit-"
 NAME = store.NAME
 FORMAT = "headlight visit 1"
 MAX_NAMES = 200  # of runs in the store; the newest
-TAKEN_UP = "What was trained on another server is here, as far as it had come."
+TAKEN_UP = "The training that ran on another server is restored up to its last saved step."
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _taken_up(name: str, address: str) -> Visit | None:
             try:
                 visit.add(folder, saved.unpack(trained.Trained(run).packed(), folder), opened=True, name=run)
             except HeadlightError as error:
-                visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
+                visit.notices.append(f"A model trained earlier cannot be opened: {error}.")
     except BaseException:
         _leave(visit)
         raise
@@ -268,7 +268,7 @@ def kept_names(visit: str) -> KeptNames:
         if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise HeadlightError("another version of Headlight keeps what was trained here, or it is damaged") from None
+        raise HeadlightError("the stored models belong to another version of Headlight, or are damaged") from None
     return kept
 
 

@@ -105,7 +105,7 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
         if not folder.is_dir():
             errors.append(f"There is no folder of lessons “{folder}”.")
         if len(files) > MAX_FILES:
-            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are read.")
+            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are loaded.")
         for file in files[:MAX_FILES]:
             try:
                 found = file.stat()

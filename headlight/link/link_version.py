@@ -19,8 +19,8 @@ def in_words(said: list[str]) -> str:
     number = int(said[0]) if len(said) == 1 and said[0].isdecimal() and len(said[0]) < MAX_LENGTH else 0
     if number > CURRENT:
         return (
-            f"This link is of version {number}, later than version {CURRENT}, which this Headlight reads: "
-            f"what it understands of the link is shown."
+            f"This link has version {number}, newer than version {CURRENT} of this Headlight; only the parts that it "
+            "understands are used."
         )
     text = cut(", ".join(said), MAX_LENGTH)
-    return f"The link says {KEY}={text}, which is no version of links; it is read as version {CURRENT}."
+    return f"The link has {KEY}={text}, which is not a link version; it is read as version {CURRENT}."

@@ -84,7 +84,7 @@ def word_in_words(word: str, pictures_of_it: dict[str, Picture]) -> str:
         return f"“{word.strip()}”: {error}."
     told = ", ".join(f"{_written(chance)} {name}".strip() for name, (chance, _) in found.items())
     pieces = next(iter(found.values()))[1]
-    of_pieces = f" It takes {len(pieces)} tokens, {' '.join(pieces)}, whose probabilities are multiplied."
+    of_pieces = f" It takes {len(pieces)} tokens, {' '.join(pieces)}, and their probabilities are multiplied."
     return f"“{word.strip()}” comes next with probability {told}.{of_pieces if len(pieces) > 1 else ''}"
 
 
@@ -101,10 +101,12 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     tokens, ids = model.tokenize(text)
     n = len(run.ids)
     if list(ids[:n]) != list(run.ids) or len(ids) == n:
-        raise HeadlightError("it does not stand alone: with the end of the sentence it is read as other tokens")
+        raise HeadlightError(
+            "it cannot be appended as it is, because together with the end of the sentence it splits into other tokens"
+        )
     first = chances_of(picture)
     if first is None:
-        raise HeadlightError("this model does not say what comes next")
+        raise HeadlightError("this model does not predict the next word")
     if len(ids) == n + 1:
         return float(first[ids[n]]), list(tokens[n:])
     if settings.painted:

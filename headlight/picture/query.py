@@ -136,7 +136,7 @@ class Query:
         """As in `Settings`: the best one is "auto"."""
         chosen, present = Query.__getitem__(self, "dev"), devices.available()
         if chosen not in (None, *present):
-            raise HeadlightError(f"the device “{chosen:.20}” is not here; there are {', '.join(present)}")
+            raise HeadlightError(f"the device “{chosen:.20}” is not available; choose one of {', '.join(present)}")
         return "auto" if chosen in (None, present[0]) else chosen
 
     def settings(self, side: str = "", text: str = "") -> Settings:

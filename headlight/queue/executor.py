@@ -141,7 +141,7 @@ class Queue:
                 on_wait()
                 futures.wait([entry.result], POLL_SECONDS)
             if entry.is_evicted:
-                raise QueueFull("somebody else needed this place in the queue; try again")
+                raise QueueFull("this place in the queue was given to another user; try again")
             before = _held.set((self, held if held is not None and work is not Work.HEAVY else entry))
             try:
                 yield
@@ -239,7 +239,7 @@ class Queue:
     def _evict(self, entry: QueueEntry) -> None:
         self._lanes[entry.work].queued.remove(entry)
         self._detach(entry)
-        entry.set_result(Superseded("something newer was asked for"))
+        entry.set_result(Superseded("replaced by a newer request"))
 
     def _detach(self, entry: QueueEntry) -> None:
         """Detach an entry from its computation, which is dropped when nobody waits for it any more."""

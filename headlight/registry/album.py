@@ -37,11 +37,11 @@ class Album(Mapping[str, bytes]):
         found = self._name.fullmatch(name)
         if found is None:
             raise HeadlightError(
-                f"this model reads {self.kind}s, no sentences: choose one of ours, or open a file on the page Explore"
+                f"this model reads {self.kind}s, not sentences; choose a sample, or open a file on Explore"
             )
         content = store.read("data", found[1])
         if content is None:
-            raise HeadlightError(f"this {self.kind} is gone: open its file again, or choose one of ours")
+            raise HeadlightError(f"this {self.kind} is no longer stored; open its file again, or choose a sample")
         return content
 
     def __iter__(self) -> Iterator[str]:

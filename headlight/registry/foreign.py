@@ -35,9 +35,9 @@ _HUB_NAME = re.compile(r"hf:([^@]{1,193})@([0-9a-f]{7,40})", re.ASCII)
 _HASH = re.compile(r"folder:([0-9a-f]{24})", re.ASCII)
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
-NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
-NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
-NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
+NOT_HERE = "models on the server’s computer can only be opened from that computer; choose another one"
+NO_FOLDER = "this server no longer knows this folder; choose it again under “Another model”"
+NOT_CACHED = "is not in this computer’s Hugging Face cache; download it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
 CACHE_BYTES = max(2**31, (memory.available() or 0) // 2)  # of models, those used last
@@ -97,7 +97,7 @@ class Foreign(ModelSource):
     def about(self) -> About:
         folder, parts = place(self.name), _parts(self.name)
         title = parts[1] if parts else folder.name if folder else "of this link"
-        return About(title, "Of this machine", _found(self.name, title, folder).says if folder else "")
+        return About(title, "On this computer", _found(self.name, title, folder).says if folder else "")
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class Foreign(ModelSource):
 
     @property
     def in_code(self) -> tuple[str, str]:
-        where = ", out of this machine’s cache" if self.name.startswith(HUB) else ": give the path of its folder"
+        where = ", from this computer’s cache" if self.name.startswith(HUB) else ": enter the path of its folder"
         return self.about.title, f"The model{where}."
 
     @staticmethod
@@ -120,7 +120,7 @@ class Foreign(ModelSource):
         except Exception as error:  # what a library says of files that it cannot read is for its own users
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
         if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
-            raise WeightsFileError(f"{title} makes {count} tokens of a picture; {MAX_TOKENS} are drawn")
+            raise WeightsFileError(f"{title} splits a picture into {count} tokens; at most {MAX_TOKENS} can be drawn")
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])
         model.name = title
@@ -162,7 +162,7 @@ def _register(path: str) -> Found:
     except (OSError, RuntimeError, ValueError):  # a loop of links, no home, a zero byte
         is_folder = False
     if not is_folder:
-        raise HeadlightError(f"“{path:.100}” is no folder of this machine; give the one that holds config.json")
+        raise HeadlightError(f"“{path:.100}” is not a folder on this computer; enter the one that contains config.json")
     hashed = hashlib.blake2b(str(folder).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
     found = _found(f"{FOLDER}{hashed}", folder.name, folder)
     if found.why_not:
@@ -177,12 +177,12 @@ def named(text: str) -> Found:
     It is offered to everybody. Raises a HeadlightError where it is not there, or cannot be opened.
     """
     if public.is_public():
-        raise HeadlightError("a public server opens no models of its machine’s own")
+        raise HeadlightError("a public server does not open models from its own computer")
     repo, _, revision = text.partition("@")
     if Path(text).expanduser().is_dir():
         found = _register(text)
     elif not hub.is_id(repo):
-        raise HeadlightError(f"“{text:.100}” is no folder, and no id of the Hugging Face hub, as org/name")
+        raise HeadlightError(f"“{text:.100}” is neither a folder nor a Hugging Face id such as org/name")
     else:
         found = cached_one(repo, revision)
     for_everybody.add(found.name)

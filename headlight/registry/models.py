@@ -20,7 +20,9 @@ from mha_core.training import inference
 # what a model can, as `Model.can` has it -> the key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
 OF_ONE_TEXT = ("mask", "unheard")
-TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and values left out, go by places in one."
+TWO_TEXTS = (
+    "These maps attend from one text to another, or to a sound; masks and zeroed values need positions within one text."
+)
 MAX_ANSWERS = 3  # classes whose probabilities are told
 MAX_UNKNOWN = 5  # tokens that are named
 # how one looks at a model of one's own, which the app cannot open
@@ -81,9 +83,7 @@ def unknown(model: Model, text: str) -> list[str]:
     """A sentence on the words that a model lacks in its vocabulary, or the characters, if there are any."""
     if isinstance(model.tokenizer, ByteLevel):
         lost = model.tokenizer.unknown(text)
-        return (
-            [f"{len(lost)} of these characters have no token in this model: it reads on without them."] if lost else []
-        )
+        return [f"{len(lost)} of these characters have no token in this model; they are skipped."] if lost else []
     if model.history is None or (missing := model.tokenizer.token_to_id("[UNK]")) is None:
         return []
     coded = model.tokenizer.encode(text)
@@ -93,7 +93,7 @@ def unknown(model: Model, text: str) -> list[str]:
         return []
     named = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary: {named}. The model reads [UNK] instead."]
+    return [f"{count} not in this model’s vocabulary ({named}) and read as [UNK]."]
 
 
 def fixed(model: Model) -> Mapping[str, str]:
@@ -118,4 +118,4 @@ def require(model: Model, ability: str) -> None:
     """Raises Unsupported where the model lacks what a page is made of, and says with which one it goes."""
     if ability not in model.can:
         why = model.reasons.get(ability, f"it has no {ability}").rstrip(".")
-        raise Unsupported(f"this needs what {model.name} cannot give: {why}; choose MiniLM in the bar, the link stays")
+        raise Unsupported(f"{model.name} cannot do this: {why}; choose MiniLM in the bar (the link is kept)")

@@ -16,7 +16,7 @@ from .trained import BOTH_WAYS, ONE_WAY
 MINILM, SMOLLM2 = "minilm", "smollm2"
 GROUP = "Pretrained"
 TITLE = "MiniLM · pretrained"
-SMOLLM2_TITLE = "SmolLM2 · pretrained, says the next word"
+SMOLLM2_TITLE = "SmolLM2 · predicts the next word"
 SWITCH = "HEADLIGHT_SMOLLM2"  # "off" in the environment: this server offers SmolLM2 to nobody
 
 
@@ -50,7 +50,7 @@ class SmolLM2(Pretrained):
 
     def check(self) -> None:
         if os.environ.get(SWITCH, "").lower() == "off":
-            raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
+            raise HeadlightError("SmolLM2 is disabled on this server; choose another model")
 
     @property
     def about(self) -> About:

@@ -32,8 +32,8 @@ PREFIX = "recording:"
 KIND = "recording"  # of data that a visit brings
 MAX_TOKENS = 512  # of an axis that is drawn
 CACHE_BYTES = 160 * 2**20
-WHY = "this is a recording: its maps were computed elsewhere, and the model that made them is not here"
-GONE = "this recording is gone: open its file again, on the page Train"
+WHY = "this is a recording; its maps were computed elsewhere, without the model being available here"
+GONE = "this recording is no longer stored; open its file again on Train"
 ONE = "recorded"  # the text of a recording of one pass
 _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 
@@ -152,7 +152,7 @@ def drawable(content: bytes) -> Recording:
     recording = recording_file.of_bytes(content)
     longest = max(max(group.maps.shape[-2:]) for group in recording.groups)
     if longest > MAX_TOKENS:
-        raise SizeError(f"it has maps of {longest:,} tokens, at most {MAX_TOKENS} are drawn here")
+        raise SizeError(f"it has maps of {longest:,} tokens; at most {MAX_TOKENS} can be drawn")
     return recording
 
 
@@ -168,4 +168,4 @@ def opened(path: Path) -> str:
 def refuse(model: Model) -> None:
     """Raises Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
-        raise Unsupported(f"{WHY}; the page Explore shows it")
+        raise Unsupported(f"{WHY}; it can be viewed on Explore")

@@ -27,10 +27,17 @@ from .models import with_full_implementation
 from .source import About, ModelSource
 
 SHIPPED = ROOT / "assets" / "trained"
-GONE = "this trained model is gone, or of another visit: train it again, choose another, or ask its owner for the zip"
+GONE = (
+    "this trained model is no longer stored, or belongs to another session; train it again, choose another, or ask its "
+    "owner for the zip file"
+)
 OWN = "Yours"  # the group of a visit's runs in the list
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
-BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
+BOTH_WAYS, ONE_WAY, TRANSLATES = (
+    "reads in both directions",
+    "reads left to right",
+    "reads in both directions, writes left to right",
+)
 CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.MAX_BYTES` allows
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
@@ -44,7 +51,7 @@ class Trained(ModelSource):
 
     def check(self) -> None:
         if not store.NAME.fullmatch(self.name):
-            raise HeadlightError("no model has this name")
+            raise HeadlightError("there is no model of this name")
         if not store.has("model", self.name):
             raise HeadlightError(GONE)
 
@@ -75,7 +82,7 @@ class Trained(ModelSource):
         try:
             temporary = TemporaryDirectory(prefix="headlight-opened-")
         except OSError:
-            raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
+            raise HeadlightError("the server’s disk is full or not writable; try again later") from None
         with temporary as place:
             folder = Path(place) / "run"
             try:
@@ -171,7 +178,7 @@ def _describe(start: Mapping[str, Any]) -> str:
     """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
     way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]
-    return f"{recipe['n_layers']} × {recipe['n_heads']} heads, knows {start['vocabulary']:,} tokens, {way}"
+    return f"{recipe['n_layers']} × {recipe['n_heads']} heads, vocabulary of {start['vocabulary']:,} tokens, {way}"
 
 
 @lru_cache(maxsize=16)

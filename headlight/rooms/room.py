@@ -46,9 +46,7 @@ class Refusal(HeadlightError):
 class Stranger(Refusal):
     """A key or a token that is none of this room's."""
 
-    def __init__(
-        self, sentence: str = "This phone is not in the room, or the room has begun anew; join again."
-    ) -> None:
+    def __init__(self, sentence: str = "This phone is not in the room, or the room was restarted; join again.") -> None:
         super().__init__(sentence, 403)
 
 
@@ -96,7 +94,7 @@ def is_host(room: Room, name: str) -> bool:
 def check_host(room: Room, name: str) -> None:
     """Raise a Stranger for anybody but the host."""
     if not is_host(room, name):
-        raise Stranger("Only the host of this room may do that.")
+        raise Stranger("Only the host of this room can do this.")
 
 
 # ---- a phone's acts
@@ -107,9 +105,9 @@ def join(room: Room, name: str) -> None:
     if name in room.phones:
         return
     if room.locked:
-        raise Refusal("The host lets nobody new into this room.", 409)
+        raise Refusal("The host has locked this room.", 409)
     if len(room.phones) >= MAX_PHONES:
-        raise Refusal(f"This room is full: {MAX_PHONES} have joined.", 409)
+        raise Refusal(f"This room is full ({MAX_PHONES} phones).", 409)
     room.phones[name] = None
 
 
@@ -120,10 +118,10 @@ def vote(room: Room, name: str, body: Mapping[str, Any]) -> None:
     if room.phase != "open" or room.question is None:
         raise Refusal("Voting is closed.", 409)
     if body.get("question") != room.question["id"] or body.get("round") != room.round:
-        raise Refusal("That question is over; another one is asked now.", 409)
+        raise Refusal("That question has ended; another one is open now.", 409)
     choice, count = body.get("choice"), len(room.question["options"])
     if not _is_option(choice, count):
-        raise Refusal(f"There is no such option; choose one of {count}.")
+        raise Refusal(f"This option does not exist; choose one of {count}.")
     room.ballots[room.round][name] = choice
 
 
@@ -149,7 +147,7 @@ def act(room: Room, name: str, body: Mapping[str, Any]) -> None:
         case str(step) if step in _STEPS:
             _step(room, step, body.get("answer"))
         case _:
-            raise Refusal("There is no such act.")
+            raise Refusal("Unknown action.")
 
 
 def _begin(room: Room, question: RoomAsked | None, phase: str) -> None:
@@ -162,7 +160,7 @@ def _step(room: Room, step: str, answer: object) -> None:
     if (room.phase, room.round) == (target, next_round):
         return
     if room.phase not in sources or (room.round and step in ("discuss", "again")):
-        raise Refusal("That cannot be done now: close the vote first." if room.question else "Ask first.", 409)
+        raise Refusal("Close the vote first." if room.question else "Ask a question first.", 409)
     if target == "answer":
         room.answer = _answer(room, answer)
     room.phase, room.round = target, next_round
@@ -205,17 +203,17 @@ def _tallies(room: Room) -> list[list[int]]:
 def _text(value: object) -> str:
     """A text for the screen, on one or more lines. Raises a Refusal."""
     if not isinstance(value, str):
-        raise Refusal("A text is missing.")
+        raise Refusal("The text is missing.")
     if len(value) > MAX_TEXT:
-        raise Refusal(f"That is too long: {len(value):,} characters, where {MAX_TEXT:,} are allowed.")
+        raise Refusal(f"This text is too long: {len(value):,} characters, at most {MAX_TEXT:,} are allowed.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") and letter != "\n" for letter in value):
-        raise Refusal("That has characters that cannot be shown; type it anew.")
+        raise Refusal("This text has characters that cannot be shown; type it again.")
     return value.strip()
 
 
 def _link(value: object) -> str:
     if not isinstance(value, str) or len(value) > MAX_LINK or not _LINK.fullmatch(value):
-        raise Refusal("A link is a path of this server with its query.")
+        raise Refusal("A link must be a path on this server with its query.")
     return value
 
 
@@ -228,7 +226,7 @@ def _question(value: Any) -> RoomAsked:
                 "options": [_text(option) for option in options],
                 "learn": _text(value.get("learn", "")),
             }
-    raise Refusal(f"A question has an id of letters and digits, and 2 to {MAX_OPTIONS} options.")
+    raise Refusal(f"A question needs an id of letters and digits, and 2 to {MAX_OPTIONS} options.")
 
 
 def _answer(room: Room, value: object) -> RoomAnswer:
@@ -236,7 +234,7 @@ def _answer(room: Room, value: object) -> RoomAnswer:
     match value:
         case {"right": list(right), "text": text} if all(_is_option(one, count) for one in right):
             return {"right": sorted(set(right)), "text": _text(text)}
-    raise Refusal("An answer has a sentence, and the numbers of the options that are right.")
+    raise Refusal("An answer needs a sentence and the numbers of the correct options.")
 
 
 def _is_option(value: object, count: int) -> TypeGuard[int]:

@@ -87,7 +87,7 @@ class Rooms:
                 if await self._store.create(code, Room(code, listen_name(key)).pack()):
                     return {"code": code, "key": key, "listen": listen_name(key)}
             except Full:
-                raise Refusal("There are as many rooms here as there may be; try again later.", 429) from None
+                raise Refusal("The maximum number of rooms is open; try again later.", 429) from None
 
     async def read(self, code: str) -> Room:
         """A room. Raises Gone, or Away."""

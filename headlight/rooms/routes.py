@@ -38,9 +38,9 @@ OWN_REQUESTS: Final[Rate] = 5.0, 30  # of one phone or host
 MAX_LISTENERS: Final = 1200  # event streams in all, and
 MAX_NETWORK_LISTENERS: Final = 400  # of one network
 NO_STORE: Final = {"Cache-Control": "no-store"}
-AWAY: Final = "The rooms cannot be reached for a moment; nothing that was counted is lost. It goes on by itself."
-GUESSED: Final = "Too many codes were tried from your network; try again in a minute."
-OFTEN: Final = "Too much came at once from here; try again in a moment."
+AWAY: Final = "The rooms cannot be reached for a moment. No votes are lost, and it continues by itself."
+GUESSED: Final = "Too many wrong codes were entered from your network; try again in a minute."
+OFTEN: Final = "Too many requests; try again in a moment."
 POSTS: Final = ("open", "join", "act", "vote", "delete")
 
 Body = dict[str, Any]
@@ -63,16 +63,16 @@ class RoomRoutes:
         request, name = Request(scope, receive), scope["path"].removeprefix(f"{PATH}/")
         method = "POST" if name in POSTS else "GET"
         if name not in ("events", *POSTS):
-            response: ASGIApp = error_response(404, "There is no such route.")
+            response: ASGIApp = error_response(404, "Unknown route.")
         elif self._rooms is None:
-            response = error_response(404, "There are no rooms on this server.")
+            response = error_response(404, "Rooms are disabled on this server.")
         elif scope["method"] != method:
-            response = error_response(405, f"Only {method} is answered here.", {"Allow": method})
+            response = error_response(405, f"Only {method} is allowed.", {"Allow": method})
         # a page elsewhere can send no JSON without being asked whence it comes
         elif not is_own_page(request.headers) or (
             method == "POST" and request.headers.get("content-type") != "application/json"
         ):
-            response = error_response(403, "Only Headlight’s own pages are answered here.")
+            response = error_response(403, "Only requests from Headlight’s own pages are accepted.")
         elif name == "events":
             await self._stream(self._rooms, request, send)
             return
@@ -199,11 +199,11 @@ async def _body(request: Request) -> Body:
                 if len(content) > MAX_BODY:
                     break
     except TimeoutError:
-        raise Refusal("That took too long to arrive; send it again.", 408) from None
+        raise Refusal("The request took too long to arrive; send it again.", 408) from None
     except ClientDisconnect:
         content = b""
     if len(content) > MAX_BODY:
-        raise Refusal(f"That is too long: {MAX_BODY:,} bytes may come at once.", 413)
+        raise Refusal(f"The request is too long; at most {MAX_BODY:,} bytes are allowed.", 413)
     with suppress(ValueError, RecursionError):
         if isinstance(body := json.loads(content), dict):
             return body

@@ -41,7 +41,7 @@ class HostGate:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            told = "This server has another name. Start it with --server.allowedHosts=NAME to give it this one."
+            told = "This host name is not allowed. Start the server with --server.allowedHosts=NAME to allow it."
             await PlainTextResponse(told, 421)(scope, receive, send)
 
     def _is_own(self, scope: Scope) -> bool:

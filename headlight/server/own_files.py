@@ -38,9 +38,9 @@ class OwnFiles:
     def _answer(self, scope: Scope) -> ASGIApp:
         name = scope["path"].removeprefix(f"{scope.get('root_path', '')}/")
         if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("Only GET is answered here.", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse("Only GET is allowed.", 405, {"Allow": "GET, HEAD"})
         if name not in self._files:
-            return PlainTextResponse("There is no such file.", 404)
+            return PlainTextResponse("File not found.", 404)
         headers, kind = (
             {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"},
             TYPES.get(name.rpartition(".")[2], "text/plain"),

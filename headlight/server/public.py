@@ -9,7 +9,7 @@ from .addresses import LOOPBACK
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
 # that of who started it: read before what computes sets it for itself
 ASKS_HUB: Final = os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "ON", "YES", "TRUE")
-NO_FILES: Final = "This server is open to everybody, so it takes no files; on a machine of your own Headlight does."
+NO_FILES: Final = "This public server does not accept files; Headlight on your own computer does."
 
 
 def is_public() -> bool:

@@ -24,7 +24,7 @@ WIND_UP_SECONDS = 12.0  # for trainings to end and to be kept, and then
 LEAVE_SECONDS = 5.0  # for connections to close; who does not read is left behind
 END_SECONDS = 2.0  # for what is left to be deleted; a store may hang
 RETRY_AFTER_S = 3  # after which a page may be asked for anew
-BODY: Final = "This server is about to end; another one, or this one started anew, answers in a few seconds."
+BODY: Final = "This server is restarting; it, or another one, will answer in a few seconds."
 _PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="refresh" content="{RETRY_AFTER_S}"><title>Headlight</title><p role="status">{BODY}</p></html>"""
 

@@ -65,15 +65,17 @@ def _added(steps: Embedding) -> list[str]:
     said = ["the row of its word"]
     if steps.segment is not None:
         said.append("the row of its segment")
-    return said + ["the row of its place"] * bool(steps.position.any())
+    return said + ["the row of its position"] * bool(steps.position.any())
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
     lines = [_line("row of the word", steps.words[row], f"row {steps.ids[row]:,} of the table")]
     if steps.segment is not None:
-        lines.append(_line("+ segment", steps.segment, "the same for every token here: this is the first sentence"))
+        lines.append(
+            _line("+ segment", steps.segment, "the same for every token here, as all belong to the first sentence")
+        )
     acts = bool(steps.position.any())
-    how = f"of place {row}, counted from 0" if acts else "0: this encoding adds nothing to the embeddings"
+    how = f"of position {row}, counted from 0" if acts else "0, as this encoding adds nothing to the embeddings"
     lines.append(_line("+ position", steps.position[row], how))
     lines.append(_line("= sum", steps.summed[row], "channel by channel"))
     if steps.norm is not None:
@@ -82,9 +84,9 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
         scaled = centred / steps.norm.deviation[row]
         lines.append(_line("− mean", centred, f"the mean of its channels is {number(mean, 6)}"))
         lines.append(_line("÷ deviation", scaled, f"their standard deviation is {number(deviation, 6)}"))
-        lines.append(_line("· gain", scaled * steps.norm.gain, "learnt, a number for each channel"))
-        lines.append(_line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "learnt too; this is x by hand"))
-    lines.append(_line("x", steps.x[row], "as the model made it; enters layer 0"))
+        lines.append(_line("· gain", scaled * steps.norm.gain, "learned, one number per channel"))
+        lines.append(_line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "also learned; this is x by hand"))
+    lines.append(_line("x", steps.x[row], "as computed by the model; the input of layer 0"))
     return lines
 
 
@@ -102,9 +104,10 @@ def _told(steps: Embedding, row: int, found: Recorded) -> list[str]:
     same = [place for place, one in enumerate(steps.ids) if one == steps.ids[row] and place != row]
     if same:
         apart = largest_difference(steps.x[row], steps.x[same[0]])
-        differ = f"differs by up to {number(apart)}: only the place tells them apart" if apart else "is the same"
+        differ = f"differs by up to {number(apart)}: only the position distinguishes them" if apart else "is the same"
         said.append(
-            f"“{found.tokens[row]}” stands at place {same[0]} too: the same row of the table, and its x {differ}."
+            f"“{found.tokens[row]}” is also at position {same[0]}. It has the same row of the table, and its x "
+            f"{differ}."
         )
     return said
 

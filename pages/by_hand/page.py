@@ -61,7 +61,7 @@ def show() -> None:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
+            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "All the numbers"):
                 canvas.sheet("details", details)
 
 
@@ -107,7 +107,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
             found = compute()
         except (SizeError, DeviceError) as error:
             last, found = st.session_state.get(f"last_{key}") or (DEFAULTS[key], usual())
-            problems.append(f"“{cut(typed, 40)}” is not used: {error}. Still shown: ({last}).")
+            problems.append(f"“{cut(typed, 40)}” cannot be used: {error}. ({last}) is still shown.")
         else:
             st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(typed, 1, 5))), found
         return found

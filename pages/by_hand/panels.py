@@ -50,7 +50,7 @@ def scores(q: Tensor, k: Tensor, scores: Tensor, rows: Pair, cols: Pair) -> Bloc
         computed("kᵀ", k.T, TWO, cols, "d j"),
         computed("scores", scores, rows, cols, "i j", "q kᵀ"),
     ]
-    return sheet.panel("Scores", [sheet.chain(parts, ["·", "="])], "how well each query fits each key")
+    return sheet.panel("Scores", [sheet.chain(parts, ["·", "="])], "how well each query matches each key")
 
 
 def division(book: Workbook, stages: Sequence[Stages]) -> Block:
@@ -64,7 +64,7 @@ def mask(book: Workbook, name: str, rows: Pair, cols: Pair) -> Block:
     """The mask: 1 = may look."""
     cells = book.block(name, "allow", rows, cols, "i j")
     return sheet.panel(
-        "Mask", [book.presets(name, MASKS, "Masks"), cells], "1: this query may look at this key; press to change"
+        "Mask", [book.presets(name, MASKS, "Masks"), cells], "1: this query may attend to this key; press to change"
     )
 
 
@@ -108,7 +108,7 @@ def head(book: Workbook, head: int, q: Tensor, k: Tensor, v: Tensor, done: Stage
 
 def formula(book: Workbook, formulas: Sequence[Block]) -> Block:
     """What is computed above, as the paper writes it with these sizes."""
-    note = "sizes in the colours of their axes"
+    note = "sizes have the colours of their axes"
     return sheet.panel(
         "As the paper writes it", formulas, note if book.divide else f"{note}; above, the scores are not divided"
     )

@@ -25,14 +25,14 @@ def of_map(done: Stages, allow: Tensor, rows: Pair, *, same: bool = True) -> lis
 
 def empty_rows(allow: Tensor, rows: Pair) -> list[str]:
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
-    return [f"Row {i} “{cut(rows[i], 20)}” may look at nobody: its weights are 0, its output is 0." for i in empty]
+    return [f"Row {i} “{cut(rows[i], 20)}” may look at no key, so its weights and its output are 0." for i in empty]
 
 
 def not_itself(allow: Tensor, rows: Pair) -> list[str]:
     """Rows that may look at others but not at themselves."""
     found = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output contains nothing of its own value."
+        f"Row {i} “{cut(rows[i], 20)}” may not look at itself, so its output contains nothing of its own value."
         for i in found
     ]
 
@@ -60,7 +60,7 @@ def sharpness(done: Stages, rows: Pair) -> list[str]:
             left = math.exp(-lead)
             share = f"at most {number(left)}" if left else "less than 1e−300"
             rest = f"so the next one has exp(−{ahead}), {share}, of its weight"
-            said.append(f"{where}: its score leads the next by at least {ahead}, {rest}.")
+            said.append(f"{where}: its score is ahead of the next by at least {ahead}, {rest}.")
     if bool(done.subtracted.any()):
         limit = f"exp of more than {MAX_EXPONENT} overflows in float32"
         said.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")

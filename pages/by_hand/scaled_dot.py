@@ -125,7 +125,7 @@ def check_amounts(*amounts: int) -> None:
     """Raise a SizeError when one of the counts, in the order of `MAX_COUNTS`, is too large."""
     for amount, (what, most) in zip(amounts, MAX_COUNTS.items(), strict=False):
         if amount > most:
-            raise SizeError(f"{amount:,} {what}, at most {most:,} here; choose smaller sizes")
+            raise SizeError(f"{amount:,} {what} are more than the limit of {most:,}; choose smaller sizes")
 
 
 def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
@@ -136,12 +136,12 @@ def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
     """
     parts = [part for part in re.split(r"[\s,;×x()\[\]]+", text.strip()) if part]
     if not all(re.fullmatch(r"\d{1,6}", part, re.ASCII) for part in parts):
-        raise SizeError(f"a shape is {least} to {most} whole numbers, such as 2, 3, 6")
+        raise SizeError(f"a shape has {least} to {most} whole numbers, such as 2, 3, 6")
     if not least <= len(parts) <= most:
-        raise SizeError(f"{len(parts)} sizes, need {least} to {most} of them")
+        raise SizeError(f"{len(parts)} sizes were given; {least} to {most} are needed")
     shape = tuple(int(part) for part in parts)
     if min(shape) < 1 or max(shape) > MAX_AXIS_LENGTH:
-        raise SizeError(f"every size must be 1 to {MAX_AXIS_LENGTH:,}")
+        raise SizeError(f"every size must be from 1 to {MAX_AXIS_LENGTH:,}")
     return shape
 
 
@@ -224,7 +224,7 @@ def blocks(case: Case, device: str) -> list[Block]:
         sheet.columns(
             [
                 _matrices(case, made),
-                sheet.panel("Shapes", [shapes], "leading axes alike"),
+                sheet.panel("Shapes", [shapes], "same leading axes"),
                 sheet.panel("How far apart", [differences]),
                 _formulas(case),
                 sheet.panel("The function", [sheet.code(inspect.getsource(attention).splitlines())], "as it ran"),
@@ -266,8 +266,8 @@ def _formulas(case: Case) -> Block:
     shown = [
         paper.attention(i, j, d, width, case.leading),
         paper.multi_head(i, heads, heads * d, width),
-        sheet.text("Each step of the paper’s two figures, on Shapes:"),
+        sheet.text("The steps of the paper’s two figures, on Shapes:"),
         sheet.links(steps),
     ]
     said = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
-    return sheet.panel("The same as the paper writes it", shown, f"sizes in the colours of their axes; {said}")
+    return sheet.panel("In the paper’s notation", shown, f"sizes have the colours of their axes; {said}")

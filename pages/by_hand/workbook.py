@@ -28,7 +28,7 @@ MASKS: dict[str, Callable[[int, int], bool]] = {  # what a button makes of query
     "everyone": lambda i, j: True,
     "causal": lambda i, j: j <= i,
     "others only": lambda i, j: i != j,
-    "nobody for row 0": lambda i, j: i > 0,
+    "no key for row 0": lambda i, j: i > 0,
 }
 MAX_CELL_LENGTH = 40  # characters of a text in a cell; the browser sends no more
 SIZES = {"large": 1.0, "÷ 1,000": 1 / 1000}  # what a button takes the four numbers of a word times
@@ -142,7 +142,7 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
         )
         if len(to_link(edited)) > MAX_MATRICES_LENGTH:
             raise ValueError(
-                f"the link has room for {MAX_MATRICES_LENGTH:,} characters; reset something or shorten numbers"
+                f"the link holds at most {MAX_MATRICES_LENGTH:,} characters; reset a matrix or shorten some numbers"
             )
     except ValueError as error:
         why = f"{error}; {exact(matrix[row][col])} is still used"

@@ -6,7 +6,7 @@ from headlight.ui import pages, sheet
 from pages.frame import canvas
 from pages.frame.layout import page
 
-OURS = "a question of Headlight’s own"
+OURS = "Headlight’s own question"
 
 
 def show() -> None:

@@ -60,12 +60,12 @@ def titles(found: Sequence[Contrast]) -> tuple[str, str]:
 def line(found: Sequence[Contrast]) -> str:
     """The differences by name, and what follows where there are several."""
     if not found:
-        return "Both sides are the same. Change one thing on a card."
+        return "Both sides are the same. Change one setting on either side."
     named = [one.name for one in found]
     if len(named) == 1:
-        return f"One thing differs: {named[0]}."
+        return f"One setting differs: {named[0]}."
     listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"{len(named)} things differ: {listed}. So you cannot tell which of them caused a change."
+    return f"{len(named)} settings differ: {listed}. So it is unclear which of them caused a change."
 
 
 def _sentences(left: str, right: str) -> list[str]:

@@ -11,7 +11,9 @@ from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 
-LAW = "colour: how much the sentence vector changes without the head (√ of 1 − cosine); the strongest is"
+LAW = (
+    "a stronger colour means a larger change of the sentence vector without the head (√ of 1 − cosine); the largest is"
+)
 
 
 class HeadCosines(TypedDict):
@@ -33,7 +35,7 @@ def cosines(settings: Settings) -> HeadCosines:
     least, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
     most = max(1 - least, 1e-9)
     said = (
-        f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"Ablating layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.cosine(least)}; {sum(map(len, found))} heads tried)."
     )
     cells = sheet.matrix(
@@ -48,7 +50,7 @@ def cosines(settings: Settings) -> HeadCosines:
         compact=True,
         note=f"{LAW} {most:.4f}. Layers (L) and heads (H) are counted from 0.",
     )
-    title = f"{head_name(layer, head)} matters most"
-    about = "each head of the left side is switched off alone; click one to open it"
+    title = f"{head_name(layer, head)} has the largest effect"
+    about = "each head of the left side was ablated in turn; click one to open it"
     panel = sheet.panel(title, [sheet.text(said), cells | {"kind": "choice", "edit": "head"}], about)
     return {"cosines": found, "blocks": [panel]}

@@ -31,8 +31,8 @@ SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE_KEYS), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev", "model2", "at2")
-OTHER_THINGS = "one of these two models reads {}s, the other {}s; choose two that read the same"
-ONE_MODEL = "this is asked of one model; choose the same one on both sides"
+OTHER_THINGS = "one of these two models reads {}s, the other {}s; choose two with the same kind of input"
+ONE_MODEL = "this test needs one model; choose the same one on both sides"
 
 
 class CompareSide(TypedDict):
@@ -99,7 +99,7 @@ def first(raw: bytes) -> bytes:
     """What a page begins with: the same, unless it is too large or its model comes later. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     if not source_of(query["model2"] or query.name).is_loaded:
-        raise HeadlightError("another model has to be read first")
+        raise HeadlightError("another model must be loaded first")
     left, _ = query.fitted_settings()
     for side in (left, right_side.of(query, left).settings):
         pictures.fits_at_first(side)
@@ -223,7 +223,7 @@ def _mean(shown: Pair) -> str:
     if not counts:
         return ""
     told = " and ".join(map(str, dict.fromkeys(counts)))
-    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
+    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "visible"}[shown.look.mean]
     return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
 
 

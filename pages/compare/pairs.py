@@ -138,11 +138,11 @@ def difference(pair: Pair) -> str:
     if pair.is_of_two_models:
         return _of_two_models(pair)
     if not pair.fits and len(left) == len(right):
-        return "Both sides look at texts of different lengths, so their maps cannot be subtracted."
+        return "The two sides have texts of different lengths, so their maps cannot be subtracted."
     if not pair.fits:
         return (
-            f"The left sentence has {len(left)} tokens, the right one {len(right)}: the maps have different "
-            "sizes, so they cannot be subtracted. Use sentences with equally many tokens."
+            f"The left sentence has {len(left)} tokens, the right one {len(right)}. The maps have different sizes and "
+            "cannot be subtracted. Use sentences with the same number of tokens."
         )
     other = sum(a != b for a, b in zip(left, right, strict=True))
     if other:
@@ -158,17 +158,17 @@ def _of_two_models(pair: Pair) -> str:
     if pair.words and not pair.fits:
         return f"The sentences have different numbers of words, {sizes}: the maps cannot be subtracted."
     if not pair.fits:
-        return f"The two models cut these texts into different tokens, {sizes}, and their words cannot be told apart."
+        return f"The two models split these texts into different tokens ({sizes}), and their words cannot be matched."
     if not pair.words:
-        return "Both models cut the text into the same tokens, so the maps are compared token by token."
+        return "Both models split the text into the same tokens, so the maps are compared token by token."
     lost = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
     own = [
-        f"on the {name} {numbers.percent(share)} of a row on average goes to the model’s own tokens, which are left out"
+        f"on the {name} {numbers.percent(share)} of a row on average is on the model’s own tokens, which are left out"
         for name, share in zip(("left", "right"), lost, strict=True)
         if share > SAME
     ]
     why = f": {' and '.join(own)}" if own else ""
-    return f"The two models cut the text into different tokens, so the maps are compared word by word{why}."
+    return f"The two models split the text into different tokens, so the maps are compared word by word{why}."
 
 
 def _of_words(weights: Tensor, own: Sequence[Word]) -> Tensor:
@@ -208,7 +208,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
         found = Figure(value=_on_previous(pair), label=label)
     else:
         where, ends, _ = _largest(pair)
-        found = Figure(value=ends, label=f"{where} changes most in {what}: {in_words}")
+        found = Figure(value=ends, label=f"{where} has the largest change in {what}: {in_words}")
     if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
@@ -227,7 +227,7 @@ def story(picture: Picture, layer: int, head: int) -> str:
         said = f"{which} are the same in every layer and head, up to rounding (largest difference {largest})."
     elif own.difference <= SAME:
         other = f"layer {rows.layer} head {rows.head}"
-        said = f"{which} are the same in {place}, but not in every head: in {other} they {_apart(rows.difference)}."
+        said = f"{which} are the same in {place}, but not in every head. In {other} they {_apart(rows.difference)}."
     else:
         said = f"{which} {_apart(own.difference)} in {place}."
     return f"{said} {_why(picture, own)}".rstrip()
@@ -284,6 +284,6 @@ def _why(picture: Picture, rows: Repeated) -> str:
     positions = words.has_positions(picture.settings, picture.model)
     masked = words.is_masked(picture.settings, picture.model)
     if rows.difference <= SAME:
-        return "" if positions or masked else "Nothing tells this model where a token stands."
-    causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * masked
+        return "" if positions or masked else "This model has no information about the position of a token."
+    causes = ["positional encodings distinguish them"] * positions + ["the mask allows them different keys"] * masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""

@@ -65,7 +65,7 @@ def blocks(query: LinkQuery) -> list[Block]:
     if len(tokens) > MAX_TOKENS:
         raise TooLong(limit=MAX_TOKENS, got=len(tokens))
     of_task, mean = query["kin"], query["mean"]
-    kin = [("models trained with other positions", {"kin": str(not of_task).lower()}, of_task)]
+    kin = [("models trained with other positional encodings", {"kin": str(not of_task).lower()}, of_task)]
     names = [name for name, _ in words.encodings(query.model)]
     positions = [(name, {"three": _toggled(name, list(shown))}, name in shown) for name in names]
     heads = [

@@ -54,7 +54,7 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     if read is not None:
         told = read.in_words(values)
         rows, columns, values = told["rows"] or rows, told["columns"] or columns, read.of(values)
-        name += ", rows sum to 1 without what is not shown" if any(read.hidden) else ""
+        name += ", rows rescaled to 1 without the hidden tokens" if any(read.hidden) else ""
     return Table(f"{name}: query / key", rows, columns or rows, values)
 
 

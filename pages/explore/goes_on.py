@@ -20,7 +20,7 @@ MAX_HEADS = 10  # heads of a kind
 KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
 
 Found = tuple[int, int, float]  # layer, head, and its mean weight
-# now, and in the untouched model; None of the first token, and of all where nothing is changed
+# now, and in the unchanged model; None of the first token, and of all where nothing is changed
 Loss = tuple[float | None, float | None]
 
 
@@ -39,13 +39,13 @@ def continuation(picture: Picture, before: Picture | None, query: Query, *, is_l
     """Its part of the message.
 
     Args:
-        before: the picture in the untouched model, None where nothing is changed.
+        before: the picture in the unchanged model, None where nothing is changed.
         is_long: not all maps of the text are kept.
         surprised: the surprise of each token is asked for, which costs a pass of its own.
 
     Raises what `pictures.picture` raises.
     """
-    sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
+    sides = {"": picture} if before is None else {"now": picture, "in the unchanged model": before}
     return {
         "next": next_token.compared(before, picture),
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),

@@ -27,21 +27,21 @@ MAX_LINES = 240
 MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
 NAMED = 4  # tokens that the sentence names
 NOT_SQUARE = (
-    "these maps look from one text at another: through several layers one can only go where rows and columns are the "
-    "same tokens; choose the model’s own encoder or decoder"
+    "these maps attend from one text to another; a path through several layers needs the same tokens in rows and "
+    "columns, so choose the model’s encoder or decoder"
 )
-HALF = "each layer makes a token half of what attention brings and half of itself"
+HALF = "each layer’s output is half attention and half the token itself"
 ASSUMES = {
-    False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count alike and that {HALF}.",
-    True: "Attention × value norm (Kobayashi et al. 2020) counts what the heads hand over, ‖Σ α f(x)‖, not how hard "
-    f"they look; it assumes, as rollout does, that {HALF}.",
+    False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count equally and that {HALF}.",
+    True: "Attention × value norm (Kobayashi et al. 2020) measures what the heads pass on, ‖Σ α f(x)‖, not their "
+    f"weights; like rollout, it assumes that {HALF}.",
 }
 LEAVES_OUT = (
-    "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
-    "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
-    "token: docs/what-attention-does-not-tell.md has examples. Switch a head off to see what it does."
+    "Both ignore norms and feed-forward networks and assume that mixed values can be separated. A share says where "
+    "something could come from, not that the result depends on it. After many layers the shares even out or collect on "
+    "the first token; docs/what-attention-does-not-tell.md has examples. Ablate a head to see its effect."
 )
-CROSS = "What this decoder takes from the other text, between its layers, is not in the picture."
+CROSS = "What this decoder takes from the other text between its layers is not shown."
 
 
 class FlowAnswer(TypedDict):
@@ -112,9 +112,9 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
 def no_norm(model: Model) -> str | None:
     """Why nothing is known of the values of a model's layers, None where they are."""
     if "lengths" in model.reasons:
-        return f"Only the maps of this model are known here, not its values. {models.reason(model, 'lengths')}"
+        return f"Only the maps of this model are available, not its values. {models.reason(model, 'lengths')}"
     if _reads_another(model):
-        return "Between the layers of this decoder stands attention to the other text: choose rollout."
+        return "This decoder attends to the other text between its layers; choose rollout."
     return None
 
 
@@ -131,14 +131,14 @@ def _made_of(tokens: list[str], found: Flow, row: int) -> str:
     parts = [f"{'itself' if one == row else f'“{tokens[one]}”'} {numbers.percent(float(inputs[one]))}" for one in named]
     rest = f" and {numbers.count(len(places) - len(named), 'other')}" if len(places) > len(named) else ""
     layers = numbers.count(len(found.masses) - 1, "layer")
-    return f"After {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
+    return f"After {layers} “{tokens[row]}” consists of {', '.join(parts)}{rest}."
 
 
 def _path_in_words(tokens: list[str], found: Flow) -> str:
     """Where the strongest path moves, and how much of its end's share comes along it."""
     path = found.path
     if not path:
-        return "No path leads to the key that was chosen: nothing of it arrives."
+        return "No path leads from the chosen key, so nothing of it arrives."
     moves = [
         f"layer {layer}: “{tokens[above]}” ← “{tokens[below]}”"
         for layer, (below, above) in enumerate(pairwise(path))
@@ -146,8 +146,8 @@ def _path_in_words(tokens: list[str], found: Flow) -> str:
     ]
     end, of_all = f"“{tokens[path[0]]}”", numbers.percent(float(found.masses[0][path[0]]))
     if not moves:
-        return f"The strongest path from {end} stays with it through all layers."
-    along = f"{numbers.percent(found.along)} of the {of_all} comes along it"
+        return f"The strongest path from {end} stays on it through all layers."
+    along = f"it carries {numbers.percent(found.along)} of the {of_all}"
     return f"The strongest path from {end} moves in {', '.join(moves)}; {along}."
 
 
@@ -157,6 +157,6 @@ def _left_out(found: Flow, token: str) -> str:
         return f"All {drawn:,} lines are drawn."
     share = numbers.percent(sum(line.share for line in found.lines) / (len(found.masses) - 1))
     return (
-        f"The {drawn:,} strongest of {found.in_all:,} lines are drawn, {share} of what flows. "
-        f"Each of the others carries at most {numbers.percent(found.lines[-1].share)} of “{token}”."
+        f"The {drawn:,} strongest of {found.in_all:,} lines are drawn, {share} of the total. Each of the others "
+        f"carries at most {numbers.percent(found.lines[-1].share)} of “{token}”."
     )

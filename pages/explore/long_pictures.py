@@ -149,7 +149,7 @@ def begun(settings: Settings) -> LongPicture:
     """The picture as far as it is. Raises as `advanced`."""
     picture = _begun(settings)
     if peek(_begun, settings) is not picture:
-        raise QueueFull("others wait for long texts; try again when theirs are there")
+        raise QueueFull("other long texts are being computed; try again later")
     picture.asked = QUEUE.clock()
     return picture
 
@@ -253,7 +253,7 @@ def tile(raw: bytes) -> bytes:
         raise HeadlightError("this text is not shown in pieces")
     whole = head_map(settings, *sight_of(query))
     if not (0 <= row < len(whole) and 0 <= column < len(whole) and 0 < step <= len(whole)):
-        raise HeadlightError(f"the map has {len(whole)} rows and columns, and a piece begins within them")
+        raise HeadlightError(f"the map has {len(whole)} rows and columns, and a piece must begin within them")
     side = TILE * step
     cells = whole[row : row + side, column : column + side]
     if step == 1:
@@ -273,5 +273,5 @@ def _piece(raw: bytes, key: str) -> str:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
-        raise HeadlightError("a piece is named by whole numbers")
+        raise HeadlightError("a piece is given by whole numbers")
     return int(text)

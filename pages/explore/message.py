@@ -287,7 +287,7 @@ def first(raw: bytes) -> bytes:
     settings, left_out = query.fitted_settings()
     pictures.fits_at_first(settings)
     if not settings.text.strip():
-        raise HeadlightError("an empty box keeps the picture before")
+        raise HeadlightError("an empty box keeps the previous picture")
     shown = _request(query, settings, left_out)
     run, digest = shown.picture.run, settings.digest
     if len(run.tokens) <= ALL_AT_FIRST:
@@ -337,7 +337,7 @@ def _of_long_maps(picture: LongPicture, *, is_mean: bool) -> OfMaps:
     took = f"{picture.model.device} · {far}computed in {picture.seconds:.1f} s, one layer at a time"
     sent = sum(one.nbytes for one in picture.small) / 1e6
     which = "all maps" if picture.is_whole else f"the maps of the first {numbers.count(picture.done, 'layer')}"
-    label = f"the row sum farthest from 1, over all rows of {which}"
+    label = f"row sum farthest from 1, over all rows of {which}"
     return {
         "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
         "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],

@@ -28,22 +28,24 @@ def of_tokens(picture: Picture) -> list[str]:
         return told
     unknown = tokens.count("[UNK]")
     if picture.settings.model == MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
-        told.append("This model reads English. To it, all unknown words are the same word, [UNK].")
+        told.append("This model reads English. It reads every unknown word as [UNK].")
         if source_of(SMOLLM2).exists:
-            told[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
+            told[-1] += " SmolLM2 reads other languages byte by byte; choose it above."
     elif unknown:
-        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+        told.append(f"This model does not know {unknown} of these {n} tokens; it reads each of them as [UNK].")
     if (mask := mask_token(picture.model)) in tokens:
-        told.append(f"{mask} hides a word: models of this kind learnt to guess what stood there.")
+        told.append(f"{mask} hides a word; models of this kind learned to predict the hidden word.")
     if piece := next((token for token in tokens if token.startswith("##")), ""):
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
-        told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
+        told.append("A character that is not in the vocabulary is read byte by byte, for example as <0xF0>.")
     first, last = picture.run.ends
     if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
         where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
         mark = "mark" if len(marks) > 1 else "marks"
-        sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
+        sinks = (
+            " Many heads put their weight there when nothing else matches." if picture.model.group != "cross" else ""
+        )
         told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
     return told
 
@@ -56,10 +58,10 @@ def _of_patches(own: Sequence[str]) -> str:
 
 def _of_moments(run: Run, heard: Heard) -> str:
     """How the tokens of a sound are named, and what is with those that are not shown."""
-    said = f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
+    said = f"A moment is named by its start time; the next one starts {1000 * heard.step / heard.rate:.3g} ms later."
     if run.extras.nobody is None:
         return said
-    return f"{said} The model hears silence behind the sound: “{pictures.UNASSIGNED}” is what a row gives to that."
+    return f"{said} The sound is padded with silence; “{pictures.UNASSIGNED}” is the weight of a row on that silence."
 
 
 def _foreign(tokens: Sequence[str]) -> int:
@@ -73,9 +75,11 @@ def of_columns(picture: Picture) -> str:
     unseen, unheard = (_named(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
     said = []
     if unseen:
-        said.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
+        said.append(
+            f"{unseen} is masked for all other tokens, so the softmax distributes its weight over the other keys."
+        )
     if unheard:
-        said.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
+        said.append(f"The weights on {unheard} stay, but its value is zeroed for all other tokens.")
     if not said:
         return ""
     alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.baseline
@@ -93,15 +97,15 @@ def of_mean(picture: Picture, heads: Heads) -> str:
     weights, whose = picture.run.weights, mean_of(picture.run.weights, heads)
     if len(heads) == 1:
         layer, _ = heads[0]
-        of_one = f"Layer {layer} has one head, so the mean is its map."
+        of_one = f"Layer {layer} has one head, so the mean is the map of that head."
         return of_one if weights.shape[1] == 1 else f"The map of {head_name(*heads[0])}."
     far = [float(measures.row_distances(weights[pair], whose).mean()) for pair in heads]
     nearest = min(range(len(far)), key=far.__getitem__)
     of_layer = len({layer for layer, _ in heads}) == 1
     name = f"head {heads[nearest][1]}" if of_layer else head_name(*heads[nearest])
     if far[nearest] == 0:
-        return f"The mean of {len(far)} heads. {numbers.capital(name)} looks exactly like it."
+        return f"The mean of {len(far)} heads. {numbers.capital(name)} has exactly this map."
     return (
-        f"The mean of {len(far)} heads; no head looks like this. Nearest is {name}: of a row’s weight it puts "
-        f"{numbers.weight(far[nearest])} elsewhere on average (total variation)."
+        f"The mean of {len(far)} heads; no single head has this map. The nearest is {name}; on average "
+        f"{numbers.weight(far[nearest])} of a row’s weight is elsewhere (total variation)."
     )

@@ -25,7 +25,7 @@ def _show(view: View) -> None:
     with st.container(key="own_file"):
         if kind := st.session_state.get(READS):
             most = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # no server takes more
-            asks = f"A {kind} of your own: {FORMATS[kind]}, at most {most} MB; it stays in this visit"
+            asks = f"Your own {kind} ({FORMATS[kind]}, at most {most} MB); it is kept for this session only"
             widgets.file(asks, ENDINGS[kind], f"{kind}_file", most, lambda content: take(kind, content))
             sentence = st.session_state.get(TOLD, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
@@ -46,4 +46,4 @@ def take(kind: str, content: bytes | None) -> None:
     try:
         visitor.open_given(kind, content)
     except HeadlightError as error:
-        st.session_state[TOLD] = f"This file cannot be opened: {error}. The {kind} before is still there."
+        st.session_state[TOLD] = f"This file cannot be opened: {error}. The previous {kind} is still there."

@@ -23,8 +23,8 @@ from mha_core.show.packing import pack_focus, pack_parts
 DOMINANT_WEIGHT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names
 CALLED_BYTES = 48 * 2**20
-ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
-SHARED_KEYS = "{} heads that follow each other share one k."
+ROTATED = "q and k are shown after the rotation by their positions (rotary positions), which acts on pairs of channels."
+SHARED_KEYS = "{} consecutive heads share one k."
 
 
 class ChannelsAnswer(TypedDict):
@@ -80,7 +80,7 @@ def answer(raw: bytes) -> bytes:
     own = layer.channels(settings, at.head, row, key)
     share_a_key = len(layer.weights) // layer.kv_heads
     places = _places(settings, query.model)
-    adds = "the encoding of positions" if "bias" in places else "the model"
+    adds = "the positional encoding" if "bias" in places else "the model"
     header: ChannelsAnswer = {
         "layer": at.layer,
         "head": at.head,
@@ -146,16 +146,16 @@ def _strongest_in_words(own: Channels) -> str:
     sums = [f"+{numbers.number(float(products.clamp(min=0).sum()), 2)}"] if bool((products > 0).any()) else []
     sums += [numbers.number(float(products.clamp(max=0).sum()), 2)] if bool((products < 0).any()) else []
     names = ", ".join(map(str, chosen[:NAMED])) + (" …" if len(chosen) > NAMED else "")
-    which = f"The {len(chosen)} strongest of {len(own.q)} channels ({names}) make"
+    which = f"The {len(chosen)} strongest of {len(own.q)} channels ({names}) account for"
     if len(chosen) == 1:
-        which = f"The strongest channel ({names}) makes"
-    return f"{which} {numbers.percent(share)} of the products’ size: {' and '.join(sums)}."
+        which = f"The strongest channel ({names}) account fors"
+    return f"{which} {numbers.percent(share)} of the sum’s absolute size: {' and '.join(sums)}."
 
 
 def _weight_in_words(weight: float) -> str:
     if weight == 0:
-        return "Its weight is 0: the mask forbids the pair, or the softmax leaves nothing of so low a score."
-    return f"Among the scores of its row the softmax makes a weight of {numbers.weight(weight)} of it."
+        return "Its weight is 0, because the mask blocks the pair or its score is too low."
+    return f"The softmax turns this score into a weight of {numbers.weight(weight)}."
 
 
 def _places(settings: Settings, model: Model) -> frozenset[str]:

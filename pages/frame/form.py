@@ -20,7 +20,7 @@ from mha_core.errors import HeadlightError
 from . import layout, links, visitor
 
 T = TypeVar("T")
-LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
+LOADS = "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked."
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Form(layout.Page):
             last = last if model == settings.model else source_of(settings.model).presets[0]
             before, left_out = pictures.fitted(replace(settings, text=last))
             shown = f"“{cut(last)}”" if last else "an empty sentence"
-            return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
+            return compute(before), before, [f"{words.sentence(error)} Below is still {shown}.", *said, *left_out]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitting, [*said, *left_out]
 

@@ -125,7 +125,7 @@ def notices(others: Collection[str] = ()) -> list[str]:
     left_out = [FIELDS[key].noun for key in too_long() if st.session_state.get(key)]
     if left_out:
         told.append(
-            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(left_out)}."
+            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it leaves out {' and '.join(left_out)}."
         )
     return told
 

@@ -10,8 +10,8 @@ DIALECTS: list[str] = _FILE["dialects"]
 # idea -> its words, in the order of DIALECTS; "–" where a dialect has none
 ROWS: dict[str, list[str]] = _FILE["ideas"]
 _CAPTION = (
-    "A row for each idea. Annotated code: labml.ai’s, (length, batch, …) first, and its copy on a blog. The lesson’s "
-    "three helpers split, attend and combine. Axes as in the pictures."
+    "There is one row per concept. The annotated code is labml.ai’s, with (length, batch, …) first, and its copy on a "
+    "blog. The lesson’s three helpers split, attend and combine. Axes have the same names as in the pictures."
 )
 
 
@@ -21,7 +21,7 @@ def dictionary(wanted: str = "") -> list[Block]:
     word = wanted.strip().casefold()
     found = [row for row in rows if any(word in cell.casefold() for cell in row)]
     if not found:
-        return [text(f"No text and no library has “{wanted.strip():.60}” here.")]
+        return [text(f"No tutorial or library in this table uses “{wanted.strip():.60}”.")]
     marks: dict[tuple[int, int], Mark] = {
         (i, j): "here" for i, row in enumerate(found) for j, cell in enumerate(row) if word in cell.casefold()
     }

@@ -25,7 +25,7 @@ def show() -> None:
         found = course()
         notices = [*here.said, *found.errors]
         cards = [card(lesson) for lesson in found.lessons.values() if not lesson.claims]
-        blocks = [sheet.lessons(cards, ways(found)), sheet.title("You come from a text: where is it here?")]
+        blocks = [sheet.lessons(cards, ways(found)), sheet.title("Coming from a tutorial? Find its parts here.")]
         canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(found))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 

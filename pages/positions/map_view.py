@@ -48,7 +48,7 @@ def show(tokens: list[str], found: OnModel) -> None:
     tiles: list[EncodingTile] = []
     for name, note, _, _ in found.rows:
         title, figure = position_title(name), number(before[name])
-        told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
+        told = f"{title}: {place.lower()} has a mean weight of {figure} on the previous word"
         learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append({"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt})
     values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)

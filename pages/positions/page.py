@@ -24,9 +24,9 @@ MARGIN = 0.05  # of the range of an upright axis, kept free above and below the 
 SHOWN = ("card", "picture", "distance")  # of the portraits; the other parts are folded
 # a part -> the label of its fold, and the controls in it, which act on that part alone
 FOLDS = {
-    "lines": ("Curves: waves of chosen channels, or the bias of each head", ["ch"]),
-    "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
-    "far": ("Past the trained length", ["far"]),
+    "lines": ("Curves of selected channels, or of each head’s bias", ["ch"]),
+    "detail": ("One pair of channels as a circle", ["pair", "at_pos"]),
+    "far": ("Beyond the trained length", ["far"]),
 }
 
 
@@ -64,13 +64,13 @@ def show() -> None:
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     """The problem, and the sentence in the model under each position that Explore offers; what must be said of it."""
     if len(tokens) > MAX_TOKENS_AT_ONCE:
-        told = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+        told = f"At most {MAX_TOKENS_AT_ONCE} tokens are shown here, not {len(tokens)}; Explore shows longer texts."
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):
         order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
         blocks = [sheet.text(in_model.problem(settings)), sheet.links([("Try another order on Compare →", order)])]
-        canvas.sheet("problem", [sheet.panel("The problem: attention alone does not see the order", blocks)])
+        canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", blocks)])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

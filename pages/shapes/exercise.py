@@ -70,7 +70,7 @@ GAPS = (
     ),
     Gap(
         "def scores(q, k)",
-        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key fits each query",
+        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key matches each query",
         "",
         (
             "q @ k.transpose(2, 3)",
@@ -82,7 +82,7 @@ GAPS = (
     ),
     Gap(
         "def weights(scores)",
-        "(b, h, i, j) → (b, h, i, j): what weight a query gives each key",
+        "(b, h, i, j) → (b, h, i, j): the weight of each key for a query",
         "",
         ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)", "torch.softmax(scores, dim=2)"),
         ("scores",),
@@ -124,17 +124,17 @@ def write_it(layer: Traced, head: int, numbers: Sequence[int] = NONE_CHOSEN) -> 
     chosen = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
     panels = [_panel(at, number, own, steps) for at, number in enumerate(numbers)]
     said = (
-        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns: the line is run "
-        f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
-        "and held against what the layer makes of them."
+        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns. The line runs on "
+        f"the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, positional encoding and "
+        "temperature, and its result is compared with the layer’s."
     )
     whole = [
-        sheet.text(f"{count(len(GAPS) - len(chosen), 'line')} to choose; then the four are run as one layer."),
+        sheet.text(f"{count(len(GAPS) - len(chosen), 'line')} to choose; then the four run as one layer."),
         sheet.verdict("", "", ""),
     ]
     if len(chosen) == len(GAPS):
         made = run(together, [gap.function(number) for gap, number in chosen], own, steps["x"])
-        linears = sheet.text("Projections and the last Linear are the layer’s own, with its biases.")
+        linears = sheet.text("The projections and the last Linear are the layer’s own, with its biases.")
         whole = [linears, _judged(made, steps["out"])]
     return StepLesson(
         [
@@ -190,10 +190,10 @@ def _panel(at: int, number: int, own: EfficientAttention, steps: dict[str, Tenso
 def _judged(made: Tensor | str, right: Tensor) -> Block:
     """Tell whether a line gives the tensor of the layer."""
     if isinstance(made, str):
-        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made}")
+        return sheet.verdict("does not hold", "torch raises an error.", f"The error is: {made}")
     if made.shape != right.shape:
         said = f"Its shape is {shape_of(made)}, the layer’s is {shape_of(right)}."
-        return sheet.verdict("does not hold", "Another shape than the layer’s.", said)
+        return sheet.verdict("does not hold", "The shape differs from the layer’s.", said)
     apart = measures.relative_difference(made, right)
     far = f"relative difference {difference(apart)}"
     holds = apart <= ROUNDING

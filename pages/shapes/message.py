@@ -150,7 +150,7 @@ def _message(query: LinkQuery, most: int | None = None) -> bytes:
         "weights": own,
         "cannot": {
             "t": why_not(names, "temperature", "divide by a temperature"),
-            "off": why_not(names, "heads", "switch heads of this layer off"),
+            "off": why_not(names, "heads", "ablate heads of this layer"),
         },
         "step": step,
         "cut": most == 0,

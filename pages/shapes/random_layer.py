@@ -83,9 +83,11 @@ def notices(implementation: str, instead: RandomLayer | None) -> list[str]:
     if instead.biases == "value and output" and kind.one_matrix:
         sentences.append(f"{implementation} has one bias for q, k and v together: its parts for q and k are 0 here.")
     if instead.dropout and implementation == "sdpa":
-        sentences.append("sdpa drops weights inside torch’s kernel and has no step for it; what it mixed is after it.")
+        sentences.append(
+            "sdpa drops weights inside torch’s kernel and has no step for it; its mixed values include the dropout."
+        )
     if instead.dropout and implementation == "torch":
-        sentences.append("nn.MultiheadAttention drops weights inside: of its steps only out is after dropout.")
+        sentences.append("nn.MultiheadAttention drops weights internally; only its output includes the dropout.")
     return sentences
 
 
@@ -102,4 +104,4 @@ def theirs(layer: AttentionLayer, origin: str) -> str:
     names = {"q_bias": "query", "k_bias": "key", "v_bias": "value", "o_bias": "output"}
     count = sum(part.numel() for parts in biases.values() for part in parts)
     has = f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
-    return f"{origin.capitalize()} weights with {has}. On random weights biases can be taken away and dropout tried."
+    return f"{origin.capitalize()} weights with {has}. With random weights you can remove biases and try dropout."

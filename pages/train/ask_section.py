@@ -24,7 +24,7 @@ from .recipe_controls import LANGUAGE
 from .runs import Runs
 from .task_words import usual_texts
 
-_NOT_YET = "You can ask a model once its training has ended. Runs without weights cannot be asked."
+_NOT_YET = "A model can be tried once its training has ended. Runs without stored weights cannot be tried."
 _MAX_ASKED = 6  # questions of the task in the table
 
 
@@ -88,7 +88,7 @@ def draw(asked: Questions, *, is_open: bool) -> None:
         canvas.sheet("not_yet", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])] if is_open else [])
         return
     if is_open and not asked.models:
-        canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
+        canvas.sheet("not_yet", [sheet.text("The trained models are no longer stored; train them again.")])
         is_open = False
     left, right = st.columns([1.35, 1]) if asked.classes else (st.container(), st.container())
     with left:
@@ -104,9 +104,11 @@ def draw(asked: Questions, *, is_open: bool) -> None:
 def _ask(asked: Questions, *, is_open: bool) -> None:
     """Draws the answers to the typed sentences: classes, or continuations."""
     with st.container(border=True, key="ask_panel"):
-        canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
+        canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some from the task")])
         columns = st.columns(2) if asked.classes else [st.container()]
-        two = ("A picture, in words", "Another one") if asked.reads_pictures else ("A sentence", "Another one")
+        two = (
+            ("A picture, in words", "Another sentence") if asked.reads_pictures else ("A sentence", "Another sentence")
+        )
         labels = two if asked.classes else ("A date, in words" if asked.translation else "The beginning of a text",)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
@@ -138,8 +140,8 @@ def _attention(asked: Questions, *, is_open: bool) -> None:
     """Draws the maps of all models for the first sentence, with their numbers."""
     sentence = asked.typed(0)
     with st.container(border=True, key="attention_panel"):
-        note = f"“{cut(sentence)}” · rows look at columns · counted from 0"
-        canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
+        note = f"“{cut(sentence)}” · rows are queries, columns are keys · counted from 0"
+        canvas.sheet("attention_title", [sheet.title("Attention maps", note)])
         head = widgets.choice("head", asked.heads)
         if is_open:
             blocks = _or_notice(lambda: answers.maps(asked.models, asked.translation, sentence, head), sentence)

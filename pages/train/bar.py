@@ -19,7 +19,7 @@ from pages.frame import canvas, visitor
 from .recipe_controls import title_of
 from .runs import Runs
 
-NO_DATA = "There is no data to train on yet: add some below"
+NO_DATA = "There is no data to train on yet; add some below"
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
@@ -104,16 +104,17 @@ class Bar:
     def _notices(self, running: TrainingJob | None) -> list[str]:
         sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
         if job is not None and job.error:
-            sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
+            sentences.append(f"The training ended early: {job.error}. Runs saved earlier are kept.")
         elif job is not None and job.is_stopped:
-            sentences.append("Stopped. What was learnt so far is kept.")
+            sentences.append("Stopped. The models trained so far are kept.")
         elif job is not None and job.shortened:
             sentences.append(
-                f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt so far is kept."
+                f"Ended after {job.shortened:.0f} s because other users were waiting. The models trained so far are "
+                "kept."
             )
         if running is not None and job is None:
             task = title_of(running.plan.recipes[0].task)
-            sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
+            sentences.append(f"Your training of {task} continues; choose that task to watch it.")
         sentences += job.record.told if job is not None else ()
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
@@ -149,13 +150,13 @@ def _progress(job: TrainingJob) -> str:
     if job.place:
         return f"Waiting: {'1 training comes' if job.place == 1 else f'{job.place} trainings come'} first"
     if not job.is_finished and not job.record.started:
-        return "Starting: the first test is still to come"
+        return "Starting …"
     recipes, record = job.plan.recipes, job.record
     step, steps, seconds = record.step, sum(recipe.steps for recipe in recipes), record.seconds
     many = f"{len(recipes)} runs" if len(recipes) > 1 else ""
     if job.is_finished and step < steps and not job.error:
         timed = record.done == "time"
-        why = ": others were waiting" if job.shortened else ": its time was up" if timed else ""
+        why = "; other users were waiting" if job.shortened else "; the time limit was reached" if timed else ""
         how = "stopped" if job.is_stopped or timed else "ended"
         return f"{many} {how} after {seconds:.0f} s{why}; step {step:,} of {steps:,}".strip()
     speed = ""

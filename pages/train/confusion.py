@@ -85,7 +85,7 @@ def report(of: UnseenRows) -> Block:
         "lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as scikit-learn does."
     )
     if any(one.precision is None for one in classes):
-        caption += " “—”: the class was never answered; the means count it as 0."
+        caption += " “—” means that the class was never answered; the means count it as 0."
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
@@ -105,7 +105,7 @@ def confusion(of: UnseenRows, chosen: ConfusionCell | None, number: int) -> Bloc
         shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,
         marks=[] if chosen is None else [chosen],
-        note="Choose a cell to read its sentences.",
+        note="Choose a cell to see its sentences.",
     )
 
 
@@ -157,7 +157,7 @@ def _panel(of: UnseenRows, chosen: ConfusionCell | None, number: int, *, narrow:
         if narrow
         else [sheet.row([matrix, *(sentences or [table])]), *([table] if sentences else [])]
     )
-    return sheet.panel(f"What “{of.name}” got right and wrong", blocks, of.seeds)
+    return sheet.panel(f"Right and wrong answers of “{of.name}”", blocks, of.seeds)
 
 
 def _choose(event: dict[str, Any]) -> None:

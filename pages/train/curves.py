@@ -117,7 +117,7 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
         kinds.append(_Kind("induction", "Induction score", True, lambda own: _heads(own, "induction")))
         kinds.append(_Kind("previous", "Previous-token score", True, lambda own: _heads(own, "previous")))
     if any(candidate.begun[0].evaluations[0].aligned is not None for candidate in candidates):
-        kinds.append(_Kind("aligned", "Digits that look at their word", True, lambda own: _curves(own, _aligned)))
+        kinds.append(_Kind("aligned", "Digits that attend to their word", True, lambda own: _curves(own, _aligned)))
     return kinds
 
 
@@ -132,7 +132,7 @@ def _chart(kind: _Kind, begun: Sequence[Candidate], span: int, theme: str, *, la
             figure["layout"][axis] |= {"tickfont": {"size": _LARGE_TYPE}}
             figure["layout"][axis]["title"]["font"] = {"size": _LARGE_TYPE}
     names = ", ".join(candidate.name for candidate in begun)
-    of = f"over the steps of {names}; the same numbers stand below as tables." if names else "before the first step."
+    of = f"over the steps of {names}; the same numbers are in the tables below." if names else "before the first step."
     return Chart(kind.key, kind.title, _note(kind.key, begun), f"{kind.title} {of}", figure, curves)
 
 
@@ -201,7 +201,7 @@ def _note(key: str, shown: Sequence[Candidate]) -> str:
     if key in ("accuracy", "loss"):
         parts.append("dotted: training batches")
     elif key == "aligned":
-        parts.append("of all digits of unseen dates; the last layer’s cross map, mean of its heads")
+        parts.append("over all digits of unseen dates, in the last layer’s cross-attention map (mean of its heads)")
     else:
-        parts.append("best head of each layer at the last look, counted from 0")
+        parts.append("best head of each layer at the last evaluation, counted from 0")
     return " · ".join(parts)

@@ -121,11 +121,11 @@ def _film(candidate: Candidate, start: Start, every: int, maps: list[bytes]) -> 
 
 
 def _notes(probes: Sequence[Sequence[str]], every: int) -> list[str]:
-    notes = ["numbers are exact to 1/510"]
+    notes = ["weights are exact to 1/510"]
     if every > 1:
         notes.append(f"every {'second' if every == 2 else f'{every}th'} snapshot is shown")
     if any(len(tokens) > MAX_TOKENS for tokens in probes):
-        notes.append(f"of longer texts the first {MAX_TOKENS} tokens are shown")
+        notes.append(f"only the first {MAX_TOKENS} tokens of longer texts are shown")
     return notes
 
 

@@ -73,7 +73,7 @@ def beyond(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
         if len(now) == 1 and not now & then:
             others.append(f"{name} {_written(now.pop())}")
     if others:
-        sentences.append(f"Now chosen: {', '.join(others)}. Press Train to see what that changes.")
+        sentences.append(f"Now selected: {', '.join(others)}. Press Train to see what that changes.")
     return sentences
 
 

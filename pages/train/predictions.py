@@ -102,12 +102,12 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
     """Sentences on what was asked: which models, which rows, and where the answers are not those of the report."""
     said = []
     if task is not None and len(task.test) > MAX_ROWS:
-        said.append(f"Only the first {MAX_ROWS:,} of {len(task.test):,} test rows were asked.")
+        said.append(f"Only the first {MAX_ROWS:,} of {len(task.test):,} test rows were evaluated.")
     for name in dict.fromkeys(table["model"]):
         history = models[name].model.history
         if history is None or history.start is None:
             continue
-        one, longest = f"“{name}”: seed {history.recipe.seed}, every text asked alone.", history.start.longest
+        one, longest = f"“{name}”: seed {history.recipe.seed}, every text evaluated alone.", history.start.longest
         if longest == history.recipe.max_len:
             one += f" Of texts of more than {longest} tokens these are read, as in training."
         if task is not None and history.end is not None and confusion.usable(history, task):
@@ -115,7 +115,7 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
             beside = [task.classes[answer] for answer in history.end.predicted]
             others = sum(one != other for one, other in zip(alone, beside, strict=False))
             if others:
-                one += f" In a batch, beside padding, it answers otherwise in {count(others, 'row')}: see the report."
+                one += f" In a batch with padding its answers differ in {count(others, 'row')}: see the report."
         said.append(one)
     return [*dict.fromkeys(notice for one in models.values() for notice in one.notices), *said]
 
@@ -182,7 +182,7 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
             marks[at, head.index("predicted")] = "good" if predicted == actual else "bad"
     shown = f", of which the first {MAX_SHOWN} are shown and all are in the file" if len(table) > MAX_SHOWN else ""
-    caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ right, ✗ wrong, by the data."
+    caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ right, ✗ wrong according to the data."
     by = head.index(choice.by) if choice.by in head else 0
     return sheet.table(head, cells, caption, marks, order=(by, choice.down))
 
@@ -206,7 +206,9 @@ def draw(
     names = columns(classes)
     with (
         widgets.hidden_but_mounted("predictions", seen),
-        widgets.folded("predictions", "Every prediction: a row per text, its probabilities", *_KEYS, lazy=True) as fold,
+        widgets.folded(
+            "predictions", "All predictions: one row per text, with its probabilities", *_KEYS, lazy=True
+        ) as fold,
     ):
         choice = _controls(classes, names)
         if not (seen and fold.open):
@@ -218,7 +220,7 @@ def draw(
                 canvas.sheet("predictions", [sheet.notices([words.sentence(error)])])
                 return
             if table is None:
-                canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
+                canvas.sheet("predictions", [sheet.text("No model here can make predictions.")])
                 return
             kept = chosen(table, choice)
             said = [sheet.text(sentence, muted=True) for sentence in notes(models(), table, task)]

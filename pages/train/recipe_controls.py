@@ -151,7 +151,7 @@ def _of_the_model(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[str]
         implementations = widgets.pills("by")
         counts = widgets.pills("nl")
         if not counts:
-            st.caption(f"None chosen: {usual}, which suits the task")
+            st.caption(f"None selected: {usual} will be used, which suits the task")
         with widgets.hidden_but_mounted("keep", not unlabelled):
             masks = [unlabelled or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks

@@ -20,7 +20,7 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 def open_in(shown: Runs, *, seen: bool) -> None:
     read = {name: model for name, model in shown.ready.items() if not source_of(model).about.reads_pictures}
-    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
+    ways = [(f"Analyse “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 

@@ -149,11 +149,11 @@ def combined(
     for position, name, n_layers, mask in product(encodings, implementations, layers, masks):
         why = _unfit(position, base.d_model, base.n_heads)
         if why:
-            left_out[position, ""] = f"{position} positions are left out: {why}."
+            left_out[position, ""] = f"{position} positions are left out, because {why}."
         elif positions.acts(position) - {"add"} <= IMPLEMENTATIONS[name].can:
             recipes.append(replace(base, position=position, implementation=name, n_layers=n_layers, mask_padding=mask))
         else:
-            left_out[position, name] = f"{name} cannot compute {position} positions: this pair is left out."
+            left_out[position, name] = f"{name} cannot compute {position} positions, so this pair is left out."
     return recipes, list(left_out.values())
 
 

@@ -70,10 +70,10 @@ class Section:
     @property
     def _nothing(self) -> str:
         if self.job is not None:
-            return "The training ended before its first look at the test rows."
+            return "The training ended before the first evaluation on the test rows."
         if self.task is None:
-            return "There is no data to train on yet: add some above, then press Train."
-        return "Nothing has been trained on this yet: press Train."
+            return "There is no data to train on yet. Add some above, then press Train."
+        return "Nothing has been trained on this yet. Press Train."
 
     def _draw_picture(self, below: DeltaGenerator, frames: DeltaGenerator) -> None:
         """Draw the curves and results of the candidates, or the film; its control is there in both."""
@@ -88,7 +88,7 @@ class Section:
                 self._draw_known(shown)
         elif self.opened == "Film" and shown.candidates:
             with frames:
-                title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
+                title = sheet.title("The maps during training", "first seed of each; press play or move the slider")
                 canvas.sheet("film_title", [title])
                 film.show(film.pack(shown.candidates))
 
@@ -107,7 +107,9 @@ class Section:
         filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
         with missing.package_error():
             _draw_panels(charts, large=large, on_point=film.seek if filmed else None)
-        pressed = sheet.text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
+        pressed = sheet.text(
+            "Click a point of a curve, or select it with the arrow keys and Enter, and the film shows that step."
+        )
         canvas.sheet("curves_told", [pressed] * filmed)
         with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
             canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
@@ -126,7 +128,7 @@ class Section:
             sheet.text(summary.note(begun), muted=True),
         ]
         start = begun[0].histories[0].start
-        known = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
+        known = sheet.panel("Results", blocks, summary.test_rows(start) if start else "")
         canvas.sheet("knows", [known])
 
 

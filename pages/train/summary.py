@@ -15,7 +15,7 @@ from .curves import Candidate
 FEW_ROWS = 20  # of fewer test rows an accuracy says little
 _ENDS = {
     "target": "it reached its target",
-    "time": "its time was up",
+    "time": "the time limit was reached",
     "stopped": "stopped",
     "not a number": "the loss became NaN or infinite",
 }
@@ -28,8 +28,8 @@ def table(candidates: Sequence[Candidate]) -> Block:
     aligned = any(candidate.last[0].aligned is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
     in_epochs = any(run.start and run.start.rows_train for own in evaluated for run in own.begun)
-    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
-    head += ["digits on their word"] if aligned else []
+    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["whole pairs right"] if pairs else [])]
+    head += ["digits that attend to their word"] if aligned else []
     rows = []
     for candidate in evaluated:
         start, scores = candidate.histories[0].start, [seen.test_accuracy for seen in candidate.last]
@@ -44,7 +44,7 @@ def table(candidates: Sequence[Candidate]) -> Block:
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
         rows.append(row)
-    times = [*(["seconds an epoch"] if in_epochs else []), "seconds in all"]
+    times = [*(["seconds per epoch"] if in_epochs else []), "seconds in all"]
     return sheet.table([*head, "parameters", *times], rows)
 
 
@@ -53,8 +53,10 @@ def note(candidates: Sequence[Candidate]) -> str:
     seeds = max((len(candidate.begun) for candidate in candidates), default=0)
     said = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
-        said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
-    return f"{said} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
+        said += (
+            " 95 % interval (Wilson): the uncertainty from the number of test rows, without the spread between seeds."
+        )
+    return f"{said} Seconds count only one run’s training steps{', the mean of the seeds' * (seeds > 1)}."
 
 
 def ends(candidates: Sequence[Candidate]) -> list[str]:
@@ -64,7 +66,7 @@ def ends(candidates: Sequence[Candidate]) -> list[str]:
         reasons = [run.end.reason for run in candidate.histories if run.end]
         found = [(words, reasons.count(reason)) for reason, words in _ENDS.items() if reason in reasons]
         missing = len(candidate.histories) - len(candidate.begun)
-        found += [("not begun", missing)] if missing else []
+        found += [("not started", missing)] if missing else []
         seeds = len(candidate.histories)
         told = [f"{words} ({many} of {seeds} seeds)" if seeds > 1 else words for words, many in found]
         sentences += [f"{candidate.name}: {'; '.join(told)}."] if told else []
@@ -80,7 +82,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     known = {name: accuracies for name, accuracies in shares.items() if accuracies}
     if not known:
         return ""
-    said = ["Sentences come in pairs: the same words in another order, with another answer."]
+    said = ["Sentences come in pairs with the same words in another order and another answer."]
     if any(run.end and run.end.reason in CUT_SHORT for own in candidates for run in own.histories):
         said.append("So far, as the training ended early:")
     never = [name for name, accuracies in known.items() if max(accuracies) == 0]
@@ -102,7 +104,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
 def few_rows(candidates: Sequence[Candidate]) -> list[str]:
     """A sentence where the test rows are too few to say how good a model is."""
     fewest = min((run.start.rows_test for own in candidates for run in own.histories if run.start), default=FEW_ROWS)
-    return [f"Tested on {count(fewest, 'row')} only: too few to say how good it is."] if fewest < FEW_ROWS else []
+    return [f"Tested on only {count(fewest, 'row')}, too few to tell how good it is."] if fewest < FEW_ROWS else []
 
 
 def about_data(history: History) -> str:
@@ -110,7 +112,7 @@ def about_data(history: History) -> str:
     start = history.start
     if start is None:
         return ""
-    rows = count(start.rows_train, "training row") if start.rows_train else "every batch made anew"
+    rows = count(start.rows_train, "training row") if start.rows_train else "new random batches"
     return " ".join([f"{start.title}: {rows}, {test_rows(start)}, fingerprint {start.fingerprint}.", *start.notes])
 
 

@@ -21,7 +21,7 @@ from .expected import TIRED, WIDE, largest, run_of, written
 from .explore_page import Explore
 from .tab import place_of
 
-SCALES = (("root", "show small weights"), ("linear", "true to scale"), ("own", "each map by its own maximum"))
+SCALES = (("root", "widen small weights"), ("linear", "proportional"), ("own", "scaled per map"))
 DIFFERENCE = "show the difference"
 # A point of a cell where neither its number nor a line is drawn.
 ACROSS, DOWN = 0.5, 0.14
@@ -119,7 +119,7 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     explore.clicked(explore.lamp(3, 5), mask="causal", position="none", heads_off=((3, 5),))
     shows_it(explore, mask="causal", position="none", heads_off=((3, 5),))
     explore.wait_for_query(mask="causal", pos="none", off="L3 H5")
-    changed = explore.view.get_by_role("group", name="What is changed")
+    changed = explore.view.get_by_role("group", name="Changes to the model")
     assert changed.locator(".chip-of-change").all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
     settings = Settings(TIRED), Settings(TIRED, "causal", "none", heads_off=((3, 5),))
     before, now = (percent(float(run_of(own).weights[3, 1, 10, 2])) for own in settings)
@@ -156,7 +156,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
         explore.button(button).click()
         expect(explore.button(button)).to_have_attribute("aria-pressed", "true")
         check_map(explore, bytes_of(untouched, 3, 1), scale)
-    explore.button("show small weights").click()
+    explore.button("widen small weights").click()
     for head, row, key in [(2, 0, 0), (5, 10, 8), (11, 14, 14)]:
         box = place_of(explore.tile(3, head).locator(".square"))
         explore.page.mouse.move(box.x + (key + 0.5) * box.width / 15, box.y + (row + 0.5) * box.height / 15)
@@ -185,7 +185,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     expect(value).to_contain_text("Its weight in this row is 64 %")
     explore.clicked("switch this head off", heads_off=((3, 1),))
     expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
-    expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
+    expect(value).to_have_text("nothing, because this head is ablated: its output counts as 0.")
     explore.clicked(explore.tile(3, 2))
     expect(title).not_to_contain_text("off")
 
@@ -195,7 +195,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     # the width of a mask, and the temperature by keyboard
     explore.mask("window")
     shows_it(explore, mask="window:3")
-    width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
+    width = explore.page.get_by_role("spinbutton", name="words on each side, including itself")
     width.fill("1")
     shows_it(explore, mask="window:1")
     explore.wait_for_query(mask=["window"], w=["1"])
@@ -323,7 +323,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
 
     # all heads by a measure
     table = run.measures()
-    explore.button("All heads by a measure").click()
+    explore.button("Rank all heads").click()
     rows, said = view.locator(".head-table tbody tr"), view.locator(".head-sources p")
     known = view.locator(".named-heads li").first
     previous, entropy = (table[name].to_numpy() for name in ("previous", "entropy"))
@@ -341,8 +341,8 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     view.locator(".head-plot .cell").focus()
     explore.keys("ArrowDown", "Enter")
     explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
-    explore.button("our sentences").click()
+    explore.button("sample sentences").click()
     expect(said).to_contain_text(re.compile(r"[1-9]\d* sentences\."))
     nothing_serious(explore, view.locator(".other-views"))
-    explore.button("All heads by a measure").click()
+    explore.button("Rank all heads").click()
     explore.wait_for_query(view=None)

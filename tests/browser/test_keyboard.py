@@ -68,7 +68,7 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     expect(view.get_by_role("group", name="Sentences to try", exact=True)).to_have_count(1)
     explore.keys("Escape")
     explore.opened("view")
-    groups = ("Tokens: choose the query in focus", "Layer", "Lines, map or table", "Colour scale", "Change something")
+    groups = ("Tokens: choose the query row", "Layer", "Lines, map or table", "Colour scale", "Change the model")
     for name in groups:
         expect(view.get_by_role("group", name=name, exact=True)).to_have_count(1)
     explore.keys("Escape")

@@ -239,7 +239,7 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     assert cards.locator("h2").all_inner_texts() == short
     start = tab.view.locator("a.start")
     expect(start).to_have_text(f"Start (1 lesson, {IT.minutes} min)")
-    tab.button("every lesson").click()
+    tab.button("all lessons").click()
     expect(start).to_be_hidden()
     card = cards.filter(has_text=IT.title)
     expect(card.locator(".done > span").last).to_have_text("not begun")

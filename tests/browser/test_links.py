@@ -32,7 +32,7 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     expect(explore.box).to_have_value(EVERYTHING["s"])
     expect(view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
     expect(view.locator(".pinned .label")).to_have_text("mask causal, no positions, temperature 1.5, 1 head off")
-    expect(explore.button("true to scale")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("proportional")).to_have_attribute("aria-pressed", "true")
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.locator("html")).to_have_class("projector")

@@ -53,7 +53,7 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
     expect(cell).to_have_attribute("aria-colindex", "1")
     cell.press("0")
     expect(part).to_have_text(f"rows 0–{n - 1}, keys 0–{n - 1} of {n}; each cell is the largest of 7 × 7")
-    explore.view.get_by_role("button", name="show less, larger").click(click_count=3)
+    explore.view.get_by_role("button", name="show a smaller part, enlarged").click(click_count=3)
     explore.view.locator(".whole-map").click(position={"x": 4, "y": 4})
     expect(part).to_contain_text("rows 0–")
 

@@ -103,7 +103,7 @@ def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     name, view = recordings.PREFIX + store.put("data", made.to_bytes()), explore.view
     explore.open(model=name).settled(Settings("step 200", model=name).digest)
     assert "This is a recording" in view.locator(".recorded").inner_text()
-    view.get_by_role("slider", name="Step of the training").press("ArrowLeft")
+    view.get_by_role("slider", name="Training step").press("ArrowLeft")
     explore.settled(Settings("step 100", model=name).digest)
     expect(view.locator(".recorded .count")).to_have_text("step 100, 2 of 3")
     explore.wait_for_query(model=[name], s=["step 100"])

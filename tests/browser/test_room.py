@@ -41,7 +41,7 @@ def test_a_vote_of_a_phone_is_counted_and_its_answer_shown(new_tab: NewTab, new_
     for votes in (host.lesson.locator(".votes"), phone.page.locator(".votes")):
         expect(votes).to_have_text(["0", "1", "0", "0"])
     host.keys("s")
-    for lit in (host.lit, phone.page.locator(".option", has_text="✓ right: measured just now")):
+    for lit in (host.lit, phone.page.locator(".option", has_text="✓ right, as just measured")):
         expect(lit).to_contain_text("To “animal”")
     expect(phone.page.locator(".veil")).to_have_count(0)
     assert unreadable(phone.page, least=8) == []
@@ -109,7 +109,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     expect(two.option("To “animal”")).to_have_attribute("aria-pressed", "true")
     assert unreadable(two.page, least=8) == []
     press("v")
-    expect(status).to_have_text("50 % are right: let them discuss, then vote again.")
+    expect(status).to_have_text("50 % are right. Let them discuss, then vote again.")
     expect(host.lesson.locator(".votes .bar")).to_have_count(0)
     press("r")
     for phone in (one, two):  # until then its buttons are those of the first vote
@@ -133,7 +133,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     for key, then in (("s", "answer"), ("q", "end the question"), ("g", "ask …")):
         strip.get_by_role("button", name=then).wait_for()
         press(key)
-    one.page.get_by_role("link", name="go on alone").click()
+    one.page.get_by_role("link", name="explore on your own").click()
     expect(one.on(Beside).lesson).to_contain_text("To “cat”")
     expect(strip).to_contain_text("gather")
     press("g")
@@ -144,9 +144,9 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     press("k")
     counts = strip.get_by_role("link", name="counts, CSV").get_attribute("href") or ""
     assert counts.count("To%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1
-    strip.get_by_role("button", name="let nobody else in").click()
-    strip.get_by_role("button", name="let others in").click()
-    strip.get_by_role("button", name="delete now").click()
+    strip.get_by_role("button", name="lock the room").click()
+    strip.get_by_role("button", name="unlock the room").click()
+    strip.get_by_role("button", name="close room").click()
     expect(strip).to_be_hidden()
     expect(one.page.get_by_role("alert")).to_contain_text("room")
     expect(two.page.get_by_label("Code")).to_be_visible()

@@ -58,7 +58,7 @@ def test_implementations_are_timed_until_they_are_stopped(implementations: Imple
     page = implementations.open(n="8", d="12", h="3", secs="20").page
     page.get_by_role("button", name="Start", exact=True).press("Enter")  # no pointer: what is drawn above moves it away
     page.get_by_role("button", name="Stop", exact=True).press("Enter")
-    page.get_by_text("Stopped; nothing of it is kept.").wait_for()
+    page.get_by_text("Stopped; no result is kept.").wait_for()
     implementations.settled()
     page.get_by_role("spinbutton", name="Seconds").fill("1")
     page.keyboard.press("Enter")

@@ -113,7 +113,7 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
         assert f"nothing can be written into the folder “{folder}”" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused()
-    assert "--store is a folder, and no address such as “s3://class”" in refused("--store", "s3://class")
+    assert "--store takes a folder, not an address such as “s3://class”" in refused("--store", "s3://class")
 
 
 def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
     assert f"device={absent} is not on this machine" in refused("--device", absent)
     assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
     assert "config.json" in refused("--model", ROOT)
-    own = "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2"
+    own = "no id of the Hugging Face hub, as org/name; the built-in models are minilm, smollm2"
     assert own in refused("--model", "no such/model/at all")
     assert served == []
 

@@ -230,7 +230,7 @@ def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, 
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = available()
-    assert listed[name_of("t5")][:2] == ("tiny/t5", "Of this machine")
+    assert listed[name_of("t5")][:2] == ("tiny/t5", "On this computer")
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
     assert source_of(name_of("t5")).exists
     assert not source_of(name_of("distilbert")).exists

@@ -129,13 +129,13 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     assert [row[0] for row in table["rows"]] == ["weights · v"]
 
     def full(*_: object) -> None:
-        raise QueueFull("40 heavy computations are waiting already; try again in a minute")
+        raise QueueFull("40 heavy computations are already waiting; try again in a minute")
 
     monkeypatch.setattr(timing, "heavy_slot", full)
     app = opened()
     app.button(key="start").click().run()
     assert [block["text"] for block in blocks(app, "race_result")] == [
-        "The timing ended early: 40 heavy computations are waiting already; try again in a minute."
+        "The timing ended early: 40 heavy computations are already waiting; try again in a minute."
     ]
 
 

@@ -193,7 +193,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
     for script, error in (
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
-        (LISTENS + "print('hello')", "the training process says something else than was agreed (JSONDecodeError)"),
+        (LISTENS + "print('hello')", "the training process sent an unexpected message (JSONDecodeError)"),
         (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
         (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
         (LISTENS + """print('{"run": 7, "event": {}}')""", "this is no event of a training run"),
@@ -228,7 +228,7 @@ def test_a_worker_that_does_not_listen_is_killed(
     workers[0].check_goes_on()
     clock.now += training.STOP_SECONDS + 0.1
     deaf.join(PATIENCE)
-    assert deaf.error == ("the training did not end within its 120 s" if late else "")
+    assert deaf.error == ("the training did not finish within 120 s" if late else "")
     assert deaf.is_stopped is not late
 
 

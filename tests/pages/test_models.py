@@ -187,7 +187,7 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
         with pytest.raises(HeadlightError, match="gone"):
             Trained(name).packed()
-        with pytest.raises(HeadlightError, match="no model has this name"):
+        with pytest.raises(HeadlightError, match="there is no model of this name"):
             pictures.picture(Settings("it", model=name))
     for name in ("../who-none-1", "x" * 5000, SECRET):
         header = shown(model=name)

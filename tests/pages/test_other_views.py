@@ -189,7 +189,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
             return name
     pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
     if max(pairs, default=0) >= STRONG:
-        return "links words"
+        return "connects words"
     first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
     if first >= HALF:
         return "[CLS]"
@@ -198,7 +198,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
     if first + last >= DOMINANT_WEIGHT:
         return "[CLS] and [SEP]"
     near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
-    return "near words" if near >= DOMINANT_WEIGHT else "spread out"
+    return "neighbours" if near >= DOMINANT_WEIGHT else "spread out"
 
 
 def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known() -> None:

@@ -179,7 +179,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         assert state["choice"] == 0
         assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
         early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
-        assert early == (409, "That cannot be done now: close the vote first.")
+        assert early == (409, "Close the vote first.")
         await host.act("close")
         assert (await seen.until(phase="closed"))["tallies"] == [[1, 2, 0]]
         await host.act("again")
@@ -273,7 +273,7 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
     assert (await host.post("join", b"x" * 40_000))[0] == 413
     assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
     assert (await host.post("nothing"))[0] == 404
-    assert await Client(RoomRoutes(None)).post("open") == (404, "There are no rooms on this server.")
+    assert await Client(RoomRoutes(None)).post("open") == (404, "Rooms are disabled on this server.")
 
 
 async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_two_models_must_read_the_same() -> None:
             compare.pair(query(kind.model, model2=pretrained.MINILM))
         two, _ = picture_of("pair", model=kind.model, s2=other)
         assert (two["used"]["s"], two["used"]["s2"]) == (first, other), kind
-        assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}, kind
+        assert set(two["tries"]) == {"sharper and softer attention", f"two {name}s"}, kind
         said, _ = picture_of("pair", model=kind.model, s2="a dog")
         assert said["told"][0].endswith(f"This model {kind.reads}."), kind
 
@@ -245,7 +245,7 @@ def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
     assert said["row"] == 37
     assert said["told"] == said["notices"] == []
-    assert said["pieces"] == ["A moment is named by when it begins; the next one begins 20 ms later."]
+    assert said["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
     assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
     assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"
 

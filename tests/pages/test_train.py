@@ -154,7 +154,7 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
 def test_dates_are_written_letter_by_letter_and_every_digit_has_its_word() -> None:
     page = Train(task="dates")
     assert page.notices() == []
-    assert page.table("digits on their word")["rows"][0][2].startswith("0.9")
+    assert page.table("digits that attend to their word")["rows"][0][2].startswith("0.9")
     assert len(page.app.get("plotly_chart")) == 3
     page.open("Ask")
     assert "✓ right" in page.texts()
@@ -187,7 +187,7 @@ def test_a_training_is_stopped_while_another_task_is_chosen(shipped: Path, monke
     page.app.button(key="train_stop").click().run()
     assert not page.over().off("train_start")
     page.app.selectbox(key="task").set_value("who did what").run()
-    assert "Stopped. What was learnt so far is kept." in page.notices()
+    assert "Stopped. The models trained so far are kept." in page.notices()
     assert page.table("accuracy")["rows"]
 
 
@@ -240,7 +240,7 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert page.open("Report").table("precision")["rows"][0][0] == "sport"
     assert page.open("Ask").table("none")["rows"][0][0] == tasks.from_csv(NEWS.encode()).questions[0]
     upload(page, "csv_file", NEWS.replace(" a", " z").encode())
-    assert "The runs below were trained on other data than the chosen one." in page.notices()
+    assert "The runs below were trained on data other than the selected one." in page.notices()
 
 
 def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path) -> None:
     maps = torch.eye(3).expand(2, 1, 2, 3, 3).contiguous()
     made = Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0, 7), "the first")
     upload(page, "run_file", made.to_bytes(), "application/safetensors")
-    assert page.notices()[-1].startswith("Opened: the first. It is one of the models of the page Explore.")
+    assert page.notices()[-1].startswith("Opened: the first. It can be chosen as a model on Explore.")
     (name,) = page.app.session_state["training_visit"].data.values()
     assert recordings.Recorded(f"{recordings.PREFIX}{name}").about.says == "1 × 2 heads, 2 steps"
 

@@ -5,7 +5,7 @@ import { button, h, setAttribute, setText, span, svg } from "../base/dom.js";
 import { Choices, KINDS } from "./choices.js";
 import { headName, inOrder } from "../link/look.js";
 
-export const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
+export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate heads" };
 const ICONS = {
   mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
   pos: "M2 12c2.5-9 5-9 7.5 0s5 9 7.5 0 3.500-7 5-5",
