@@ -151,7 +151,7 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     cell.focus()
     tab.keys("Home")
     expect(cell).to_have_attribute("aria-label", re.compile(r"^it → \[CLS\] \?"))
-    tab.press("To “street”")
+    tab.press("On “street”")
     expect(tab.verdict).to_contain_text("B: To “animal”.")
     expect(tab.verdict).to_contain_text(f"it → animal {weight}")
     assert f"“it” puts {100 * float(weight):.0f} % on “animal”" in stage.aria_snapshot()
@@ -213,7 +213,7 @@ def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
     picture = tab.view.locator(".large .map")
     for answered in (False, True):
         if answered:
-            tab.press("To “animal”")
+            tab.press("On “animal”")
             expect(tab.verdict).to_be_in_viewport()
         assert scrolls_sideways(tab.page) == 0
         assert small_targets(tab.page) == []

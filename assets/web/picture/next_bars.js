@@ -46,8 +46,9 @@ export function nextMoved(tokens) {
   if (!now || now.before === null) return "";
   const was = tokens.reduce((best, one) => ((one.before ?? 0) > (best.before ?? 0) ? one : best));
   const [first, last] = [was, now].map(({ label }) => quoted(label));
-  const chance = percent(was.before ?? 0);
-  return `Next word: ${first} ${chance}, now ${was === now ? "" : `${last} `}${percent(now.chance)}.`;
+  const [before, chance] = [was.before ?? 0, now.chance].map(number);
+  if (was === now) return `The most likely next word is still ${last}: ${chance} (before: ${before}).`;
+  return `The most likely next word is now ${last}: ${chance} (before: ${first}, ${before}).`;
 }
 
 /** @param {NextToken} token @param {string} where */

@@ -64,7 +64,7 @@ test("maps of tokens that look at others", () => {
 test("spellings", () => {
   const [, key, value] = story(["it"], 0, Float32Array.of(0.25, 0.75), ["it", "no word"]);
   assert.equal(key, "what each word offers. None matches this query well.");
-  assert.equal(value, "what is passed on: the words’ values, 25 % in all.");
+  assert.equal(value, "what is passed on, with a total weight of 0.25 on the words.");
   assert.equal(short(0.004), "");
   assert.deepEqual([-0.6, 0.6, -1, 0.004].map(shortSigned), ["−.60", "+.60", "−1", ""]);
 });
@@ -79,8 +79,8 @@ test("a change in words", () => {
     { label: "Road", chance: 0.4, before: 0.06 },
     { label: "Drive", chance: 0.3, before: 0.84 },
   ];
-  assert.equal(nextMoved(next), "Next word: “Drive” 84 %, now “Road” 40 %.");
-  assert.equal(nextMoved(next.slice(1)), "Next word: “Drive” 84 %, now 30 %.");
+  assert.equal(nextMoved(next), "The most likely next word is now “Road”: 0.40 (before: “Drive”, 0.84).");
+  assert.equal(nextMoved(next.slice(1)), "The most likely next word is still “Drive”: 0.30 (before: 0.84).");
   assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
 });
 
