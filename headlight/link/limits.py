@@ -63,7 +63,7 @@ def check_sizes(
         ("b · n · d²", b * n * d_model * d_model, products),
     ):
         if size > most:
-            raise SizeError(f"{formula} = {size:,}, more than the limit of {most:,}; choose smaller sizes")
+            raise SizeError(f"{formula} = {size:,}, at most {most:,} is allowed; choose smaller sizes")
 
 
 def check_length(text: str) -> None:

@@ -313,4 +313,4 @@ def warning_text(key: str, said: Sequence[str], instead: str = "the default") ->
     """That what a link says of a key cannot be used."""
     longest = max(map(len, said), default=0)
     why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
-    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here. {instead} is used instead."
+    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here; {instead} is used instead."

@@ -59,7 +59,7 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     told = (
         f"A is {shape}. A.mT swaps the last two axes. @ multiplies the last two axes as matrices, "
         f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(many, 'product')}. "
-        f"The result is {tuple(product.shape)}; largest difference to the loops: {difference(apart)}."
+        f"The result is {tuple(product.shape)}; largest difference from the loops: {difference(apart)}."
     )
     pairs = (
         "The product of row n with row m equals that of row m with row n, so each matrix is symmetric; largest "

@@ -125,7 +125,7 @@ def check_amounts(*amounts: int) -> None:
     """Raise a SizeError when one of the counts, in the order of `MAX_COUNTS`, is too large."""
     for amount, (what, most) in zip(amounts, MAX_COUNTS.items(), strict=False):
         if amount > most:
-            raise SizeError(f"{amount:,} {what} are more than the limit of {most:,}; choose smaller sizes")
+            raise SizeError(f"{amount:,} {what}, at most {most:,} are allowed; choose smaller sizes")
 
 
 def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:

@@ -223,7 +223,7 @@ def _mean(shown: Pair) -> str:
     if not counts:
         return ""
     told = " and ".join(map(str, dict.fromkeys(counts)))
-    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "visible"}[shown.look.mean]
+    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in view"}[shown.look.mean]
     return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
 
 

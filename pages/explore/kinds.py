@@ -52,14 +52,14 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     """
     n = len(tokens)
     first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
-    pair = ("connects words", _largest_among(weights, apart(n, ends)), STRONG)
+    pair = ("word pair", _largest_among(weights, apart(n, ends)), STRONG)
     both = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _after_the_same(tokens, weights)
     near = torch.stack([_sum_on_diagonal(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
     shares = [
         *([("induction", repeated, HALF)] if repeated is not None else []),
-        ("previous word", _on_diagonal(weights, -1), HALF),
-        ("next word", _on_diagonal(weights, 1), HALF),
+        ("previous", _on_diagonal(weights, -1), HALF),
+        ("next", _on_diagonal(weights, 1), HALF),
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
         *([pair, *both] if ends[0] else [*both, pair]),

@@ -117,7 +117,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     (report,) = [block["text"] for block in blocks(app, "reported")]
     found = equality.agreements["float32"]["einsum"].torch_out
     assert 0 < found.relative <= found.bound
-    assert f"einsum’s output lies {scientific(found.relative)} from nn.MultiheadAttention’s" in report
+    assert f"einsum’s output differs by {scientific(found.relative)} from nn.MultiheadAttention’s" in report
     assert "The notebook reports 1.98e−7" in report
     before = app.session_state["n"]
     press(app, "cases", {"case": "<b>"})

@@ -194,7 +194,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
         (LISTENS + "print('hello')", "the training process sent an unexpected message (JSONDecodeError)"),
-        (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
+        (LISTENS + "print('x' * 5000)", "the runs produce more data than can be stored"),
         (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
         (LISTENS + """print('{"run": 7, "event": {}}')""", "this is no event of a training run"),
     ):
@@ -234,7 +234,7 @@ def test_a_worker_that_does_not_listen_is_killed(
 
 def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     for plan, match in (
-        (TrainingPlan(()), "0 runs; choose 1 to 40"),
+        (TrainingPlan(()), "0 runs were requested; choose 1 to 40"),
         (TrainingPlan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
         (TrainingPlan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
         (TrainingPlan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),

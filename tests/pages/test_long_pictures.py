@@ -74,7 +74,7 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
     long_pictures.advanced(mine, 1)
     long_pictures.advanced(yours, 1)
-    with pytest.raises(QueueFull, match="others wait"):
+    with pytest.raises(QueueFull, match="other long texts are being computed"):
         long_pictures.advanced(theirs, 1)
     long_pictures.advanced(yours, 2)
     assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"

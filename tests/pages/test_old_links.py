@@ -89,9 +89,9 @@ def test_no_default_has_changed_and_every_key_and_version_is_recorded() -> None:
 def test_a_link_of_another_version_opens_as_far_as_it_is_understood() -> None:
     for version, notice in {
         "1": "",
-        "2": "This link is of version 2, later than version 1, which this Headlight reads",
-        "9" * 400: "which is no version of links; it is read as version 1.",
-        "<b>": "The link says v=<b>, which is no version of links; it is read as version 1.",
+        "2": "This link has version 2, newer than version 1 of this Headlight",
+        "9" * 400: "which is not a link version; it is read as version 1.",
+        "<b>": "The link has v=<b>, which is not a link version; it is read as version 1.",
     }.items():
         app = app_at("by_hand", ex="a real cell", v=version, s="how are you", mask="causal", of_the_future="x").run()
         assert (app.session_state["s"], app.session_state["mask"]) == ("how are you", "causal")

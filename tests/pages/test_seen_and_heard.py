@@ -119,7 +119,9 @@ def test_a_sentence_is_no_file() -> None:
             said = shown(kind.model, s=text)
             assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
             assert said["told"][0].endswith(f"This model {kind.reads}."), kind
-            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
+            with pytest.raises(
+                HeadlightError, match=f"this model {kind.reads.replace(', no', ', not')}; choose a sample"
+            ):
                 kind.album[text]
 
 
@@ -167,7 +169,7 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
         own_file.take(own, content)
         assert state[own_file.TOLD].startswith("This file cannot be opened: ")
         assert said in state[own_file.TOLD]
-        assert state[own_file.TOLD].endswith(f". The {own} before is still there.")
+        assert state[own_file.TOLD].endswith(f". The previous {own} is still there.")
         assert visitor.given()[own] == name
     own_file.take(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
     assert visitor.given()[own] != name
@@ -184,7 +186,7 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     assert said["told"] == said["notices"] == []
     assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
     assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
-    assert "of this picture" in said["figures"][0]["label"]
+    assert "for this picture" in said["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
 
 
@@ -208,7 +210,7 @@ def test_its_maps_are_those_of_the_core() -> None:
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffled, query(VIT), "reads pictures, no sentences"),
-        (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
+        (shapes.steps, query(VIT), "cannot do this: its layers are computed by transformers"),
         (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
         with pytest.raises(HeadlightError, match=why):
@@ -220,7 +222,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.opened(str(folder)).name
-    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; 512 are drawn"):
+    with pytest.raises(HeadlightError, match="fine splits a picture into 530 tokens; at most 512 can be drawn"):
         pictures.model_on("cpu", name)
 
 
@@ -269,7 +271,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:
     for model, seconds, why in (
-        (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."),
+        (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Shorten it to 10\.2 s\."),
         (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),
     ):
         with pytest.raises(HeadlightError, match=why):

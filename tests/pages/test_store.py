@@ -142,7 +142,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
 
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(Path, "write_bytes", fails)
-        with pytest.raises(HeadlightError, match="disk is full or cannot be written; try again later"):
+        with pytest.raises(HeadlightError, match="disk is full or not writable; try again later"):
             store.put("film", b"content")
         assert run.id not in offered(one)
         assert list(one.asks(visitor.own_runs)) == [run.id]
@@ -195,7 +195,7 @@ def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
     for content in (b"\xff", *map(str.encode, [*texts, form % (1, "[]", "[]"), form % (2, "[]", "{}")])):
         store.put("visit", content, NAME)
         assert Visitor().asks(lambda: comes_back(NAME)) == [
-            "Another version of Headlight keeps what was trained here, or it is damaged."
+            "The stored models belong to another version of Headlight, or are damaged."
         ], content
         with pytest.raises(HeadlightError, match="another version"):
             visits.keep_names(NAME, [], {})

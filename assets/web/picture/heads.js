@@ -21,11 +21,11 @@ import { BLOCKED, number, OFF } from "../base/words.js";
  */
 
 /** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
-export const FAMILIES = { back: "previous word", ends: "start or end", links: "connects words", spread: "spread out" };
+export const FAMILIES = { back: "previous", ends: "start or end", links: "word pair", spread: "spread out" };
 /** @type {Record<string, string>} */
 const OF_KIND = {
-  ...{ "previous word": "back", "connects words": "links", induction: "links", "spread out": "spread" },
-  ...{ "next word": "", itself: "", neighbours: "" },
+  ...{ previous: "back", "word pair": "links", induction: "links", "spread out": "spread" },
+  ...{ next: "", itself: "", neighbours: "" },
 };
 
 /** The family of a kind: those that are named after tokens look at the start or the end; "" for a kind of its own.
