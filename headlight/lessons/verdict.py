@@ -61,13 +61,13 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
         missing = missing or str(error)
     picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
     if missing or unclear:
-        picked, said = None, f"There is no verdict here: {missing or unclear}."
+        picked, said = None, f"There is no answer here: {missing or unclear}."
     elif not holding:
-        said = "Here no answer’s rule holds, so there is no verdict."
+        said = "Here no option holds, so there is no answer."
     elif len(holding) > 1:
-        said = f"Here the rules of {' and '.join(holding)} hold together, so there is no verdict."
+        said = f"Here {' and '.join(holding)} hold at once, so there is no clear answer."
     elif picked is None:
-        said = f"Here the numbers say {holding[0]}, and the lesson means {step.right}: judge by the numbers themselves."
+        said = f"Here the measurement supports {holding[0]}, but the lesson expects {step.right}; judge by the numbers."
     else:
         text = next(option.text for option in step.options if option.letter == picked)
         said = f"{picked}: {text.rstrip('.')}."

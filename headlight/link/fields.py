@@ -232,7 +232,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Train": (  # an empty field means what suits the task
         _choice("task", "who did what", "Task"),
         _choice("post", "my own", "A ready-made comparison of four models"),
-        _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
+        _several("pe", ["none", "sinusoidal", "rotary"], "Positional encodings", *ENCODINGS),
         _several("by", ["fused"], "Implementations", *IMPLEMENTATIONS),
         _several("nl", [], "Attention layers", *map(str, range(1, limits.MAX_LAYERS + 1))),
         _several("keep", ["on"], "Padding mask", "on", "off"),

@@ -75,7 +75,7 @@ def blocks(query: LinkQuery) -> list[Block]:
     has_kin = bool(siblings(query.name))
     offered: list[Block] = [
         *([sheet.buttons("Models", kin)] if has_kin else []),
-        *([] if has_kin and of_task else [sheet.buttons("Positions", positions)]),
+        *([] if has_kin and of_task else [sheet.buttons("Positional encoding", positions)]),
         sheet.buttons("Head", heads),
     ]
     panels = [_panel(name, settings, at.layer, None if mean else at.head) for name, settings in shown.items()]

@@ -140,15 +140,15 @@ def _path_in_words(tokens: list[str], found: Flow) -> str:
     if not path:
         return "No path leads from the chosen key, so nothing of it arrives."
     moves = [
-        f"layer {layer}: “{tokens[above]}” ← “{tokens[below]}”"
+        f"from “{tokens[below]}” to “{tokens[above]}” in layer {layer}"
         for layer, (below, above) in enumerate(pairwise(path))
         if below != above
     ]
     end, of_all = f"“{tokens[path[0]]}”", numbers.percent(float(found.masses[0][path[0]]))
     if not moves:
-        return f"The strongest path from {end} stays on it through all layers."
-    along = f"it carries {numbers.percent(found.along)} of the {of_all}"
-    return f"The strongest path from {end} moves in {', '.join(moves)}; {along}."
+        return f"The strongest path to {end} stays on it through all layers."
+    along = f"and carries {numbers.percent(found.along)} of these {of_all}"
+    return f"The strongest path to {end} jumps {', '.join(reversed(moves))} {along}."
 
 
 def _left_out(found: Flow, token: str) -> str:

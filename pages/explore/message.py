@@ -350,9 +350,9 @@ def _of_long_maps(picture: LongPicture, *, is_mean: bool) -> OfMaps:
 def _of_long(n: int) -> str:
     """Say what is left out for a long text."""
     return (
-        f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
-        f"pieces of it exactly. Up to {MAX_TOKENS} tokens the change to the untouched model, kinds of heads, "
-        "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
+        f"A long text of {numbers.count(n, 'token')} is shown one map at a time. Zoomed out, each pixel is the largest "
+        f"weight of its block; zoom in for exact weights. Comparison with the unchanged model, kinds of heads, pins, "
+        f"merged words, value norms, means over several layers and other views need at most {MAX_TOKENS} tokens."
     )
 
 

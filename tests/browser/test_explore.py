@@ -285,7 +285,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.open(at="3.1.4.6")
     run, view = explore.shows(), explore.view
     # channels
-    explore.button("Channels").click()
+    explore.button("Split a score into its channels").click()
     said, readout = (view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
     expect(said).to_have_text(message_of("channels", "3.1.4.6", "channels"))
     explore.click_cell(10, 2)
@@ -302,7 +302,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     expect(readout).to_have_text(f"channel {last[0]}: {last[1]} × {last[2]} = {last[3]}; sum so far {last[4]}")
 
     # flow
-    explore.button("Flow").click()
+    explore.button("Trace a word through the layers").click()
     said = view.locator(".flow-view .said-of-view")
     expect(said).to_have_text(message_of("flow", "0.0.10.2", "flow"))
     cell = view.locator(".flow-view .cell")
@@ -318,7 +318,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.wait_for_query(at="3.1.2.3", view="flow.norm")
     expect(said).to_contain_text(f"strongest path from “{run.tokens[3]}”")
     nothing_serious(explore, view.locator(".other-views"))
-    explore.button("Flow").click()
+    explore.button("Trace a word through the layers").click()
     explore.wait_for_query(view=None)
 
     # all heads by a measure

@@ -186,7 +186,7 @@ def sort_of(tab: Beside) -> Locator:
 def test_hands_are_counted_before_their_teacher_shows_the_answer(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
     press, panel = tab.keys, tab.lesson
-    tab.press("class")
+    tab.press("count hands")
     press(*(f"Shift+{key}" for key in "ABBCD"), "Backspace")
     expect(panel.locator(".votes")).to_have_text(["1", "2", "1", "0"])
     press("r", "Shift+B")
@@ -204,7 +204,7 @@ def test_hands_are_counted_before_their_teacher_shows_the_answer(new_tab: NewTab
     press("PageDown")
     tab.at(IT, 2)
     expect(panel.locator(".votes .bar")).to_have_count(0)
-    expect(panel.get_by_role("button", name="class")).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("button", name="count hands")).to_have_attribute("aria-pressed", "true")
 
 
 @A_LESSON

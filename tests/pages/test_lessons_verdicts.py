@@ -180,12 +180,12 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     same_function(altered.run(ANIMAL).weights[3, 1], torch.full((15, 15), 1 / 15, dtype=torch.float64))
     third = verdict(STEPS["it.3"], as_it_opens(STEPS["it.3"]))
     assert third.picked is None
-    assert third.sentence == "Here the numbers say A, and the lesson means C: judge by the numbers themselves."
+    assert third.sentence == "Here the measurement supports A, but the lesson expects C; judge by the numbers."
     same_function(third.numbers[0][1], 1 / 15)
     assert third.numbers[0][2] == "0.07"
     columns = verdict(STEPS["it.2"], as_it_opens(STEPS["it.2"]))  # every column sums to 1 now
     assert columns.picked is None
-    assert "the numbers say A" in columns.sentence
+    assert "the measurement supports A" in columns.sentence
 
 
 def test_the_verdict_is_of_what_the_page_shows_now() -> None:
@@ -195,10 +195,10 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     assert none.numbers[0][2] != verdict(step, {}).numbers[0][2]
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     for found, reason in (
-        (none, "no answer’s rule holds"),
+        (none, "no option holds"),
         (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not stand in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
-        (verdict(twice, {"at": "0.2"}), "the rules of A and B hold together"),
+        (verdict(twice, {"at": "0.2"}), "A and B hold at once"),
     ):
         assert found.picked is None, reason
         assert reason in found.sentence

@@ -24,7 +24,7 @@ const HIGH = 300; // pixels
 
 export class ChannelsView {
   name = "channels";
-  title = "Channels";
+  title = "Split a score into its channels";
   route = "channels";
 
   /** @param {import("./explore.js").Explore} view */

@@ -29,7 +29,7 @@ const LEGEND =
 
 export class FlowView {
   name = "flow";
-  title = "Flow";
+  title = "Trace a word through the layers";
   route = "flow";
 
   /** @param {import("./explore.js").Explore} view */

@@ -66,7 +66,7 @@ export class LessonPanel {
       ask: h("h2"),
       options: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
-      taught: press("class", "class", { class: "quiet", title: TAUGHT }),
+      taught: press("count hands", "class", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
       now: h("p", { class: "now-you" }),
       back: press("back"),
