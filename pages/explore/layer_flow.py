@@ -146,9 +146,9 @@ def _path_in_words(tokens: list[str], found: Flow) -> str:
     ]
     end, of_all = f"“{tokens[path[0]]}”", numbers.percent(float(found.masses[0][path[0]]))
     if not moves:
-        return f"The strongest path to {end} stays on it through all layers."
+        return f"The strongest path from {end} stays on it through all layers."
     along = f"and carries {numbers.percent(found.along)} of these {of_all}"
-    return f"The strongest path to {end} jumps {', '.join(reversed(moves))} {along}."
+    return f"The strongest path from {end} jumps {', '.join(moves)} {along}."
 
 
 def _left_out(found: Flow, token: str) -> str:

@@ -84,10 +84,10 @@ class Explore(Tab):
         return panel
 
     def mask(self, name: str) -> None:
-        self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
+        self.change("Mask").get_by_role("radio", name=name, exact=True).click()
 
     def position(self, name: str) -> None:
-        panel = self.change("Take the order away")
+        panel = self.change("Positional encoding")
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts

@@ -51,7 +51,7 @@ def test_a_score_edited_by_keyboard_and_a_mask_set_by_mouse_change_the_weights(b
     assert "Row 0 “how” may not look at itself" in by_hand.texts()
     by_hand.keys(*["ArrowRight", "Space"] * 2)
     by_hand.wait_for("weights", 0, ["0.0000", "0.0000", "0.0000"])
-    assert "Row 0 “how” may look at nobody" in by_hand.texts()
+    assert "Row 0 “how” may look at no key" in by_hand.texts()
     expect(by_hand.button("no key for row 0")).to_have_attribute("aria-pressed", "true")
     by_hand.button("causal").click()
     by_hand.wait_for("weights", 0, ["1.0000", "0.0000", "0.0000"])

@@ -71,7 +71,7 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
         expect(tab.verdict.locator("p")).to_have_text([wanted.sentence, step.because])
         assert tab.numbers() == [(label, text) for label, _, text in wanted.numbers]
         assert wanted.picked == step.right
-        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*measured just now$"))
+        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*as just measured$"))
         assert tab.options(step) == [option.text for option in step.options]
         assert tab.covered() == 0
         tab.shows(step)
@@ -85,7 +85,7 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
         if at < len(lesson.steps):
             tab.press("next →")
     expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
-    expect(tab.lesson.locator(".breaks")).to_have_text(f"The wrong idea: {lesson.breaks}")
+    expect(tab.lesson.locator(".breaks")).to_have_text(f"Misconception: {lesson.breaks}")
 
 
 @A_LESSON
@@ -138,7 +138,7 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
     numbers = verdict(step, Query(step.query.encode())).numbers
     (weight,) = [text for label, _, text in numbers if label == "it → animal"]
-    assert not re.search(rf"{re.escape(weight)}|puts|looks at", stage.aria_snapshot())
+    assert not re.search(rf"{re.escape(weight)}|attends", stage.aria_snapshot())
     panel = tab.lesson.aria_snapshot()
     for part in (f'heading "{IT.title}" [level=1]', f'heading "{step.ask}" [level=2]', f'group "{step.ask}"'):
         assert part in panel
@@ -154,7 +154,7 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     tab.press("On “street”")
     expect(tab.verdict).to_contain_text("B: To “animal”.")
     expect(tab.verdict).to_contain_text(f"it → animal {weight}")
-    assert f"“it” puts {100 * float(weight):.0f} % on “animal”" in stage.aria_snapshot()
+    assert f"“it” attends most to “animal”: {float(weight):.2f}" in stage.aria_snapshot()
     expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
     tab.keys("n")
@@ -242,7 +242,7 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     tab.button("all lessons").click()
     expect(start).to_be_hidden()
     card = cards.filter(has_text=IT.title)
-    expect(card.locator(".done > span").last).to_have_text("not begun")
+    expect(card.locator(".done > span").last).to_have_text("not started")
     expect(card).to_contain_text("Start here")
     card.locator("a.begin").click()
     beside = tab.on(Beside).at(IT, 1)
@@ -256,8 +256,8 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
 
 def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
     tab = new_tab(Beside).open(learn="nowhere.1")
-    nowhere = "The link asks for the lesson “nowhere”, which is not here."
-    unread = "The link asks for “v3:it/1”, which this Headlight does not read as a lesson and its step, such as it.2."
+    nowhere = "There is no lesson “nowhere”, which the link asks for."
+    unread = "The link has “v3:it/1”, which is not a lesson and step such as it.2."
     beyond = f"The lesson “{IT.title}” has {len(IT.steps)} steps; the link asks for step 99."
     expect(tab.verdict.locator("p")).to_have_text(nowhere)
     assert tab.covered() == 0

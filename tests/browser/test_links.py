@@ -60,7 +60,7 @@ def test_values_and_pages_that_a_link_cannot_mean_are_named(explore: Explore) ->
 def test_a_link_never_passes_6000_bytes_and_says_what_it_omits(explore: Explore) -> None:
     # a text beyond its bound in a link is cut there too
     notices = explore.view.locator(".notices p")
-    omits = "The full link would be longer than 6,000 bytes, so it omits the {}."
+    omits = "The full link would be longer than 6,000 bytes, so it leaves out the {}."
     explore.open(s="x" * 25_000, look="root_" * 2000)
     explore.shows()
     expect(notices).to_have_count(4)

@@ -113,7 +113,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     expect(host.lesson.locator(".votes .bar")).to_have_count(0)
     press("r")
     for phone in (one, two):  # until then its buttons are those of the first vote
-        expect(phone.page.get_by_role("status", name="Answer")).to_contain_text("Talk to your neighbour")
+        expect(phone.page.get_by_role("status", name="Answer")).to_contain_text("Discuss with your neighbour")
     press("v")
     one.option("On “animal”").click()
     two.option("On “animal”").click()

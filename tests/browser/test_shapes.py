@@ -97,7 +97,7 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     )
     assert memory.evaluate(PIXELS) != at_rest, "they are lit"
     strides.nth(0).hover()
-    expect(jumped).to_have_text(f"There is only one text here; the next would lie {batch:,} places on.")
+    expect(jumped).to_have_text(f"There is only one text here; the next would be {batch:,} places away.")
 
 
 @pytest.mark.thorough("A walk over lessons at their step, and their link.")
@@ -171,7 +171,7 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
     shapes.shows("how are we", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
     expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
-    shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
+    shapes.controls("Ablate heads").get_by_role("button", name="layer 0 head 2").click()
     shapes.controls("Temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are we", mask="window:2", heads_off=((0, 2),), temperature=1.1)
     weights = shapes.controls("Weights of this layer")

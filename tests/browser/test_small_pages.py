@@ -44,7 +44,7 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     assert abs(right.y - left.y) < 2
     assert fits_in_three_windows(positions.page)
     large = positions.page.locator(".enlarged")
-    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 gives the word before 0.9998")
+    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 has a mean weight of 0.9998")
     positions.map("ALiBi").focus()
     positions.keys("Enter")
     expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")

@@ -105,7 +105,7 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
     explore.go("Shapes")
     shapes.shows(long)
     expect(shapes.box).to_have_value(long)
-    assert shapes.notices() == ["The full link would be longer than 6,000 bytes, so it omits the sentence."]
+    assert shapes.notices() == ["The full link would be longer than 6,000 bytes, so it leaves out the sentence."]
     shapes.go("Explore")
     explore.shows(long)
     expect(explore.box).to_have_value(long)

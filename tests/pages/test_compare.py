@@ -218,6 +218,6 @@ def test_what_another_order_does_and_why(model: Model) -> None:
         assert found == 0 or small(found) in sentence
         assert sentence.startswith("The same vectors in the new order" if same else "The vectors change")
     for wrong in ("", "how are you you", "you how is"):
-        with pytest.raises(HeadlightError, match="must have the words of the sentence"):
+        with pytest.raises(HeadlightError, match="must contain the same words"):
             orders.difference(WITH, wrong)
     assert (orders.other_positions(WITH, model), orders.other_positions(WITHOUT, model)) == (WITHOUT, WITH)

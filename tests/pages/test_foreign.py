@@ -85,7 +85,7 @@ def test_a_name_has_a_kind_of_attention_behind_it() -> None:
     link = LinkQuery(query(name_of("gpt2", "cross")))
     settings, _ = link.fitted_settings()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
-    with pytest.raises(HeadlightError, match="choose MiniLM in the bar, the link stays"):
+    with pytest.raises(HeadlightError, match="choose MiniLM in the bar"):
         answer("steps", query(name_of("gpt2")))
 
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_changed_is_named_and_left_out() -> None:
     assert set(said["unusable"]) == {"mask", "unheard"}
     assert all(models.TWO_TEXTS in sentence for sentence in said["told"])
     assert said["effect"]["at"] is not None, "the temperature still acts"
-    assert any("the model’s own answer" in notice for notice in said["notices"])
+    assert any("the tokens that the model generates" in notice for notice in said["notices"])
 
 
 @pytest.mark.parametrize("model", ALL)
@@ -181,7 +181,8 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
     assert found["name"] == foreign.opened(str(place)).name
     assert str(home) not in json.dumps(found)
     assert picture(found["name"])["group"] == "decoder"
-    for path, why in ((tmp_path, "cannot read config.json"), (tmp_path / "none", "no folder"), ("\x00", "no folder")):
+    none = "is not a folder"
+    for path, why in ((tmp_path, "cannot read config.json"), (tmp_path / "none", none), ("\x00", none)):
         refused = client.get(f"{PATH}/folder", params={"path": str(path)})
         assert (refused.status_code, why in refused.text) == (422, True), path
 

@@ -57,7 +57,7 @@ export class LessonPanel {
       where: h("p", { class: "where" }),
       leave: press("leave", "leave the lesson", {
         class: "quiet",
-        title: "leave the lesson; the picture stays as it is",
+        title: "the picture stays as it is",
       }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
@@ -66,7 +66,7 @@ export class LessonPanel {
       ask: h("h2"),
       options: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
-      taught: press("count hands", "class", { class: "quiet", title: TAUGHT }),
+      taught: press("class", "count hands", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
       now: h("p", { class: "now-you" }),
       back: press("back"),
