@@ -15,7 +15,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
-        self.exit(2, f"headlight: {message}; {self.prog} --help lists what there is.\n")
+        self.exit(2, f"headlight: {message}; {self.prog} --help lists the options.\n")
 
 
 def check_folder(option: str, folder: Path) -> Path:
@@ -25,5 +25,5 @@ def check_folder(option: str, folder: Path) -> Path:
         with TemporaryFile(dir=folder) as probe:
             probe.write(b".")
     except OSError as error:
-        raise UsageError(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
+        raise UsageError(f"{option}: the folder “{folder}” is not writable ({error.strerror})") from None
     return folder.resolve()

@@ -41,26 +41,28 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's arguments."""
     parser = Parser(
         prog="headlight",
-        description="See how attention works: serves Headlight on this machine.",
-        epilog="headlight train trains models, one or many at once: headlight train --help.",
+        description="See how attention works: start Headlight on this computer.",
+        epilog="“headlight train” trains models, one or many at once; see headlight train --help.",
         allow_abbrev=False,
     )
     parser.add_argument(
-        "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
+        "recording", type=Path, nargs="?", metavar="FILE", help="a recording (*.safetensors) to open on Explore"
     )
-    parser.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
-    parser.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for every network interface"
+    )
+    parser.add_argument("--name", help="the public host name of the proxy in front, such as headlight.example.org")
     parser.add_argument("--port", type=parse_port, default=8501, help="from 1 to 65535 (default: %(default)s)")
     parser.add_argument(
-        "--public", action="store_true", help="for strangers: no files of theirs, no hub, no choice of the device"
+        "--public", action="store_true", help="public mode: no uploads, no Hugging Face hub, no choice of the device"
     )
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="the device for all computations")
     parser.add_argument(
         "--model",
         metavar="NAME|FOLDER|ID",
         help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache here",
     )
-    parser.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
+    parser.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder with your own lessons (*.toml)")
     parser.add_argument(
         "--store",
         metavar="FOLDER",
@@ -78,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--open",
         action=argparse.BooleanOptionalAction,
         default=sys.stdout.isatty(),
-        help="open a browser (default: where a person started it)",
+        help="open a browser (default: when started from a terminal)",
     )
     parser.add_argument("--version", action="version", version=f"headlight {version()}")
     return parser
@@ -115,11 +117,11 @@ def check_address(host: str, port: int) -> None:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except (socket.gaierror, UnicodeError):
-        raise UsageError(f"“{host:.100}” is not an address of this machine; the default is 127.0.0.1") from None
+        raise UsageError(f"“{host:.100}” is not an address of this computer; the default is 127.0.0.1") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise UsageError(
-                f"port {port} is in use; choose another one: headlight --port {port % 65535 + 1}"
+                f"port {port} is in use; choose another, for example headlight --port {port % 65535 + 1}"
             ) from None
         raise UsageError(f"cannot listen on {host}, port {port} ({error.strerror})") from None
 
@@ -220,7 +222,7 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
         try:
             model = foreign.named(str(start_folder / model) if (start_folder / model).is_dir() else model).name
         except HeadlightError as error:
-            raise UsageError(f"--model: {error}; Headlight’s own are {', '.join(names)}") from None
+            raise UsageError(f"--model: {error}; the built-in models are {', '.join(names)}") from None
     if args.recording is not None:
         try:
             model = recordings.opened(args.recording)

@@ -44,11 +44,11 @@ def main(arguments: Sequence[str]) -> int:
     allowed = {"task": tasks.NAMES, "position": positions.NAMES, "implementation": IMPLEMENTATIONS}
     for name, names in allowed.items():
         if unknown := sorted(set(lists[name] or ()) - set(names)):
-            parser.error(f"--{name}: there is no “{unknown[0]:.50}”; there are {', '.join(names)}")
+            parser.error(f"--{name}: “{unknown[0]:.50}” is unknown; choose from {', '.join(names)}")
     if not args.sweep and (args.seeds > 1 or any(len(values or ()) > 1 for values in lists.values())):
-        parser.error("several runs at once need --sweep")
+        parser.error("--sweep is needed for several runs at once")
     if args.seeds < 1:
-        parser.error("--seeds is 1 or more")
+        parser.error("--seeds must be 1 or more")
     try:
         options = {name: value for name in ("steps", "threads") if (value := getattr(args, name)) is not None}
         jobs = _jobs(check_folder("--out", args.out), lists, args.seeds, options)
@@ -75,7 +75,7 @@ def _jobs(
             job = sweep.PlannedRun(recipe, task)
             folder = out / f"{name}-{position}-{implementation}-{layers}layer{'s'[: layers > 1]}-{seed}"
             if folder.exists() and sweep.known(folder, job) is None:
-                raise HeadlightError(f"the folder “{folder}” holds another run; choose another --out")
+                raise HeadlightError(f"the folder “{folder}” contains another run; choose another --out")
             jobs[folder] = job
     return jobs
 

@@ -19,25 +19,25 @@ from headlight.ui.terms import MARKED
 FOLDER = ROOT / "assets" / "web" / "base"
 _HEAD = "// Written by `python -m headlight.api.facts` from the Python side; do not edit.\n"
 _MASK_LINES = {  # effect of each mask
-    "none": "every word may look at every word",
-    "causal": "no word may look at what comes after it",
-    "window": "only at the words near it",
-    "prefix": "at the first words and at what came before",
-    "sinks": "only at the first words",
-    "dilated": "at every s-th word to each side",
+    "none": "every word sees every word",
+    "causal": "no word sees what comes after it",
+    "window": "each word sees only the words near it",
+    "prefix": "each word sees the first words and all earlier ones",
+    "sinks": "each word sees only the first words",
+    "dilated": "each word sees only every 2nd (or s-th) word on each side",
 }
-_MASK_NUMBERS = {"w": "words on either side, and itself", "first": "first words", "gap": "steps between them"}
+_MASK_NUMBERS = {"w": "words on each side, including itself", "first": "first words", "gap": "distance between them"}
 _POSITIONS = {  # short description of each positional encoding
-    "as trained": "what the model learnt with",
-    "none": "a bag of words: nothing says who stands where",
-    "shuffled": "the learnt table, its rows in another order",
-    "halved": "the learnt table, half as strong",
-    "doubled": "the learnt table, twice as strong",
-    "sinusoidal": "waves of many lengths, added to each word",
-    "rotary": "queries and keys are turned by their place",
-    "alibi": "scores fall with the distance",
-    "t5": "a number for each distance, here random",
-    "shaw": "a vector for each distance, here random",
+    "as trained": "the encoding that the model was trained with",
+    "none": "word order removed: the model sees a bag of words",
+    "shuffled": "the learned table with its rows shuffled",
+    "halved": "the learned table, scaled by 0.5",
+    "doubled": "the learned table, scaled by 2",
+    "sinusoidal": "sine waves of many wavelengths, added to each embedding",
+    "rotary": "queries and keys are rotated by their position",
+    "alibi": "scores decrease with the distance",
+    "t5": "a bias on the score for each distance (random here)",
+    "shaw": "a vector for each distance, added to the key (random here)",
 }
 
 

@@ -64,7 +64,7 @@ class PrerenderMiddleware:
         if target is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{target}")
             if len(redirect.headers["location"]) > MAX_BYTES:  # quoting makes it longer, and proxies limit headers
-                redirect = error_response(414, f"A link may have {MAX_BYTES:,} bytes.")
+                redirect = error_response(414, f"A link may have at most {MAX_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
         page = PAGES.get(path)

@@ -13,7 +13,7 @@ _UNKNOWN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>No such page · Headlight</title>
 <link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
-<h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
+<h1>There is no page named “{name}”.</h1><p>Available pages:</p><ul>{links}</ul></body></html>"""
 # The browser fetches these files first; both scripts run when the page is parsed, boot.js before the bundle.
 _HEAD_TAGS = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
 <link rel="stylesheet" href="{PREFIX}/frame/house.css">

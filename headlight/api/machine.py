@@ -64,9 +64,9 @@ async def machine_app(scope: Scope, receive: Receive, send: Send) -> None:
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
     params = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
     if name not in (*HANDLERS, "download") or len(raw) > MAX_QUERY_BYTES:
-        response: ASGIApp = error_response(404, "There is no such route.")
+        response: ASGIApp = error_response(404, "Unknown route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-        response = error_response(403, "Only Headlight’s own pages are answered here.")
+        response = error_response(403, "Only requests from Headlight’s own pages are accepted.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
         response = StreamingResponse(_progress(params), headers=headers, media_type="application/x-ndjson")

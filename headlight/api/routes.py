@@ -137,13 +137,13 @@ async def _send_chunks(body: bytes, headers: Mapping[str, str], receive: Receive
 def _rejection(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
     """Return the error response to an invalid request, None for a valid one."""
     if scope["path"].removeprefix(f"{API}/") not in handlers:
-        return error_response(404, "There is no such route.")
+        return error_response(404, "Unknown route.")
     if scope["method"] != "GET":
-        return error_response(405, "Only GET is answered here.", {"Allow": "GET"})
+        return error_response(405, "Only GET is allowed.", {"Allow": "GET"})
     if not is_own_page(headers):
-        return error_response(403, "Only Headlight’s own pages are answered here.")
+        return error_response(403, "Only requests from Headlight’s own pages are accepted.")
     if len(scope["query_string"]) > MAX_BYTES:
-        return error_response(414, f"A query may have {MAX_BYTES:,} bytes.")
+        return error_response(414, f"A query may have at most {MAX_BYTES:,} bytes.")
     return None
 
 

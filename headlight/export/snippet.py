@@ -25,7 +25,7 @@ from mha_core import Model
 
 ALLOWED, BLOCKED = "#", "."
 TITLE = """\
-# An attention map, computed again
+# Recompute an attention map
 
 These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
  where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
@@ -150,7 +150,7 @@ def _focus(names: Sequence[str], cursor: Cursor, keys: str) -> CodeCell:
             f"if {left}.shape == {right}.shape:",
             f'    print(f"largest difference of the two maps: {{({right} - {left}).abs().max():.4f}}")',
         ]
-    return CodeCell("The map in focus; the printed row says how much of each token the query takes.", "\n".join(lines))
+    return CodeCell("The map in focus; the printed row lists the weight of each key for the query.", "\n".join(lines))
 
 
 def _map(name: str, names: Sequence[str]) -> str:

@@ -47,5 +47,5 @@ def qr(raw: bytes) -> bytes:
     """
     address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
     if len(address.encode("utf-8", "replace")) > MAX_QR_BYTES:
-        raise HeadlightError(f"the link is too long for a QR code: it may have {MAX_QR_BYTES:,} bytes")
+        raise HeadlightError(f"the link is too long for a QR code, which holds at most {MAX_QR_BYTES:,} bytes")
     return qr_code(address)

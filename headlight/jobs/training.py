@@ -37,7 +37,7 @@ SLACK_SECONDS: Final = 90.0
 def check_plan(plan: TrainingPlan) -> None:
     """Raise a HeadlightError for a plan that cannot be trained, a SizeError for one that is too large."""
     if not 1 <= len(plan.recipes) <= MAX_RUNS:
-        raise SizeError(f"{len(plan.recipes)} runs; choose 1 to {MAX_RUNS}")
+        raise SizeError(f"{len(plan.recipes)} runs were requested; choose 1 to {MAX_RUNS}")
     for recipe in plan.recipes:
         recipe.check()
     limits.check_parameters(plan.recipes)
@@ -45,7 +45,7 @@ def check_plan(plan: TrainingPlan) -> None:
     if not 0 < plan.seconds <= MAX_BUDGET:
         raise SizeError(f"a time budget of {plan.seconds:g} s; choose up to {MAX_BUDGET:,} s")
     if plan.data is not None and len(plan.data.content) > MAX_BYTES:
-        raise SizeError(f"a file of {len(plan.data.content):,} bytes; at most {MAX_BYTES:,} are read")
+        raise SizeError(f"a file of {len(plan.data.content):,} bytes; at most {MAX_BYTES:,} are allowed")
 
 
 class TrainingJob(Job):
@@ -132,7 +132,7 @@ class TrainingJob(Job):
             late = self.elapsed > latest
             if stopped_at is None and (late or self.record.error or self.should_stop()):
                 if late:
-                    self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
+                    self.error = f"the training did not finish within {self._shortened or self.plan.seconds:.0f} s"
                 _send(pipe, b"stop")
                 stopped_at = self._clock()
             nothing_to_save = not self.record.step

@@ -107,7 +107,7 @@ def read_folders(folders: tuple[Path, ...]) -> Course:
         if not folder.is_dir():
             errors.append(f"There is no folder of lessons “{folder}”.")
         if len(files) > MAX_FILES:
-            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are read.")
+            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are loaded.")
         for file in files[:MAX_FILES]:
             try:
                 status = file.stat()

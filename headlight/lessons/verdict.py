@@ -63,9 +63,9 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
         missing = missing or str(error)
     picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
     if missing or unclear:
-        picked, sentence = None, f"There is no verdict here: {missing or unclear}."
+        picked, sentence = None, f"There is no answer here: {missing or unclear}."
     elif not holding:
-        sentence = "No answer’s rule holds here, so there is no verdict."
+        sentence = "No option holds here, so there is no answer."
     elif len(holding) > 1:
         sentence = f"The rules of {' and '.join(holding)} all hold here, so there is no verdict."
     elif picked is None:

@@ -21,10 +21,10 @@ Kind = Literal["text", "number", "choice", "choices", "switch"]
 MASKS: dict[str, dict[str, str]] = {
     "none": {},
     "causal": {},
-    "window": {"w": "Window: keys less than this many steps away"},
+    "window": {"w": "Window: keys fewer than this many steps away"},
     "prefix": {"first": "Prefix: the first keys, visible to every query"},
     "sinks": {"first": "Sinks: only the first keys are visible"},
-    "dilated": {"w": "Keys per side, including the token itself", "gap": "Distance between them"},
+    "dilated": {"w": "Keys on each side, including the token itself", "gap": "Distance between them"},
     "combination": {},
     "painted": {},
 }
@@ -119,14 +119,14 @@ _SWITCHES = (  # duplicated on a page that compares two settings
     _number("w", 3, "Width", 1, limits.MAX_WINDOW, note="width of the rules window and dilated"),
     _number("first", 1, "First keys", 1, limits.MAX_WINDOW, note="first keys of the rules prefix and sinks"),
     _number("gap", 2, "Gap", 1, limits.MAX_WINDOW, note="steps from one key to the next of the rule dilated"),
-    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _MAX_RULE, noun="the rule"),
-    _text("on", "none", "Painted on the rule", _MAX_RULE, noun="the rule that is painted on"),
+    _text("rule", "causal & window:4", "Rules combined with & (and), | (or), ! (not)", _MAX_RULE, noun="the rule"),
+    _text("on", "none", "Rule under the painted cells", _MAX_RULE, noun="the rule under the painted cells"),
     _text(
         "p", "", "p", limits.MAX_PAINTED_LENGTH + 1, note="painted cells: how many tokens, then the cells head by head"
     ),
-    _choice("pos", "as trained", "Position encoding", *limits.POSITIONS),
-    _number("t", 1.0, "Softmax temperature", *limits.TEMPERATURES, 0.1),
-    _several("off", [], "Heads off", note="heads switched off in the model, as `L3 H5`"),
+    _choice("pos", "as trained", "Positional encoding", *limits.POSITIONS),
+    _number("t", 1.0, "Temperature", *limits.TEMPERATURES, 0.1),
+    _several("off", [], "Ablate heads", note="ablated heads, as `L3 H5`"),
     _text("unheard", "", "Values zeroed", noun="the tokens whose value is zeroed", note=_VALUES_OFF),
 )
 
@@ -135,7 +135,7 @@ def _right(left: Field) -> Field:
     """Return the control of the right side, with a label of its own for screen readers."""
     label = left.label if left.key in ("w", "first", "gap", "rule", "on", "p") else f"{left.label}, right"
     default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
-    noun = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
+    noun = {"rule": "the rule of the right side", "on": "the rule under the painted cells, right,"}.get(left.key, "")
     return replace(
         left, key=f"{left.key}2", label=label, default=default, noun=noun, note=f"as `{left.key}`, right side"
     )
@@ -178,7 +178,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
         _number("nk", None, "Keys, j", 1, limits.MAX_AXIS_LENGTH),
         _number("wv", None, "Width of the values", 1, limits.MAX_AXIS_LENGTH),
-        _number("draw", 0, "Seed of the numbers", 0, 9999),
+        _number("draw", 0, "Random seed", 0, 9999),
         _text("aat", "3, 10, 256", "Shape of A: three or four sizes", noun="the shape of A"),
     ),
     "Compare": (
@@ -188,9 +188,11 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         *map(_right, _SWITCHES),
         _text("order", "", _SHUFFLE, _MAX_TEXT, noun="the new order"),
         _number("shuffle", 1, "shuffle", 1, limits.MAX_SHUFFLES, note="the number of a random order"),
-        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
-        _switch("mean", "The mean over the heads", default=True),
-        _switch("kin", "Models that were trained with other positions", default=True),
+        _several(
+            "three", [], "Positional encodings to compare", *limits.POSITIONS, note="up to 4; none: the usual three"
+        ),
+        _switch("mean", "Mean over the heads", default=True),
+        _switch("kin", "Models trained with other positional encodings", default=True),
         _text("model2", "", "Model, right", limits.MAX_MODEL_LENGTH, note="as `model`, right side; empty: the same"),
         _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
     ),
@@ -198,7 +200,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Shapes": (
         _text("step", "q.transpose", "step", note="the step in focus"),
         _number("f", 0, "f", 0, limits.MAX_FEATURES - 1, note="the channel of the head in focus"),
-        _choice("vs", "none", "Beside it", "none", *IMPLEMENTATIONS),
+        _choice("vs", "none", "Compare with", "none", *IMPLEMENTATIONS),
         _text("lesson", "no transpose", "lesson", note=_LESSON),
         _choice("lw", "the model’s", "Weights of this layer", "the model’s", "random"),
         _choice("biases", "all", "Biases", *BIASES, note="of random weights, here and on Implementations"),
@@ -207,11 +209,11 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     ),
     "Positions": (
         _choice("enc", "sinusoidal", "Encoding", *ENCODINGS),
-        _choice("enc2", "learned", "Beside it", *ENCODINGS),
+        _choice("enc2", "learned", "Compare with", *ENCODINGS),
         _several("ch", ["0", "1", "30", "31"], "Channels", *map(str, range(_CHANNELS)), note="up to 6 channels"),
         _number("pair", 0, "Pair of channels", 0, _CHANNELS // 2 - 1),
         _number("at_pos", 1, "Position on the circles, counted from 0", 0, 512 - 1),
-        _number("hd", 0, "Head in sight", 0, 64 - 1),
+        _number("hd", 0, "Visible head", 0, 64 - 1),
         _number("far", 600, "Positions to try", 2, 2048),
         _number("amp", 1.0, "Amplitude of sinusoids", *_AMPLITUDES, 0.01),
     ),
@@ -224,15 +226,13 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _several("race", list(IMPLEMENTATIONS), "Implementations", *IMPLEMENTATIONS),
         _number("secs", 3, "Seconds", 1, 20),
         _choice("impl", "efficient", "Implementation", *IMPLEMENTATIONS),
-        _choice("beside", "einsum", "Beside it", *IMPLEMENTATIONS),
-        _text(
-            "find", "", "Find a word in the dictionary", limits.MAX_WORD_LENGTH, note="a word to find in the dictionary"
-        ),
+        _choice("beside", "einsum", "Compare with", *IMPLEMENTATIONS),
+        _text("find", "", "Search the dictionary", limits.MAX_WORD_LENGTH, note="a word to find in the dictionary"),
     ),
     "Train": (  # an empty field means the default of the task
         _choice("task", "who did what", "Task"),
         _choice("post", "my own", "A ready-made comparison of four models"),
-        _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
+        _several("pe", ["none", "sinusoidal", "rotary"], "Positional encodings", *ENCODINGS),
         _several("by", ["fused"], "Implementations", *IMPLEMENTATIONS),
         _several("nl", [], "Attention layers", *map(str, range(1, limits.MAX_LAYERS + 1))),
         _several("keep", ["on"], "Padding mask", "on", "off"),
@@ -242,8 +242,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("nh", None, "Heads, h", *limits.SIZES["n_heads"]),
         _number("ff", None, "Feed-forward width, 0 = none", *limits.SIZES["d_feed_forward"]),
         _choice("res", None, "Residual connection", "yes", "no"),
-        _choice("nrm", None, "Norm before each part", "yes", "no"),
-        _choice("pool", None, "What the classifier reads", "row of [CLS]", "mean of the tokens"),
+        _choice("nrm", None, "Pre-norm (norm before each sublayer)", "yes", "no"),
+        _choice("pool", None, "Classifier input", "row of [CLS]", "mean of the tokens"),
         _choice("init", None, "Initial weights", "shared by all", "each layer's own law"),
         _number("vocab", None, "Vocabulary, at most", *limits.SIZES["vocabulary"]),
         _number("steps", None, "Steps", *limits.SIZES["steps"]),
@@ -257,14 +257,16 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("lc", "label", "Column of the labels", 1000, noun="the column of the labels"),
         _switch("dups", "Keep duplicate rows"),
         _text("ask", "", "A sentence", _MAX_TEXT, noun="the question"),
-        _text("ask2", "", "Another one", _MAX_TEXT, noun="the other question"),
+        _text("ask2", "", "Another sentence", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
-        _number("temp", 0.0, "Sampling temperature, 0 = the likeliest", 0.0, 5.0, 0.1, note=_SAMPLING),
-        _number("dice", 0, "Seed of the draws", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),
-        _choice("cand", None, "Look closer at", note="the model whose answers are taken apart; empty: the first"),
+        _number("temp", 0.0, "Sampling temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
+        _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),
+        _choice(
+            "cand", None, "Analyse the answers of", note="the model whose answers are taken apart; empty: the first"
+        ),
         _choice("head", "mean of layer 0", "Head"),
         _text("film", "", "film", note="text, layer and head of the film, as `1.0.m`"),
-        _choice("cand2", None, "Beside it", note="another model whose answers are taken apart; empty: none"),
+        _choice("cand2", None, "Compare with", note="another model whose answers are taken apart; empty: none"),
         _choice("only", "every row", "Rows"),
         _choice("true", None, "True class", note="of the predictions; empty: any"),
         _choice("said", None, "Predicted class", note="of the predictions; empty: any"),

@@ -73,4 +73,6 @@ def check_length(text: str) -> None:
     """
     if len(text) > MAX_TEXT_LENGTH:
         has = f"{len(text):,}" if len(text) < 2 * MAX_TEXT_LENGTH else f"{2 * MAX_TEXT_LENGTH:,} or more"
-        raise HeadlightError(f"a sentence may have {MAX_TEXT_LENGTH:,} characters, this one has {has}; shorten it")
+        raise HeadlightError(
+            f"a sentence may have at most {MAX_TEXT_LENGTH:,} characters, and this one has {has}; shorten it"
+        )

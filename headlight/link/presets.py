@@ -35,7 +35,7 @@ NEXT_TOKEN_EXAMPLES = (
     Example("Fact", "The capital of France is", "23.4"),  # is → France
     Example("Series", "Monday, Tuesday, Wednesday, Thursday,", "9.0"),  # the day before the comma
     Example("Open bracket", "She wrote (in very small letters", "26.6"),  # the bracket that is open
-    Example("Who gets it", "When Mary and John went to the store, John gave a drink to", "24.4"),  # to → Mary
+    Example("Indirect object", "When Mary and John went to the store, John gave a drink to", "24.4"),  # to → Mary
 )
 NAMES = {example.text: example.name for example in (*EXAMPLES, *NEXT_TOKEN_EXAMPLES)}
 PRESETS = tuple(example.text for example in EXAMPLES)

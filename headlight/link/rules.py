@@ -146,7 +146,7 @@ def gallery(
     ]
     windows, why_not = _windows_or_reason(n, heads)
     cards.append(card("per head", f"a different window per head; head {head}: {head + 1}", "none", windows, why_not))
-    line, why_not = (f"yours, on “{plain(beneath)}”", "") if painted else ("paint in the grid below",) * 2
+    line, why_not = (f"your cells, on “{plain(beneath)}”", "") if painted else ("paint cells in the grid below",) * 2
     cards.append(card("painted", line, beneath, painted, why_not))
     return cards
 
@@ -168,12 +168,12 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
     part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
     documents = ":".join(map(str, starts_of_documents(tokens)))
     return {
-        "none": ("full", "all words see all words") if built_in == "none" else ("none", "the model’s own mask alone"),
+        "none": ("full", "every word sees every word") if built_in == "none" else ("none", "only the model’s own mask"),
         "causal": ("causal", "no word sees the future"),
-        numbers["window"]: ("", "only near neighbours"),
+        numbers["window"]: ("", "each word sees its neighbours"),
         numbers["prefix"]: ("", "first words open, then causal"),
         numbers["sinks"]: ("", "only the first keys"),
-        numbers["dilated"]: ("", f"in steps of {gap}, {int(width) - 1} to each side"),
+        numbers["dilated"]: ("", f"steps of {gap}, {int(width) - 1} words on each side"),
         f"documents:{documents}": ("documents", f"each {part} sees only itself"),
     }
 

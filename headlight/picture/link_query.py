@@ -29,8 +29,10 @@ COMMON_KEYS = (link_version.KEY, "model", "dev", "big")  # keys of every page
 SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
 # While one of these texts cannot be used, the view keeps the last one that could.
 TEXT_KEYS = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
-WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
-NOT_A_RULE = f"Not a valid rule (at most {MAX_RULE_LENGTH} characters, numbers below 1,000). {WRITTEN_FORMS}"
+WRITTEN_FORMS = f"Write {FORMS}: documents:5 starts a document at token 5, and unseen:4 hides token 4 from all others."
+NOT_A_RULE = (
+    f"This is not a valid mask rule (at most {MAX_RULE_LENGTH} characters, numbers below 1,000). {WRITTEN_FORMS}"
+)
 
 
 class PictureAnswer(TypedDict):
@@ -273,7 +275,7 @@ def _too_long(model: Model, error: TooLong, rest: str) -> str:
     limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
     if isinstance(model, HfModel) and isinstance(model.preprocessor, AudioProcessor):
         seconds = error.limit * model.preprocessor.step / model.preprocessor.rate
-        return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
+        return f"This sound has {error.got} moments; {limit}. Shorten it to {floor(10 * seconds) / 10} s."
     return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
 
 

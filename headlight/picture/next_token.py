@@ -88,7 +88,7 @@ def word_in_words(word: str, by_label: dict[str, Picture]) -> str:
         return f"“{word.strip()}”: {error}."
     listing = ", ".join(f"{_format_probability(chance)} {name}".strip() for name, (chance, _) in probabilities.items())
     pieces = next(iter(probabilities.values()))[1]
-    note = f" It takes {len(pieces)} tokens, {' '.join(pieces)}, whose probabilities are multiplied."
+    note = f" It takes {len(pieces)} tokens, {' '.join(pieces)}, and their probabilities are multiplied."
     return f"“{word.strip()}” comes next with probability {listing}.{note if len(pieces) > 1 else ''}"
 
 
@@ -108,10 +108,12 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     tokens, ids = model.tokenize(text)
     n = len(run.ids)
     if list(ids[:n]) != list(run.ids) or len(ids) == n:
-        raise HeadlightError("it does not stand alone: with the end of the sentence it is read as other tokens")
+        raise HeadlightError(
+            "it cannot be appended as it is, because together with the end of the sentence it splits into other tokens"
+        )
     first = chances_of(picture)
     if first is None:
-        raise HeadlightError("this model does not say what comes next")
+        raise HeadlightError("this model does not predict the next word")
     if len(ids) == n + 1:
         return float(first[ids[n]]), list(tokens[n:])
     if settings.painted:

@@ -154,7 +154,7 @@ def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Set
     if not count:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if settings.painted and isinstance(model, HfModel) and model.whole:
-        text = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
+        text = f"{model.name} pads every sound with silence, which has no painted cells; only the mask’s rule applies."
         return settings.without_painting, [text]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
         return settings, []

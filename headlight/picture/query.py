@@ -142,7 +142,7 @@ class Query:
         """The device, as in `Settings`, where the best one is "auto"."""
         device, present = Query.__getitem__(self, "dev"), devices.available()
         if device not in (None, *present):
-            raise HeadlightError(f"the device “{device:.20}” is not here; there are {', '.join(present)}")
+            raise HeadlightError(f"the device “{device:.20}” is not available; choose one of {', '.join(present)}")
         return "auto" if device in (None, present[0]) else device
 
     def settings(self, side: str = "", text: str = "") -> Settings:

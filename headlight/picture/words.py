@@ -55,22 +55,22 @@ def figures(picture: Picture) -> list[Figure]:
         return [_row_sum(picture)]
     n_heads = model.sizes.n_layers * model.sizes.n_heads
     strip: list[Figure] = [
-        {"value": numbers.precise(picture.cosine), "label": "cosine to the unmodified model's sentence vector"},
-        {"value": f"{off} of {n_heads}", "label": "heads switched off in the model"},
+        {"value": numbers.precise(picture.cosine), "label": "cosine to the unchanged model’s sentence vector"},
+        {"value": f"{off} of {n_heads}", "label": "ablated heads"},
         _row_sum(picture),
     ]
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        label = f"what the model says of this {thing(model)}, under these settings{then}"
+        label = f"the model’s answer for this {thing(model)} with these settings{then}"
         answer: Figure = {"value": first, "label": label}
         return [answer, *strip] if first else strip
-    label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
+    label = "largest difference from Hugging Face transformers (unchanged model, all maps and hidden states)"
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
 
 
 def _row_sum(picture: Picture) -> Figure:
-    label = "the row sum farthest from 1, over all rows of all maps"
+    label = "row sum farthest from 1, over all rows of all maps"
     return {"value": f"{picture.worst_row_sum:.6f}", "label": label}
 
 
@@ -93,7 +93,7 @@ def row_notes(model: Model) -> list[str]:
     if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
     looked_at = f"; the columns are the {thing(model)}" if model.group == "cross" else ""
-    return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
+    return [f"The rows are the tokens that the model generates, the most likely one at each step{looked_at}."]
 
 
 def thing(model: Model) -> str:
@@ -103,10 +103,10 @@ def thing(model: Model) -> str:
 
 def of_no_words(model: Model) -> list[str]:
     """Return a note on what a word is for a model that reads pictures or sounds."""
-    meanings = {"picture": "a patch, named by its row and column", "sound": "a moment, named by when it begins"}
+    meanings = {"picture": "a patch, named by its row and column", "sound": "a moment, named by its start time"}
     if model.reads not in meanings:
         return []
-    return [f"This model reads {model.reads}s: where this page says word, it is {meanings[model.reads]}."]
+    return [f"This model reads {model.reads}s, so “word” on this page means {meanings[model.reads]}."]
 
 
 def label(settings: Settings, model: Model) -> str:
@@ -133,7 +133,7 @@ def _mask_label(settings: Settings, model: Model) -> list[str]:
     rule = rest if hidden else settings.mask
     return [
         *([f"mask {rule.replace(':', ' ')}"] if rule != "none" else []),
-        *([f"{hidden} hidden from all others"] if hidden else []),
+        *([f"{hidden} masked for all others"] if hidden else []),
     ]
 
 
@@ -153,7 +153,7 @@ def computed_by(model: Model) -> str:
     if model.history is None:
         return ""
     current, trained = model.sizes.implementation, model.history.recipe.implementation
-    return "" if trained == current else f"Trained in {trained}, computed by {current} with the same weights."
+    return "" if trained == current else f"Trained with {trained}, computed here by {current} with the same weights."
 
 
 def encodings(model: Model) -> list[tuple[str, str]]:
@@ -184,7 +184,7 @@ def position_note(position: str, model: Model) -> str:
         scope = "" if acts == {"add"} else " in every layer"
         scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
-        tables = ", random numbers that nobody trained" if position in _WITH_TABLES else ""
+        tables = ", with random numbers instead of trained ones" if position in _WITH_TABLES else ""
         rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
         note = f"{_acting(acts)}{scope}{size}{tables}{rest}"
     fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
@@ -275,6 +275,6 @@ def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
         row = weights[place]
         peak = int(row.argmax())
         maxima.append(
-            f"the one at {place} looks most at “{tokens[peak]}” at {peak} ({numbers.share(float(row[peak]), 2)})"
+            f"the one at {place} attends most to “{tokens[peak]}” at {peak} ({numbers.share(float(row[peak]), 2)})"
         )
     return f"{start} differ by up to {numbers.small(rows.difference)}: {', '.join(maxima)}."

@@ -178,7 +178,7 @@ def eviction_victim(lane: Lane, entry: QueueEntry) -> QueueEntry:
     address = entry.client.address
     busiest = max(counts, key=counts.__getitem__, default=address)
     if counts[busiest] <= counts[address] + 1:
-        raise QueueFull(f"{len(lane.queued)} {entry.work.value} are waiting already; try again in a minute")
+        raise QueueFull(f"{len(lane.queued)} {entry.work.value} are already waiting; try again in a minute")
     return next(other for other in reversed(lane.queued) if other.client.address == busiest)
 
 

@@ -107,7 +107,7 @@ class Foreign(ModelSource):
         """See `ModelSource`."""
         folder, parts = find_folder(self.name), _parts(self.name)
         title = parts[1] if parts else folder.name if folder else "of this link"
-        return About(title, "Of this machine", _describe(self.name, title, folder).says if folder else "")
+        return About(title, "On this computer", _describe(self.name, title, folder).says if folder else "")
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -133,7 +133,9 @@ class Foreign(ModelSource):
         except Exception as error:  # the library's message is for developers
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
         if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
-            raise WeightsFileError(f"{title} makes {count} tokens of a picture; at most {MAX_TOKENS} are drawn")
+            raise WeightsFileError(
+                f"{title} splits a picture into {count} tokens; at most at most {MAX_TOKENS} can be drawn"
+            )
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])
         model.name = title

@@ -91,7 +91,7 @@ def unknown(model: Model, text: str) -> list[str]:
         return []
     examples = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary: {examples}. The model reads [UNK] instead."]
+    return [f"{count} not in this model’s vocabulary ({examples}) and read as [UNK]."]
 
 
 def fixed(model: Model) -> Mapping[str, str]:

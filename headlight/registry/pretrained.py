@@ -16,7 +16,7 @@ from .trained import BOTH_WAYS, ONE_WAY
 MINILM, SMOLLM2 = "minilm", "smollm2"
 GROUP = "Pretrained"
 TITLE = "MiniLM · pretrained"
-SMOLLM2_TITLE = "SmolLM2 · pretrained, says the next word"
+SMOLLM2_TITLE = "SmolLM2 · predicts the next word"
 SWITCH = "HEADLIGHT_SMOLLM2"  # environment variable; "off" disables SmolLM2 on this server
 
 

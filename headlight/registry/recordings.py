@@ -168,7 +168,7 @@ def drawable(content: bytes) -> Recording:
     recording = recording_file.of_bytes(content)
     max_tokens = max(max(group.maps.shape[-2:]) for group in recording.groups)
     if max_tokens > MAX_TOKENS:
-        raise SizeError(f"it has maps of {max_tokens:,} tokens, at most {MAX_TOKENS} are drawn here")
+        raise SizeError(f"it has maps of {max_tokens:,} tokens; at most {MAX_TOKENS} can be drawn")
     return recording
 
 
@@ -188,4 +188,4 @@ def opened(path: Path) -> str:
 def refuse(model: Model) -> None:
     """Raise Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
-        raise Unsupported(f"{WHY}; the page Explore shows it")
+        raise Unsupported(f"{WHY}; it can be viewed on Explore")

@@ -46,7 +46,7 @@ class Trained(ModelSource):
     def check(self) -> None:
         """See `ModelSource`."""
         if not store.NAME.fullmatch(self.name):
-            raise HeadlightError("no model has this name")
+            raise HeadlightError("there is no model of this name")
         if not store.has("model", self.name):
             raise HeadlightError(DELETED)
 
@@ -82,7 +82,7 @@ class Trained(ModelSource):
         try:
             temporary = TemporaryDirectory(prefix="headlight-opened-")
         except OSError:
-            raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
+            raise HeadlightError("the server’s disk is full or not writable; try again later") from None
         with temporary as place:
             folder = Path(place) / "run"
             try:
@@ -189,7 +189,7 @@ def _describe(start: Mapping[str, Any]) -> str:
     """Summarize size and direction: classifiers and translators read both ways, language models left to right."""
     way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]
-    return f"{recipe['n_layers']} × {recipe['n_heads']} heads, knows {start['vocabulary']:,} tokens, {way}"
+    return f"{recipe['n_layers']} × {recipe['n_heads']} heads, vocabulary of {start['vocabulary']:,} tokens, {way}"
 
 
 @lru_cache(maxsize=16)

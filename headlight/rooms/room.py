@@ -98,7 +98,7 @@ def is_host(room: Room, name: str) -> bool:
 def check_host(room: Room, name: str) -> None:
     """Raise NotAuthorized unless the member of this name is the host."""
     if not is_host(room, name):
-        raise NotAuthorized("Only the host of this room may do that.")
+        raise NotAuthorized("Only the host of this room can do this.")
 
 
 # ---- a phone's acts
@@ -125,7 +125,7 @@ def vote(room: Room, name: str, body: Mapping[str, Any]) -> None:
         raise RoomError("That question is closed; there is a new one.", 409)
     choice, count = body.get("choice"), len(room.question["options"])
     if not _is_option(choice, count):
-        raise RoomError(f"There is no such option; choose one of {count}.")
+        raise RoomError(f"This option does not exist; choose one of {count}.")
     room.ballots[room.round][name] = choice
 
 
@@ -151,7 +151,7 @@ def act(room: Room, name: str, body: Mapping[str, Any]) -> None:
         case str(step) if step in _TRANSITIONS:
             _advance(room, step, body.get("answer"))
         case _:
-            raise RoomError("There is no such act.")
+            raise RoomError("Unknown action.")
 
 
 def _reset(room: Room, question: RoomAsked | None, phase: str) -> None:
@@ -164,7 +164,7 @@ def _advance(room: Room, step: str, answer: object) -> None:
     if (room.phase, room.round) == (target, next_round):
         return
     if room.phase not in sources or (room.round and step in ("discuss", "again")):
-        raise RoomError("That cannot be done now: close the vote first." if room.question else "Ask first.", 409)
+        raise RoomError("Close the vote first." if room.question else "Ask a question first.", 409)
     if target == "answer":
         room.answer = _answer(room, answer)
     room.phase, room.round = target, next_round
@@ -211,9 +211,9 @@ def _tallies(room: Room) -> list[list[int]]:
 def _text(value: object) -> str:
     """Validate a text for the screen, of one or more lines."""
     if not isinstance(value, str):
-        raise RoomError("A text is missing.")
+        raise RoomError("The text is missing.")
     if len(value) > MAX_TEXT:
-        raise RoomError(f"That is too long: {len(value):,} characters, where {MAX_TEXT:,} are allowed.")
+        raise RoomError(f"This text is too long: {len(value):,} characters, at most {MAX_TEXT:,} are allowed.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") and letter != "\n" for letter in value):
         raise RoomError("That has characters that cannot be shown; type it again without them.")
     return value.strip()
@@ -221,7 +221,7 @@ def _text(value: object) -> str:
 
 def _link(value: object) -> str:
     if not isinstance(value, str) or len(value) > MAX_LINK or not _LINK.fullmatch(value):
-        raise RoomError("A link must be a path of this server with its query.")
+        raise RoomError("A link must be a path on this server with its query.")
     return value
 
 
@@ -242,7 +242,7 @@ def _answer(room: Room, value: object) -> RoomAnswer:
     match value:
         case {"right": list(right), "text": text} if all(_is_option(number, count) for number in right):
             return {"right": sorted(set(right)), "text": _text(text)}
-    raise RoomError("An answer needs a sentence, and the numbers of the options that are right.")
+    raise RoomError("An answer needs a sentence and the numbers of the correct options.")
 
 
 def _is_option(value: object, count: int) -> TypeGuard[int]:

@@ -64,7 +64,7 @@ class RoomRoutes:
         request, name = Request(scope, receive), scope["path"].removeprefix(f"{PATH}/")
         method = "POST" if name in POSTS else "GET"
         if name not in ("events", *POSTS):
-            response: ASGIApp = error_response(404, "There is no such route.")
+            response: ASGIApp = error_response(404, "Unknown route.")
         elif self._rooms is None:
             response = error_response(404, "Rooms are off on this server.")
         elif scope["method"] != method:

@@ -41,7 +41,7 @@ class MemoryFiles:
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("Method not allowed; use GET.", 405, {"Allow": "GET, HEAD"})
         if name not in self._files:
-            return PlainTextResponse("There is no such file.", 404)
+            return PlainTextResponse("File not found.", 404)
         headers, kind = (
             {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"},
             TYPES.get(name.rpartition(".")[2], "text/plain"),

@@ -36,7 +36,7 @@ def put(kind: str, content: bytes, name: str = "") -> str:
     try:
         _folder().write(_file(kind, name), content)
     except OSError:
-        raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
+        raise HeadlightError("the server’s disk is full or not writable; try again later") from None
     return name
 
 

@@ -65,15 +65,17 @@ def _terms(steps: Embedding) -> list[str]:
     terms = ["the row of its word"]
     if steps.segment is not None:
         terms.append("the row of its segment")
-    return terms + ["the row of its place"] * bool(steps.position.any())
+    return terms + ["the row of its position"] * bool(steps.position.any())
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
     lines = [_line("row of the word", steps.words[row], f"row {steps.ids[row]:,} of the table")]
     if steps.segment is not None:
-        lines.append(_line("+ segment", steps.segment, "the same for every token here: this is the first sentence"))
+        lines.append(
+            _line("+ segment", steps.segment, "the same for every token here, as all belong to the first sentence")
+        )
     acts = bool(steps.position.any())
-    source = f"of place {row}, counted from 0" if acts else "0: this encoding adds nothing to the embeddings"
+    source = f"of position {row}, counted from 0" if acts else "0, as this encoding adds nothing to the embeddings"
     lines.append(_line("+ position", steps.position[row], source))
     lines.append(_line("= sum", steps.summed[row], "channel by channel"))
     if steps.norm is not None:
@@ -82,9 +84,9 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
         scaled = centred / steps.norm.deviation[row]
         lines.append(_line("− mean", centred, f"the mean of its channels is {number(mean, 6)}"))
         lines.append(_line("÷ deviation", scaled, f"their standard deviation is {number(deviation, 6)}"))
-        lines.append(_line("· gain", scaled * steps.norm.gain, "learnt, a number for each channel"))
-        lines.append(_line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "learnt too; this is x by hand"))
-    lines.append(_line("x", steps.x[row], "as the model made it; enters layer 0"))
+        lines.append(_line("· gain", scaled * steps.norm.gain, "learned, one number per channel"))
+        lines.append(_line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "also learned; this is x by hand"))
+    lines.append(_line("x", steps.x[row], "as computed by the model; the input of layer 0"))
     return lines
 
 
@@ -103,9 +105,12 @@ def _remarks(steps: Embedding, row: int, record: Recorded) -> list[str]:
     others = [place for place, token_id in enumerate(steps.ids) if token_id == steps.ids[row] and place != row]
     if others:
         change = largest_difference(steps.x[row], steps.x[others[0]])
-        verdict = f"differs by up to {number(change)}: only the place tells them apart" if change else "is the same"
+        verdict = (
+            f"differs by up to {number(change)}: only the position distinguishes them" if change else "is the same"
+        )
         sentences.append(
-            f"“{record.tokens[row]}” stands at place {others[0]} too: the same row of the table, and its x {verdict}."
+            f"“{record.tokens[row]}” is also at position {others[0]}. It has the same row of the table, and its x "
+            f"{verdict}."
         )
     return sentences
 

@@ -17,7 +17,7 @@ from . import panels, remarks
 from .panels import FOUR, TWO
 from .workbook import SIZES, TOKENS, Workbook, defaults, distinct_words
 
-_EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
+_EDITABLE = "every framed number can be changed; rows and columns are counted from 0"
 N_HEADS, WIDTH = 2, 4
 SPELLINGS = ("naive", "efficient", "fused")
 
@@ -61,7 +61,7 @@ def two_sentences(book: Workbook) -> list[Block]:
     q = book["e"][[words.index(word) for word in book.queries]]
     k = book["e"][[words.index(word) for word in book.keys]]
     stages = softmax_steps(q @ k.T, k, allow=book.allow("a2"), divisor=book.divisor(2))
-    note = "One row for each word, the same in both sentences. No projections here: q = x, k = v = the other x."
+    note = "A word has the same row in both sentences. Nothing is projected here: q = x, and k = v = the other x."
     notes = remarks.map_remarks(stages, book.allow("a2"), book.queries, is_self=False)
     return [
         sheet.row(
@@ -101,7 +101,7 @@ def two_heads(book: Workbook) -> list[Block]:
         panels.division(book, [stages for *_, stages in heads]),
         sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)], even=True),
         sheet.panel(
-            "Joined and projected",
+            "Concatenated and projected",
             [
                 sheet.chain(
                     [
@@ -169,8 +169,8 @@ def as_linear(book: Workbook) -> Block:
     )
     matrix = panels.matrix("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
     text = (
-        "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that stand side by side above "
-        "lie one under the other in it. Largest difference between this product and nn.Linear head by head: "
+        "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that are side by side above are "
+        "stacked in it. Largest difference between this product and nn.Linear head by head: "
         f"{difference(error)}."
     )
     return sheet.panel(
@@ -220,22 +220,22 @@ class Example:
 EXAMPLES = {
     "one head": Example(
         "One head by hand",
-        "Make one score much larger: its word takes nearly all the weight, and the output.",
+        "Make one score much larger. Its word then gets nearly all the weight and determines the output.",
         "",
         ("x", "s", "a", "wq", "wk", "wv"),
         one_head,
     ),
     "two sentences": Example(
         "Two sentences",
-        "one asks, the other answers: queries from the first, keys and values from the second",
-        "Type other words above: a word of both sentences has the same numbers in both.",
+        "cross-attention: queries from the first sentence, keys and values from the second",
+        "Type other words above. A word that is in both sentences has the same numbers in both.",
         ("e", "a2"),
         two_sentences,
     ),
     "two heads": Example(
         "Two heads by hand",
-        "each head projects, looks and mixes alone; then both are joined and projected once more",
-        "Divide the inputs by 1,000: how evenly does each row look then?",
+        "each head projects, attends and mixes on its own; then both are concatenated and projected once more",
+        "Divide the inputs by 1,000. How even are the rows then?",
         ("x4", "a4", "wo", *(f"w{name}{head}" for name in "qkv" for head in range(2))),
         two_heads,
     ),

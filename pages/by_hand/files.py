@@ -20,7 +20,7 @@ def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """
     query = LinkQuery(raw)
     if query["ex"] in (*EXAMPLES, SCALED_DOT):
-        raise HeadlightError("this example is computed from the numbers on the page, without a model")
+        raise HeadlightError("this example uses the numbers on the page, not a model")
     return {"run": query.fitted_settings()[0]}, query.at
 
 

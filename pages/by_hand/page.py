@@ -61,7 +61,7 @@ def show() -> None:
             blocks, on_event = worked_blocks(page, example, state), state.apply
         with page.stage:
             canvas.sheet("hand", blocks, on_event)
-            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
+            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "All the numbers"):
                 canvas.sheet("details", details)
 
 
@@ -107,7 +107,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
             sheets = compute()
         except (SizeError, DeviceError) as error:
             last, sheets = st.session_state.get(f"last_{key}") or (DEFAULTS[key], default())
-            problems.append(f"“{cut(text, 40)}” is not used: {error}. Still shown: ({last}).")
+            problems.append(f"“{cut(text, 40)}” cannot be used: {error}. ({last}) is still shown.")
         else:
             st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(text, 1, 5))), sheets
         return sheets

@@ -54,7 +54,7 @@ def scores(q: Tensor, k: Tensor, scores: Tensor, rows: Labels, cols: Labels) -> 
         matrix("kᵀ", k.T, TWO, cols, "d j"),
         matrix("scores", scores, rows, cols, "i j", "q kᵀ"),
     ]
-    return sheet.panel("Scores", [sheet.chain(parts, ["·", "="])], "how well each query fits each key")
+    return sheet.panel("Scores", [sheet.chain(parts, ["·", "="])], "how well each query matches each key")
 
 
 def division(book: Workbook, stages: Sequence[Stages]) -> Block:
@@ -68,7 +68,7 @@ def mask(book: Workbook, name: str, rows: Labels, cols: Labels) -> Block:
     """Return the panel of a mask with its presets."""
     cells = book.block(name, "allow", rows, cols, "i j")
     return sheet.panel(
-        "Mask", [book.presets(name, MASKS, "Masks"), cells], "1: this query may look at this key; press to change"
+        "Mask", [book.presets(name, MASKS, "Masks"), cells], "1: this query may attend to this key; press to change"
     )
 
 
@@ -113,7 +113,7 @@ def head(book: Workbook, head: int, q: Tensor, k: Tensor, v: Tensor, stages: Sta
 
 def formula(book: Workbook, formulas: Sequence[Block]) -> Block:
     """Return the panel of the paper's formulas with the example's sizes."""
-    note = "sizes in the colours of their axes"
+    note = "sizes have the colours of their axes"
     return sheet.panel(
         "As the paper writes it", formulas, note if book.divide else f"{note}; above, the scores are not divided"
     )

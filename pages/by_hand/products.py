@@ -56,15 +56,16 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
         a = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
         product = a @ a.mT
         error = largest_difference(product, LOOPS[len(shape)](a))
-    loops = ("one loop", "two loops, one in the other")[len(leading) - 1]
+    loops = ("one loop", "two nested loops")[len(leading) - 1]
     explanation = (
         f"A is {shape}. A.mT swaps the last two axes. @ multiplies the last two axes as matrices, "
         f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(batch, 'product')}. "
-        f"The result is {tuple(product.shape)}; largest difference to the loops: {difference(error)}."
+        f"The result is {tuple(product.shape)}; largest difference from the loops: {difference(error)}."
     )
     pairs = (
-        "Row n meets row m as row m meets row n, so each matrix is symmetric; largest difference to its transpose: "
-        f"{difference(largest_difference(product, product.mT))}. On the diagonal each row meets itself: "
+        "The product of row n with row m equals that of row m with row n, so each matrix is symmetric; largest "
+        "difference from its transpose: "
+        f"{difference(largest_difference(product, product.mT))}. On the diagonal each row is multiplied by itself: "
         f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
         f"about d = {whole(d)}, as {whole(d)} squares of standard normal numbers are added."
     )
@@ -77,7 +78,7 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     choices = [(case, {"product": case_text}, case_text == text) for case, case_text in CASES.items()]
     source = sheet.code(inspect.getsource(LOOPS[len(shape)]).splitlines())
     return [
-        sheet.title("A product of batches is a loop", "three axes: one loop; four axes: two"),
+        sheet.title("A product of batches is a loop", "three axes make one loop, four axes two"),
         sheet.buttons("Shapes of A", choices),
         sheet.panel("What @ does", [sheet.text(explanation), sheet.row([matrix, sheet.text(pairs)]), source]),
     ]

@@ -51,7 +51,7 @@ def chooser(record: Recorded, cursor: Cursor, layers: int, heads: int, *, cell: 
         mark = [row, int(weights[row].argmax()) if cursor.key is None else cursor.key]
         selection = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
         words = [sheet.attention_map("weights", record.tokens, weights.tolist()) | selection]
-    note = "choose a cell: the word of its row looks (query) at the word of its column (key); counted from 0"
+    note = "choose a cell; the word of its row (query) attends to the word of its column (key); counted from 0"
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
@@ -95,7 +95,7 @@ def cell_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Bl
     chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes)])
     steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "here"})
     return [
-        sheet.title(f"“{query}” looks at “{key_token}” with {weight(cell.weight)}"),
+        sheet.title(f"“{query}” attends to “{key_token}” with weight {weight(cell.weight)}"),
         chain,
         sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, record.tokens, row, key)]),
         _features(cell, record.q[cursor.head, row], record.k[cursor.head, key]),
@@ -129,10 +129,10 @@ def entropy_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list
     mean, raw = (number(float(part[cursor.head].mean()), 2) for part in bits)
     answer = f"A row of layer {cursor.layer} head {cursor.head} holds {mean} bits on average, {raw} without ÷ √{d}"
     return [
-        sheet.title(answer, "0 bits: all on one key; the more bits, the more evenly a row looks"),
+        sheet.title(answer, "0 bits means that one key gets all the weight; more bits mean a more even row"),
         sheet.row(
             [
-                sheet.panel(f"Layer {cursor.layer}: how sharp each head's rows are", [sheet.text(limit), means]),
+                sheet.panel(f"Layer {cursor.layer}: how focused each head’s rows are", [sheet.text(limit), means]),
                 sheet.panel(f"Head {cursor.head}, row by row", [sheet.row(pair)], "entropy in bits"),
             ]
         ),
@@ -152,14 +152,14 @@ def _chain(cell: Cell, settings: Settings) -> list[tuple[str, str]]:
     if settings.temperature != 1:
         steps.append((number(cell.score, 2), f"÷ temperature {settings.temperature:g}"))
     if not cell.allowed:
-        steps.append(("−∞", "hidden by the mask"))
+        steps.append(("−∞", "blocked by the mask"))
     return [*steps, (weight(cell.weight), f"softmax over {len(cell.scores)} keys")]
 
 
 def _steps(cell: Cell, map_weight: float, settings: Settings) -> list[list[str]]:
     d, n = len(cell.products), len(cell.scores)
     allowed = int(cell.scores.isfinite().sum())
-    kind = "none: this encoding does not act on the scores" if cell.bias == 0 else "from the encoding"
+    kind = "none, as this encoding does not act on the scores" if cell.bias == 0 else "from the encoding"
     plus = "+" if cell.bias >= 0 else "−"
     sum_ = f"({number(cell.scaled, 6)} {plus} {number(abs(cell.bias), 6)})" if cell.bias else number(cell.scaled, 6)
     score = cell.score if cell.allowed else -math.inf
@@ -168,13 +168,17 @@ def _steps(cell: Cell, map_weight: float, settings: Settings) -> list[list[str]]
         [f"÷ √{d}", number(cell.scaled, 6), f"{number(cell.dot, 6)} / {number(math.sqrt(d), 6)}"],
         ["position bias", difference(cell.bias, 6), kind],
         ["÷ temperature", number(cell.score, 6), f"{sum_} / {settings.temperature:g}"],
-        ["mask", number(score, 6), "allowed: the score stays" if cell.allowed else "forbidden: the score becomes −∞"],
+        [
+            "mask",
+            number(score, 6),
+            "allowed, so the score stays" if cell.allowed else "masked, so the score becomes −∞",
+        ],
         [
             "row's largest",
             number(cell.largest if allowed else math.nan, 6),
             f"the largest score of the {allowed} of {n} keys that are allowed",
         ],
-        ["− largest", number(score - cell.largest, 6), "keeps exp from overflowing; the weights stay the same"],
+        ["− largest", number(score - cell.largest, 6), "prevents exp from overflowing; the weights stay the same"],
         ["exp", number(cell.exp, 6), f"exp({number(score - cell.largest, 6)})"],
         ["row sum", number(cell.total, 6), f"of exp, over {allowed} of {n} keys"],
         [
@@ -192,12 +196,12 @@ def _sentences(
 ) -> list[str]:
     sentences = []
     if not bool(cell.scores.isfinite().any()):
-        sentences.append(f"The row “{query}” may look at nobody: all its weights are 0, and so is its output.")
+        sentences.append(f"The row “{query}” may look at no key, so all its weights and its output are 0.")
     elif not cell.allowed:
         target = "itself" if is_same else f"“{key_token}”"
-        sentences.append(f"The mask does not let “{query}” look at {target}: exp(−∞) is 0, so the weight is 0.")
+        sentences.append(f"The mask blocks “{query}” from {target}: exp(−∞) is 0, so the weight is 0.")
     if (cursor.layer, cursor.head) in settings.heads_off:
-        sentences.append("This head is switched off: its map is still computed, but its output is set to 0.")
+        sentences.append("This head is ablated: its map is still computed, but its output is set to 0.")
     return sentences
 
 
@@ -243,14 +247,12 @@ def _random_panel() -> Block:
     ]
     setting = f"Random q and k, standard normal, seed {SEED}, {DRAWS} rows over {KEYS} keys each."
     raw, divided = (f"from {values[0]:.2f} to {values[-1]:.2f}" for values in reversed(curves))
-    ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy goes"
+    ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy changes"
     result = f"{ends} {raw} bits without the division, {divided} with it; at most {math.log2(KEYS):g} are possible."
-    reason = "q · k is a sum of d products, so scores spread like √d: without the division one score wins everything."
+    reason = "q · k is a sum of d products, so scores spread like √d. Undivided, one score gets nearly all the weight."
     labels = [f"d = {d}" for d in WIDTHS]
     bars = [
         sheet.bars(f"mean entropy in bits, {name}", labels, values, decimals=2, most=math.log2(KEYS))
         for (name, _), values in zip(kinds, curves, strict=True)
     ]
-    return sheet.panel(
-        "Why √d: the same with growing d", [sheet.text(reason), sheet.row(bars), sheet.text(result)], setting
-    )
+    return sheet.panel("Why √d: entropy as d grows", [sheet.text(reason), sheet.row(bars), sheet.text(result)], setting)

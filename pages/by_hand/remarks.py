@@ -26,14 +26,14 @@ def map_remarks(stages: Stages, allow: Tensor, rows: Labels, *, is_self: bool = 
 def empty_rows(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows without any allowed key."""
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
-    return [f"Row {i} “{cut(rows[i], 20)}” may look at nobody: its weights are 0, its output is 0." for i in empty]
+    return [f"Row {i} “{cut(rows[i], 20)}” may look at no key, so its weights and its output are 0." for i in empty]
 
 
 def without_itself(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows that may look at other words but not at themselves."""
     blind = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output contains nothing of its own value."
+        f"Row {i} “{cut(rows[i], 20)}” may not look at itself, so its output contains nothing of its own value."
         for i in blind
     ]
 
@@ -61,7 +61,7 @@ def sharpness(stages: Stages, rows: Labels) -> list[str]:
             left = math.exp(-lead)
             share = f"at most {number(left)}" if left else "less than 1e−300"
             rest = f"so the next one has exp(−{ahead}), {share}, of its weight"
-            sentences.append(f"{scope}: its score leads the next by at least {ahead}, {rest}.")
+            sentences.append(f"{scope}: its score is ahead of the next by at least {ahead}, {rest}.")
     if bool(stages.subtracted.any()):
         limit = f"exp of more than {MAX_EXPONENT} overflows in float32"
         sentences.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")

@@ -139,7 +139,7 @@ def check_amounts(*amounts: int) -> None:
     """
     for amount, (noun, limit) in zip(amounts, MAX_COUNTS.items(), strict=False):
         if amount > limit:
-            raise SizeError(f"{amount:,} {noun}, at most {limit:,} here; choose smaller sizes")
+            raise SizeError(f"{amount:,} {noun}, at most {limit:,} are allowed; choose smaller sizes")
 
 
 def parse_shape(text: str, min_sizes: int, max_sizes: int) -> tuple[int, ...]:
@@ -150,12 +150,12 @@ def parse_shape(text: str, min_sizes: int, max_sizes: int) -> tuple[int, ...]:
     """
     parts = [part for part in re.split(r"[\s,;×x()\[\]]+", text.strip()) if part]
     if not all(re.fullmatch(r"\d{1,6}", part, re.ASCII) for part in parts):
-        raise SizeError(f"a shape is {min_sizes} to {max_sizes} whole numbers, such as 2, 3, 6")
+        raise SizeError(f"a shape has {min_sizes} to {max_sizes} whole numbers, such as 2, 3, 6")
     if not min_sizes <= len(parts) <= max_sizes:
-        raise SizeError(f"{len(parts)} sizes, need {min_sizes} to {max_sizes} of them")
+        raise SizeError(f"{len(parts)} sizes were given; {min_sizes} to {max_sizes} are needed")
     shape = tuple(int(part) for part in parts)
     if min(shape) < 1 or max(shape) > MAX_AXIS_LENGTH:
-        raise SizeError(f"every size must be 1 to {MAX_AXIS_LENGTH:,}")
+        raise SizeError(f"every size must be from 1 to {MAX_AXIS_LENGTH:,}")
     return shape
 
 
@@ -244,7 +244,7 @@ def blocks(case: Case, device: str) -> list[Block]:
         sheet.columns(
             [
                 _matrices(case, result),
-                sheet.panel("Shapes", [shapes], "leading axes alike"),
+                sheet.panel("Shapes", [shapes], "same leading axes"),
                 sheet.panel("How far apart", [differences]),
                 _formulas(case),
                 sheet.panel("The function", [sheet.code(inspect.getsource(attention).splitlines())], "as it ran"),
@@ -286,8 +286,8 @@ def _formulas(case: Case) -> Block:
     blocks = [
         paper.attention(i, j, d, width, case.leading),
         paper.multi_head(i, heads, heads * d, width),
-        sheet.text("Each step of the paper’s two figures, on Shapes:"),
+        sheet.text("The steps of the paper’s two figures, on Shapes:"),
         sheet.links(steps),
     ]
     note = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
-    return sheet.panel("The same as the paper writes it", blocks, f"sizes in the colours of their axes; {note}")
+    return sheet.panel("In the paper’s notation", blocks, f"sizes have the colours of their axes; {note}")

@@ -28,7 +28,7 @@ MASKS: dict[str, Callable[[int, int], bool]] = {  # button -> whether query i ma
     "everyone": lambda i, j: True,
     "causal": lambda i, j: j <= i,
     "others only": lambda i, j: i != j,
-    "nobody for row 0": lambda i, j: i > 0,
+    "no key for row 0": lambda i, j: i > 0,
 }
 MAX_CELL_LENGTH = 40  # characters of a cell; the browser has the same limit
 SIZES = {"large": 1.0, "÷ 1,000": 1 / 1000}  # button -> factor of all inputs
@@ -148,7 +148,7 @@ def apply_event(book: Workbook, event: Mapping[str, Any]) -> Workbook:
         )
         if len(to_link(edited)) > MAX_MATRICES_LENGTH:
             raise ValueError(
-                f"the link has room for {MAX_MATRICES_LENGTH:,} characters; reset something or shorten numbers"
+                f"the link holds at most {MAX_MATRICES_LENGTH:,} characters; reset a matrix or shorten some numbers"
             )
     except ValueError as error:
         reason = f"{error}; {exact(matrix[row][col])} is still used"

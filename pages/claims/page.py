@@ -6,7 +6,7 @@ from headlight.ui import pages, sheet
 from pages.frame import canvas
 from pages.frame.layout import page
 
-OWN_SOURCE = "a question of Headlight’s own"
+OWN_SOURCE = "Headlight’s own question"
 
 
 def show() -> None:

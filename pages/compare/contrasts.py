@@ -64,12 +64,12 @@ def titles(differences: Sequence[Contrast]) -> tuple[str, str]:
 def line(differences: Sequence[Contrast]) -> str:
     """Return a sentence that names the differences, with a warning if there are several."""
     if not differences:
-        return "Both sides are the same. Change one thing on a card."
+        return "Both sides are the same. Change one setting on either side."
     names = [contrast.name for contrast in differences]
     if len(names) == 1:
-        return f"One thing differs: {names[0]}."
+        return f"One setting differs: {names[0]}."
     listing = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{len(names)} things differ: {listing}. So you cannot tell which of them caused a change."
+    return f"{len(names)} settings differ: {listing}. So it is unclear which of them caused a change."
 
 
 def _sentences(left: str, right: str) -> list[str]:

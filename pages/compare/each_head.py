@@ -11,7 +11,9 @@ from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 
-LEGEND = "colour: how much the sentence vector changes without the head (√ of 1 − cosine); the strongest is"
+LEGEND = (
+    "a stronger colour means a larger change of the sentence vector without the head (√ of 1 − cosine); the largest is"
+)
 
 
 class HeadCosines(TypedDict):
@@ -38,7 +40,7 @@ def cosines(settings: Settings) -> HeadCosines:
     minimum, layer, head = min((value, layer, head) for layer, row in enumerate(rows) for head, value in enumerate(row))
     spread = max(1 - minimum, 1e-9)
     sentence = (
-        f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"Ablating layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.cosine(minimum)}; {sum(map(len, rows))} heads tried)."
     )
     cells = sheet.matrix(
@@ -53,7 +55,7 @@ def cosines(settings: Settings) -> HeadCosines:
         compact=True,
         note=f"{LEGEND} {spread:.4f}. Layers (L) and heads (H) are counted from 0.",
     )
-    title = f"{head_name(layer, head)} matters most"
-    about = "each head of the left side is switched off alone; click one to open it"
+    title = f"{head_name(layer, head)} has the largest effect"
+    about = "each head of the left side was ablated in turn; click one to open it"
     panel = sheet.panel(title, [sheet.text(sentence), cells | {"kind": "choice", "edit": "head"}], about)
     return {"cosines": rows, "blocks": [panel]}

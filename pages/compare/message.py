@@ -114,7 +114,7 @@ def first(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
     if not source_of(query["model2"] or query.name).is_loaded:
-        raise HeadlightError("another model has to be loaded first")
+        raise HeadlightError("another model must be loaded first")
     left, _ = query.fitted_settings()
     for side in (left, right_side.from_query(query, left).settings):
         pictures.fits_at_first(side)
@@ -252,7 +252,7 @@ def _mean(pair: Pair) -> str:
     if not counts:
         return ""
     numbers = " and ".join(map(str, dict.fromkeys(counts)))
-    scope = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[pair.options.mean]
+    scope = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in view"}[pair.options.mean]
     return f"The mean over {numbers} {'head' if set(counts) == {1} else 'heads'} {scope}."
 
 

@@ -67,7 +67,7 @@ def difference(settings: Settings, order: str) -> float:
     """
     change = pictures.reordered_difference(settings, order)
     if change is None:
-        raise HeadlightError("the new order must have the words of the sentence, each as often as there")
+        raise HeadlightError("the new order must contain the same words, each as often as in the sentence")
     return change
 
 
@@ -76,19 +76,21 @@ def explain(settings: Settings, order: str) -> str:
     change, model = difference(settings, order), pictures.picture(settings).model
     positions, masked, amount = words.has_positions(settings, model), words.is_masked(settings, model), small(change)
     if order.split() == settings.text.split():
-        return f"This is the order they had: the vectors differ by {amount}."
+        return f"This is the original order, and the vectors differ by {amount}."
     if change <= ROUNDING:
         note = f"up to rounding (largest difference {amount})"
         if positions or masked:
             return f"The same vectors in the new order, {note}."
-        reason = "every token sees the same tokens as before, and nothing marks their places."
+        reason = "every token sees the same tokens as before, and nothing marks their positions."
         return f"The same vectors in the new order, {note}: {reason}"
     if positions and masked:
-        reason = "the position encoding now sees each token in a different place, and the mask lets it look at others."
+        reason = "each token now has a different positional encoding, and the mask allows it other keys."
     elif positions:
-        reason = "the position encoding now sees each token in a different place."
+        reason = "each token now has a different positional encoding."
     elif masked:
-        reason = "there are no positions, but the mask goes by places: each token may now look at others."
+        reason = (
+            "there are no positions, but the mask depends on the position, so each token may now look at other keys."
+        )
     else:
-        return f"The vectors differ by up to {amount}, more than the {ROUNDING:g} that rounding is allowed here."
+        return f"The vectors differ by up to {amount}, more than the {ROUNDING:g} allowed for rounding."
     return f"The vectors change (by up to {amount}): {reason}"

@@ -144,11 +144,11 @@ def difference(pair: Pair) -> str:
     if pair.has_two_models:
         return _models_caption(pair)
     if not pair.fits and len(left) == len(right):
-        return "Both sides look at texts of different lengths, so their maps cannot be subtracted."
+        return "The two sides have texts of different lengths, so their maps cannot be subtracted."
     if not pair.fits:
         return (
-            f"The left sentence has {len(left)} tokens, the right one {len(right)}: the maps have different "
-            "sizes, so they cannot be subtracted. Use sentences with equally many tokens."
+            f"The left sentence has {len(left)} tokens, the right one {len(right)}. The maps have different sizes and "
+            "cannot be subtracted. Use sentences with the same number of tokens."
         )
     different = sum(a != b for a, b in zip(left, right, strict=True))
     if different:
@@ -164,17 +164,17 @@ def _models_caption(pair: Pair) -> str:
     if pair.words and not pair.fits:
         return f"The sentences have different numbers of words, {sizes}: the maps cannot be subtracted."
     if not pair.fits:
-        return f"The two models cut these texts into different tokens, {sizes}, and their words cannot be told apart."
+        return f"The two models split these texts into different tokens ({sizes}), and their words cannot be matched."
     if not pair.words:
-        return "Both models cut the text into the same tokens, so the maps are compared token by token."
+        return "Both models split the text into the same tokens, so the maps are compared token by token."
     shares = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
     parts = [
-        f"on the {name} {numbers.percent(share)} of a row on average goes to the model’s own tokens, which are left out"
+        f"on the {name} {numbers.percent(share)} of a row on average is on the model’s own tokens, which are left out"
         for name, share in zip(("left", "right"), shares, strict=True)
         if share > ROUNDING
     ]
     suffix = f": {' and '.join(parts)}" if parts else ""
-    return f"The two models cut the text into different tokens, so the maps are compared word by word{suffix}."
+    return f"The two models split the text into different tokens, so the maps are compared word by word{suffix}."
 
 
 def _merge_words(weights: Tensor, words: Sequence[Word]) -> Tensor:
@@ -214,7 +214,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
         figure = Figure(value=_previous_weights(pair), label=label)
     else:
         cell, weights, _ = _largest_change(pair)
-        figure = Figure(value=weights, label=f"{cell} changes most in {subject}: {names}")
+        figure = Figure(value=weights, label=f"{cell} has the largest change in {subject}: {names}")
     if pair.has_two_models or next_token.chances_of(pair.left) is not None:
         return [figure]  # a chart of the next tokens replaces the cosine
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
@@ -290,6 +290,6 @@ def _cause(picture: Picture, rows: Repeated) -> str:
     positions = words.has_positions(picture.settings, picture.model)
     is_masked = words.is_masked(picture.settings, picture.model)
     if rows.difference <= ROUNDING:
-        return "" if positions or is_masked else "Nothing tells this model where a token stands."
-    causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * is_masked
+        return "" if positions or is_masked else "This model has no information about the position of a token."
+    causes = ["positional encodings distinguish them"] * positions + ["the mask allows them different keys"] * is_masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""

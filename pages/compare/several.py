@@ -66,7 +66,7 @@ def blocks(query: LinkQuery) -> list[Block]:
     if len(tokens) > MAX_TOKENS:
         raise TooLong(limit=MAX_TOKENS, got=len(tokens))
     is_kin, mean = query["kin"], query["mean"]
-    kin = [("models trained with other positions", {"kin": str(not is_kin).lower()}, is_kin)]
+    kin = [("models trained with other positional encodings", {"kin": str(not is_kin).lower()}, is_kin)]
     names = [name for name, _ in words.encodings(query.model)]
     positions = [(name, {"three": _toggle(name, list(maps))}, name in maps) for name in names]
     heads = [
@@ -76,7 +76,7 @@ def blocks(query: LinkQuery) -> list[Block]:
     has_kin = bool(siblings(query.name))
     controls: list[Block] = [
         *([sheet.buttons("Models", kin)] if has_kin else []),
-        *([] if has_kin and is_kin else [sheet.buttons("Positions", positions)]),
+        *([] if has_kin and is_kin else [sheet.buttons("Positional encoding", positions)]),
         sheet.buttons("Head", heads),
     ]
     panels = [_panel(name, settings, cursor.layer, None if mean else cursor.head) for name, settings in maps.items()]

@@ -35,7 +35,7 @@ def suggest(name: str, model: Model) -> dict[str, dict[str, Any]]:
         fixed = models.fixed(model)
         suggestions = {} if "pos" in fixed else {"with and without positions": {}}
         if "pos" in fixed and "t" not in fixed:
-            suggestions["sharper and blurrier"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
+            suggestions["sharper and softer attention"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
         if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
             suggestions[CAUSAL] = SUGGESTIONS[CAUSAL]
         if len(presets) > 1:

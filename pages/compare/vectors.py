@@ -6,7 +6,7 @@ from mha_core.measure import measures
 
 from .pairs import Pair
 
-CAPTION = "H[0]: the embeddings; H[1]: after one layer, and so on"
+CAPTION = "H[0] are the embeddings, H[1] the hidden states after one layer, and so on"
 
 
 def panel(pair: Pair, row: int) -> Block:
@@ -27,13 +27,13 @@ def panel(pair: Pair, row: int) -> Block:
 def problem(pair: Pair) -> str:
     """Return the reason why the vectors cannot be compared; "" if they can."""
     if pair.has_two_models:
-        return "Vectors of two models lie in different spaces: no cosine between them means anything."
+        return "The vectors of two models lie in different spaces, so a cosine between them has no meaning."
     if pair.fits:
         return ""
     left, right = (len(side.run.tokens) for side in pair.sides)
     return (
-        f"The left sentence has {left} tokens, the right one {right}: the vectors of one token are compared where "
-        f"both have the same number."
+        f"The left sentence has {left} tokens, the right one {right}: the vectors of one token can only be compared if "
+        "both have the same number."
     )
 
 

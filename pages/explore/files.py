@@ -57,7 +57,7 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     if transform is not None:
         labels = transform.payload(values)
         rows, columns, values = labels["rows"] or rows, labels["columns"] or columns, transform.apply(values)
-        name += ", rows sum to 1 without what is not shown" if any(transform.hidden) else ""
+        name += ", rows rescaled to 1 without the hidden tokens" if any(transform.hidden) else ""
     return Table(f"{name}: query / key", rows, columns or rows, values)
 
 

@@ -41,7 +41,7 @@ def payload(picture: Picture, baseline: Picture | None, query: Query, *, is_long
     `baseline` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps
     to find heads in. With `with_surprise` the surprise of each token is computed, which costs a pass.
     """
-    sides = {"": picture} if baseline is None else {"now": picture, "in the untouched model": baseline}
+    sides = {"": picture} if baseline is None else {"now": picture, "in the unchanged model": baseline}
     return {
         "next": next_token.compared(baseline, picture),
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),

@@ -28,28 +28,32 @@ from . import layer_flow
 SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
 EFFECT = "effect"  # of ablating a head; the browser requests it from the route `each`
 MAX_RANDOM_TOKENS = 25  # distinct ones; fewer if the vocabulary or the context is too small
-NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
+NO_VALUES = "Some values are zeroed here, so norms do not show what is passed on."
 
 
 # name -> title, unit, description
 MEASURES = {
-    "previous": ("previous token", "weight", "average weight on the token just before"),
-    "next": ("next token", "weight", "average weight on the token just after"),
+    "previous": ("previous token", "weight", "average weight on the previous token"),
+    "next": ("next token", "weight", "average weight on the next token"),
     "itself": ("itself", "weight", "average weight on the token itself, without the first row"),
-    "first": ("first token", "weight", "average weight on the first token, of all others"),
-    "same": ("same token", "weight", "average weight on earlier same tokens, of rows that have one"),
+    "first": ("first token", "weight", "average weight of all other rows on the first token"),
+    "same": ("same token", "weight", "average weight on earlier occurrences of the same token"),
     "induction": ("induction", "weight", "average weight on what followed the same token before"),
-    "entropy": ("entropy", "bits", "how widely a row looks: 0 bits = at one token, 3 bits = as at eight alike"),
-    "distance": ("distance", "tokens", "how far a row looks on average"),
-    "value": ("value-weighted share", "share", "of what its layer hands over: weights × lengths of the values"),
-    EFFECT: ("effect of switching it off", "1 − cosine", "how far the sentence vector turns without this head"),
+    "entropy": (
+        "entropy",
+        "bits",
+        "how spread out a row is: 0 bits = one token, 3 bits = as even as over eight tokens",
+    ),
+    "distance": ("distance", "tokens", "average distance between query and key"),
+    "value": ("value-weighted share", "share", "share of the layer’s output: weights × norms of the values"),
+    EFFECT: ("effect of ablation", "1 − cosine", "how much the sentence vector rotates without this head"),
 }
 # measure, the usual name of heads with a high value, and its source
 NAMES = [
     ("previous", "a previous-token head", "Elhage et al. 2021"),
     ("induction", "an induction head", "Olsson et al. 2022"),
     ("same", "a duplicate-token head", "Wang et al. 2022"),
-    ("first", "a head that rests on the first token", "Xiao et al. 2023"),
+    ("first", "an attention-sink head (first token)", "Xiao et al. 2023"),
 ]
 
 

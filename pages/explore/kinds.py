@@ -49,19 +49,19 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     """
     n = len(tokens)
     first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
-    pair = ("links words", _largest_weight(weights, distant_pairs(n, ends)), STRONG)
+    pair = ("word pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG)
     edges = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _induction_scores(tokens, weights)
     nearby = torch.stack([_diagonal_sum(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
     shares = [
-        *([("copies", repeated, HALF)] if repeated is not None else []),
-        ("word before", _diagonal_mean(weights, -1), HALF),
-        ("word after", _diagonal_mean(weights, 1), HALF),
+        *([("induction", repeated, HALF)] if repeated is not None else []),
+        ("previous", _diagonal_mean(weights, -1), HALF),
+        ("next", _diagonal_mean(weights, 1), HALF),
         ("itself", _diagonal_mean(weights, 0), HALF),
         # with special tokens at the ends a pair of words is rarer than weight on an end, otherwise the reverse
         *([pair, *edges] if ends[0] else [*edges, pair]),
         (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
-        ("near words", nearby / n, DOMINANT_WEIGHT),
+        ("neighbours", nearby / n, DOMINANT_WEIGHT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:

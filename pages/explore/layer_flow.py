@@ -27,21 +27,21 @@ MAX_LINES = 240
 MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
 MAX_NAMED = 4  # tokens in the sentence
 NOT_SQUARE = (
-    "these maps look from one text at another: through several layers one can only go where rows and columns are the "
-    "same tokens; choose the model’s own encoder or decoder"
+    "these maps attend from one text to another; a path through several layers needs the same tokens in rows and "
+    "columns, so choose the model’s encoder or decoder"
 )
-HALF = "each layer makes a token half of what attention brings and half of itself"
+HALF = "each layer’s output is half attention and half the token itself"
 ASSUMPTIONS = {
-    False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count alike and that {HALF}.",
-    True: "Attention × value norm (Kobayashi et al. 2020) counts what the heads hand over, ‖Σ α f(x)‖, not how hard "
-    f"they look; it assumes, as rollout does, that {HALF}.",
+    False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count equally and that {HALF}.",
+    True: "Attention × value norm (Kobayashi et al. 2020) measures what the heads pass on, ‖Σ α f(x)‖, not their "
+    f"weights; like rollout, it assumes that {HALF}.",
 }
 LIMITATIONS = (
-    "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
-    "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
-    "token: docs/what-attention-does-not-tell.md has examples. Switch a head off to see what it does."
+    "Both ignore norms and feed-forward networks and assume that mixed values can be separated. A share says where "
+    "something could come from, not that the result depends on it. After many layers the shares even out or collect on "
+    "the first token; docs/what-attention-does-not-tell.md has examples. Ablate a head to see its effect."
 )
-CROSS = "What this decoder takes from the other text, between its layers, is not in the picture."
+CROSS = "What this decoder takes from the other text between its layers is not shown."
 
 
 class FlowAnswer(TypedDict):
@@ -116,9 +116,9 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
 def norm_problem(model: Model) -> str | None:
     """Return the reason why the norms of a model's values are unknown; None if they are known."""
     if "lengths" in model.reasons:
-        return f"Only the maps of this model are known here, not its values. {models.reason(model, 'lengths')}"
+        return f"Only the maps of this model are available, not its values. {models.reason(model, 'lengths')}"
     if _has_cross_attention(model):
-        return "Between the layers of this decoder stands attention to the other text: choose rollout."
+        return "This decoder attends to the other text between its layers; choose rollout."
     return None
 
 
@@ -137,24 +137,24 @@ def _shares_text(tokens: list[str], result: Flow, row: int) -> str:
     ]
     rest = f" and {numbers.count(len(places) - len(selection), 'other')}" if len(places) > len(selection) else ""
     layers = numbers.count(len(result.masses) - 1, "layer")
-    return f"After {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
+    return f"After {layers} “{tokens[row]}” consists of {', '.join(parts)}{rest}."
 
 
 def _path_text(tokens: list[str], result: Flow) -> str:
     """Describe where the strongest path changes its token, and the share that flows along it."""
     path = result.path
     if not path:
-        return "No path leads to the key that was chosen: nothing of it arrives."
+        return "No path leads from the chosen key, so nothing of it arrives."
     moves = [
-        f"layer {layer}: “{tokens[upper]}” ← “{tokens[lower]}”"
+        f"from “{tokens[lower]}” to “{tokens[upper]}” in layer {layer}"
         for layer, (lower, upper) in enumerate(pairwise(path))
         if lower != upper
     ]
     end, total = f"“{tokens[path[0]]}”", numbers.percent(float(result.masses[0][path[0]]))
     if not moves:
-        return f"The strongest path from {end} stays with it through all layers."
-    share = f"{numbers.percent(result.along)} of the {total} comes along it"
-    return f"The strongest path from {end} moves in {', '.join(moves)}; {share}."
+        return f"The strongest path from {end} stays on it through all layers."
+    share = f"and carries {numbers.percent(result.along)} of these {total}"
+    return f"The strongest path from {end} jumps {', '.join(moves)} {share}."
 
 
 def _omission_text(result: Flow, token: str) -> str:
@@ -164,6 +164,6 @@ def _omission_text(result: Flow, token: str) -> str:
         return f"All {count:,} lines are drawn."
     share = numbers.percent(sum(line.share for line in result.lines) / (len(result.masses) - 1))
     return (
-        f"The {count:,} strongest of {result.in_all:,} lines are drawn, {share} of what flows. "
-        f"Each of the others carries at most {numbers.percent(result.lines[-1].share)} of “{token}”."
+        f"The {count:,} strongest of {result.in_all:,} lines are drawn, {share} of the total. Each of the others "
+        f"carries at most {numbers.percent(result.lines[-1].share)} of “{token}”."
     )

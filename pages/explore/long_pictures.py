@@ -291,5 +291,5 @@ def _parameter(raw: bytes, key: str) -> str:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
-        raise HeadlightError("layers and tiles are named by whole numbers of at most four digits")
+        raise HeadlightError("layers and tiles are given by whole numbers of at most four digits")
     return int(text)

@@ -307,7 +307,7 @@ def first(raw: bytes) -> bytes:
     settings, fit_notices = query.fitted_settings()
     pictures.fits_at_first(settings)
     if not settings.text.strip():
-        raise HeadlightError("an empty box keeps the picture before")
+        raise HeadlightError("an empty box keeps the previous picture")
     view = _view(query, settings, fit_notices)
     run, digest = view.picture.run, settings.digest
     if len(run.tokens) <= ALL_AT_FIRST:
@@ -358,7 +358,7 @@ def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> OfMaps:
     timing = f"{picture.model.device} · {progress}computed in {picture.seconds:.1f} s, one layer at a time"
     sent = sum(small.nbytes for small in picture.small) / 1e6
     scope = "all maps" if picture.is_complete else f"the maps of the first {numbers.count(picture.done, 'layer')}"
-    label = f"the row sum farthest from 1, over all rows of {scope}"
+    label = f"row sum farthest from 1, over all rows of {scope}"
     return {
         "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
         "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],
@@ -371,9 +371,9 @@ def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> OfMaps:
 def _long_text_note(n: int) -> str:
     """Describe the features that are not available for a long text."""
     return (
-        f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
-        f"pieces of it exactly. Up to {MAX_TOKENS} tokens the change to the untouched model, kinds of heads, "
-        "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
+        f"A long text of {numbers.count(n, 'token')} is shown one map at a time. Zoomed out, each pixel is the largest "
+        f"weight of its block; zoom in for exact weights. Comparison with the unchanged model, kinds of heads, pins, "
+        f"merged words, value norms, means over several layers and other views need at most {MAX_TOKENS} tokens."
     )
 
 

@@ -28,17 +28,17 @@ def token_notes(picture: Picture) -> list[str]:
         return notes
     unknown = tokens.count("[UNK]")
     if picture.settings.model == MINILM and 2 * _count_foreign(tokens) > n - sum(picture.run.ends):
-        notes.append("This model reads English. To it, all unknown words are the same word, [UNK].")
+        notes.append("This model reads English. It reads every unknown word as [UNK].")
         if source_of(SMOLLM2).exists:
-            notes[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
+            notes[-1] += " SmolLM2 reads other languages byte by byte; choose it above."
     elif unknown:
-        notes.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+        notes.append(f"This model does not know {unknown} of these {n} tokens; it reads each of them as [UNK].")
     if (mask := mask_token(picture.model)) in tokens:
-        notes.append(f"{mask} hides a word: models of this kind learnt to guess what stood there.")
+        notes.append(f"{mask} hides a word; models of this kind learned to predict the hidden word.")
     if piece := next((token for token in tokens if token.startswith("##")), ""):
         notes.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
-        notes.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
+        notes.append("A character that is not in the vocabulary is read byte by byte, for example as <0xF0>.")
     first, last = picture.run.ends
     if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
         ends = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
@@ -56,10 +56,10 @@ def _patch_note(specials: Sequence[str]) -> str:
 
 def _moment_note(run: Run, sound: Heard) -> str:
     """Explain the names of a sound's tokens, and the weight on its padding."""
-    text = f"A moment is named by when it begins; the next one begins {1000 * sound.step / sound.rate:.3g} ms later."
+    text = f"A moment is named by its start time; the next one starts {1000 * sound.step / sound.rate:.3g} ms later."
     if run.extras.nobody is None:
         return text
-    return f"{text} The model hears silence behind the sound: “{pictures.UNASSIGNED}” is what a row gives to that."
+    return f"{text} The sound is padded with silence; “{pictures.UNASSIGNED}” is the weight of a row on that silence."
 
 
 def _count_foreign(tokens: Sequence[str]) -> int:
@@ -73,9 +73,11 @@ def column_note(picture: Picture) -> str:
     unseen, unheard = (_quote_tokens(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
     sentences = []
     if unseen:
-        sentences.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
+        sentences.append(
+            f"{unseen} is masked for all other tokens, so the softmax distributes its weight over the other keys."
+        )
     if unheard:
-        sentences.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
+        sentences.append(f"The weights on {unheard} stay, but its value is zeroed for all other tokens.")
     if not sentences:
         return ""
     is_only_change = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.baseline
@@ -93,15 +95,15 @@ def mean_note(picture: Picture, heads: Heads) -> str:
     weights, mean = picture.run.weights, mean_of(picture.run.weights, heads)
     if len(heads) == 1:
         layer, _ = heads[0]
-        text = f"Layer {layer} has one head, so the mean is its map."
+        text = f"Layer {layer} has one head, so the mean is the map of that head."
         return text if weights.shape[1] == 1 else f"The map of {head_name(*heads[0])}."
     distances = [float(measures.row_distances(weights[pair], mean).mean()) for pair in heads]
     best = min(range(len(distances)), key=distances.__getitem__)
     is_one_layer = len({layer for layer, _ in heads}) == 1
     name = f"head {heads[best][1]}" if is_one_layer else head_name(*heads[best])
     if distances[best] == 0:
-        return f"The mean of {len(distances)} heads. {numbers.capital(name)} looks exactly like it."
+        return f"The mean of {len(distances)} heads. {numbers.capital(name)} has exactly this map."
     return (
-        f"The mean of {len(distances)} heads; no head looks like this. Nearest is {name}: of a row’s weight it puts "
-        f"{numbers.weight(distances[best])} elsewhere on average (total variation)."
+        f"The mean of {len(distances)} heads; no single head has this map. The nearest is {name}; on average "
+        f"{numbers.weight(distances[best])} of a row’s weight is elsewhere (total variation)."
     )

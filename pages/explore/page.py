@@ -24,7 +24,7 @@ def _show(view: View) -> None:
     with st.container(key="own_file"):
         if kind := st.session_state.get(MEDIUM):
             max_megabytes = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # Streamlit's own limit
-            label = f"A {kind} of your own: {FORMATS[kind]}, at most {max_megabytes} MB; it stays in this visit"
+            label = f"Your own {kind} ({FORMATS[kind]}, at most {max_megabytes} MB); it is kept for this session only"
             widgets.file(label, ENDINGS[kind], f"{kind}_file", max_megabytes, lambda content: open_file(kind, content))
             sentence = st.session_state.get(ERROR, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
@@ -45,4 +45,4 @@ def open_file(kind: str, content: bytes | None) -> None:
     try:
         visitor.open_given(kind, content)
     except HeadlightError as error:
-        st.session_state[ERROR] = f"This file cannot be opened: {error}. The {kind} before is still there."
+        st.session_state[ERROR] = f"This file cannot be opened: {error}. The previous {kind} is still there."

@@ -23,8 +23,8 @@ from mha_core.show.packing import pack_focus, pack_parts
 DOMINANT_WEIGHT = 0.8  # of the sum of the products' absolute values
 MAX_NAMED = 6  # channels in the sentence
 CACHE_BYTES = 48 * 2**20
-ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
-SHARED_KEYS = "{} heads that follow each other share one k."
+ROTATED = "q and k are shown after the rotation by their positions (rotary positions), which acts on pairs of channels."
+SHARED_KEYS = "{} consecutive heads share one k."
 
 
 class ChannelsAnswer(TypedDict):
@@ -81,7 +81,7 @@ def answer(raw: bytes) -> bytes:
     terms = layer.channels(settings, cursor.head, row, key)
     group_size = len(layer.weights) // layer.kv_heads
     places = _position_places(settings, query.model)
-    bias_source = "the encoding of positions" if "bias" in places else "the model"
+    bias_source = "the positional encoding" if "bias" in places else "the model"
     header: ChannelsAnswer = {
         "layer": cursor.layer,
         "head": cursor.head,
@@ -152,16 +152,16 @@ def _strongest_text(terms: Channels) -> str:
     sums = [f"+{numbers.number(float(products.clamp(min=0).sum()), 2)}"] if bool((products > 0).any()) else []
     sums += [numbers.number(float(products.clamp(max=0).sum()), 2)] if bool((products < 0).any()) else []
     names = ", ".join(map(str, strongest[:MAX_NAMED])) + (" …" if len(strongest) > MAX_NAMED else "")
-    subject = f"The {len(strongest)} strongest of {len(terms.q)} channels ({names}) make"
+    subject = f"The {len(strongest)} strongest of {len(terms.q)} channels ({names}) account for"
     if len(strongest) == 1:
-        subject = f"The strongest channel ({names}) makes"
-    return f"{subject} {numbers.percent(share)} of the products’ size: {' and '.join(sums)}."
+        subject = f"The strongest channel ({names}) account fors"
+    return f"{subject} {numbers.percent(share)} of the sum’s absolute size: {' and '.join(sums)}."
 
 
 def _weight_text(weight: float) -> str:
     if weight == 0:
-        return "Its weight is 0: the mask forbids the pair, or the softmax leaves nothing of so low a score."
-    return f"Among the scores of its row the softmax makes a weight of {numbers.weight(weight)} of it."
+        return "Its weight is 0, because the mask blocks the pair or its score is too low."
+    return f"The softmax turns this score into a weight of {numbers.weight(weight)}."
 
 
 def _position_places(settings: Settings, model: Model) -> frozenset[str]:

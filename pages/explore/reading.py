@@ -15,8 +15,8 @@ from mha_core.measure import reading
 from mha_core.models.words import Word
 
 RULE = (
-    "Words: letters and digits that follow each other, with the apostrophes between them; other signs stand alone. "
-    "Of a word’s tokens the weights as keys are added up, the rows as queries averaged."
+    "A word is a run of letters and digits, with the apostrophes between them; every other sign is a word of its own. "
+    "The columns of a word’s tokens are added up, their rows averaged."
 )
 
 
@@ -95,7 +95,7 @@ def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | N
         if rows is None and columns is None:
             raise Unsupported("these tokens are not those of the sentence")
     except HeadlightError as error:
-        return MapTransform(run, None, None, hidden, f"Tokens cannot be joined to words: {words.sentence(error)}")
+        return MapTransform(run, None, None, hidden, f"Tokens cannot be merged into words: {words.sentence(error)}")
     if hidden[0] + hidden[1] >= len(rows or run.tokens):
         hidden = 0, 0  # as in the view: at least one column stays
     return MapTransform(run, rows, columns, hidden, "")

@@ -44,7 +44,7 @@ def mask(page: Form, *, paints: bool = True) -> str:
         with widgets.hidden_but_mounted(key, kind == rule_kind):
             rule_fields[rule_kind] = key, widgets.text(key, help=WRITTEN_FORMS)
     if kind == "painted" and not paints:
-        st.caption("Painted cells are ignored on this page; only the rule applies.")
+        st.caption("Painted cells are ignored on this page; only the mask’s rule applies.")
     if kind in rule_fields:
         return _valid_or_last(page, *rule_fields[kind])
     numbers = [widgets.whole(key, label=label) for key, label in MASKS[kind].items()]

@@ -20,7 +20,9 @@ from mha_core.errors import HeadlightError
 from . import layout, links, visitor
 
 T = TypeVar("T")
-LOADING_MESSAGE = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
+LOADING_MESSAGE = (
+    "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked."
+)
 
 
 @dataclass
@@ -62,7 +64,7 @@ class Form(layout.Page):
             last = last if model == settings.model else source_of(settings.model).presets[0]
             fallback, warnings = pictures.fitted(replace(settings, text=last))
             shown_text = f"“{cut(last)}”" if last else "an empty sentence"
-            notice = f"{words.sentence(error)} Below: still {shown_text}."
+            notice = f"{words.sentence(error)} Below is still {shown_text}."
             return compute(fallback), fallback, [notice, *earlier, *warnings]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitted, [*earlier, *warnings]

@@ -126,7 +126,7 @@ def notices(handled: Collection[str] = ()) -> list[str]:
     dropped = [FIELDS[key].noun for key in dropped_keys() if st.session_state.get(key)]
     if dropped:
         messages.append(
-            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(dropped)}."
+            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it leaves out {' and '.join(dropped)}."
         )
     return messages
 

@@ -24,7 +24,7 @@ class ParityCase:
     task: str = "forward with maps"
 
 
-NOTEBOOK, BARE, POST, MINILM = "einsum notebook", "(2, 3, 6)", "the post’s size", "MiniLM’s layer"
+NOTEBOOK, BARE, POST, MINILM = "einsum notebook", "(2, 3, 6)", "size in the blog post", "MiniLM’s layer"
 CASES = {
     NOTEBOOK: ParityCase(InputSizes(8, 80, 12, 2, "none")),
     BARE: ParityCase(InputSizes(2, 3, 6, 1)),
@@ -36,7 +36,7 @@ REPORTED = 1.98e-7  # relative difference in the einsum notebook's single run
 
 def buttons(sizes: InputSizes) -> Block:
     """Return the cases as buttons; the one with the current sizes is pressed."""
-    return sheet.buttons("A case", [(name, {"case": name}, case.sizes == sizes) for name, case in CASES.items()])
+    return sheet.buttons("Example", [(name, {"case": name}, case.sizes == sizes) for name, case in CASES.items()])
 
 
 def choose(event: dict[str, Any]) -> None:
@@ -55,8 +55,9 @@ def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
     if name == NOTEBOOK and equality is not None:
         difference = scientific(equality.agreements["float32"]["einsum"].torch_out.relative)
         return [
-            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output lies {difference} from "
-            f"nn.MultiheadAttention’s (relative, float32). The notebook reports {scientific(REPORTED, 2)} for its own "
+            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output differs by {difference} "
+            f"from nn.MultiheadAttention’s (relative, float32). The notebook reports {scientific(REPORTED, 2)} for its "
+            "own "
             "random numbers."
         ]
     if name == BARE:

@@ -10,8 +10,8 @@ DIALECTS: list[str] = _FILE["dialects"]
 # idea -> its terms, in the order of DIALECTS; "–" where a dialect has none
 ROWS: dict[str, list[str]] = _FILE["ideas"]
 _CAPTION = (
-    "A row for each idea. Annotated code: labml.ai’s, (length, batch, …) first, and its copy on a blog. The lesson’s "
-    "three helpers split, attend and combine. Axes as in the pictures."
+    "There is one row per concept. The annotated code is labml.ai’s, with (length, batch, …) first, and its copy on a "
+    "blog. The lesson’s three helpers split, attend and combine. Axes have the same names as in the pictures."
 )
 
 
@@ -24,7 +24,7 @@ def dictionary(query: str = "") -> list[Block]:
     word = query.strip().casefold()
     matches = [row for row in rows if any(word in cell.casefold() for cell in row)]
     if not matches:
-        return [text(f"No text and no library has “{query.strip():.60}” here.")]
+        return [text(f"No tutorial or library in this table uses “{query.strip():.60}”.")]
     marks: dict[tuple[int, int], Mark] = {
         (i, j): "here" for i, row in enumerate(matches) for j, cell in enumerate(row) if word in cell.casefold()
     }

@@ -34,8 +34,8 @@ def show() -> None:
             random = equalities[1] if len(equalities) > 1 else None
             canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
         show_classes(names)
-        with widgets.folded("words", "One idea, many names: a dictionary of texts and libraries", "find"):
-            matches = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
+        with widgets.folded("words", "One concept, many names: a dictionary of tutorials and libraries", "find"):
+            matches = dialects.dictionary(widgets.text("find", live=True, placeholder="search all columns"))
             canvas.sheet("words", matches)
         with opening:
             canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
@@ -55,7 +55,7 @@ def show_pair() -> list[str]:
         sheet.panel(label(name), [sheet.code(source, changed_lines(source, other))])
         for name, source, other in zip(names, sources, reversed(sources), strict=True)
     ]
-    note = "Marked: lines that the other one does not have. Comments name the axes of what the line makes."
+    note = "Marked lines have no counterpart on the other side. Comments name the axes of a line’s result."
     canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
     return names
 
@@ -66,7 +66,9 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
     Returns:
         the inputs that could be computed, and the notices to show.
     """
-    with widgets.folded("equality", "The numbers: how far is each from the truth and from torch?", "mask", "rule"):
+    with widgets.folded(
+        "equality", "The numbers: how far is each from the exact result and from torch?", "mask", "rule"
+    ):
         sentence = controls.sentence()
         controls.layer(page)
         mask = controls.mask(page, paints=False)
@@ -96,24 +98,27 @@ def equality_blocks(
     waiting = st.empty()
     try:
         result = parity.compare_random(
-            sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for the tables of others")
+            sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for other users’ tables")
         )
         fewer = f" of the {sizes.b:,} that are timed" if result.shape[0] < sizes.b else ""
-        random, note = tables(result), f"normal numbers of seed 1, weights of seed 0: {result.sizes}{fewer}"
+        random, note = (
+            tables(result),
+            f"normally distributed numbers of seed 1, weights of seed 0: {result.sizes}{fewer}",
+        )
         equalities.append(result)
     except HeadlightError as error:
         random, note = [sheet.notices([f"This cannot be computed: {error}."])], ""
         d_model, n_heads = equality.shape[-1], equality.n_heads
     waiting.empty()
-    origin = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {equality.sizes}"
+    origin = f"the input of MiniLM’s layer {layer} (counted from 0), and its weights: {equality.sizes}"
     panels = [sheet.panel("On your sentence", tables(equality), origin), sheet.panel("On random input", random, note)]
-    kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads, sizes.biases)])
+    kinds = sheet.panel("The implementations", [parity.kinds(d_model, n_heads, sizes.biases)])
     return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds], equalities
 
 
 def show_classes(names: Sequence[str]) -> None:
     """Show the full classes of two implementations, folded."""
-    with widgets.folded("classes", "The whole classes, as they run", "impl", "beside", lazy=True) as fold:
+    with widgets.folded("classes", "The complete classes, as they run here", "impl", "beside", lazy=True) as fold:
         for column, name in zip(st.columns(2), names, strict=True):
             if fold.open:
                 column.code(inspect.getsource(IMPLEMENTATIONS[name]), language="python", height=640, wrap_lines=True)

@@ -40,8 +40,8 @@ FEATURES = {
     "head_mask": "a mask per head",
     "heads": "heads off",
     "temperature": "temperature",
-    "rotate": "rotated positions",
-    "bias": "positions as a bias",
+    "rotate": "rotary positions",
+    "bias": "positional bias",
     "kv_heads": "shared key/value heads",
     "cache": "a KV cache",
     "values_off": "values switched off",
@@ -170,21 +170,23 @@ def opening(equalities: Sequence[Equality]) -> str:
     ]
     summary = f"the largest relative difference is {scientific(max(worst))}"
     if names:
-        return f"Not all {_NUMBERS.lower()} give the same numbers: {summary}; above its bound: {', '.join(names)}."
+        return f"Not all {_NUMBERS.lower()} give the same numbers: {summary}; above their bounds: {', '.join(names)}."
     return f"All {_NUMBERS.lower()} give the same numbers: {summary}, which is rounding in float32."
 
 
 def picture(equalities: Sequence[Equality]) -> Block:
     """Return bars of each implementation's largest float32 difference as a share of its bound."""
     shares = [max(equality.agreements["float32"][name].share for equality in equalities) for name in IMPLEMENTATIONS]
-    bars = sheet.bars("largest difference, as a part of its bound", list(IMPLEMENTATIONS), shares, decimals=2, most=1)
+    bars = sheet.bars(
+        "largest difference, as a fraction of its rounding bound", list(IMPLEMENTATIONS), shares, decimals=2, most=1
+    )
     agreements = (result for equality in equalities for result in equality.agreements["float32"].values())
     bounds = [difference.bound for result in agreements for difference in result.every]
     note = (
-        "a full bar = the most that rounding explains in float32, here "
-        f"{scientific(min(bounds))} to {scientific(max(bounds))}, relative"
+        f"a full bar is the most that float32 rounding can explain, here {scientific(min(bounds))} to "
+        f"{scientific(max(bounds))}, relative"
     )
-    return sheet.panel("How far is each from the truth and from torch?", [bars], note)
+    return sheet.panel("How far is each from the exact result and from torch?", [bars], note)
 
 
 def meaning() -> str:
@@ -195,8 +197,8 @@ def meaning() -> str:
         "CPU, torch is nn.MultiheadAttention in the table's own format; out is the layer's output, maps are the "
         f"weights of all heads. A sum of n products is rounded n times, up or down by chance, which adds up to λ √n u: "
         f"u is half the distance from 1 to the next number ({units}), λ = {rounding.LAMBDA:g}. The bound follows "
-        "these errors through the products of the layer, on this input; no machine has a part in it (Higham and Mary "
-        "2019)."
+        "these errors through the products of the layer, on this input; it does not depend on the machine (Higham and "
+        "Mary 2019)."
     )
 
 
@@ -251,7 +253,7 @@ def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]
         numbers = sum(parameter.numel() for parameter in parameters)
         rows.append([name, first_line, f"{numbers:,}", str(len(parameters)), ", ".join(cannot) or "–"])
-    head = ["implementation", "what it is", "parameters", "tensors", "cannot do"]
+    head = ["implementation", "what it is", "parameters", "tensors", "not supported"]
     bias_text = biases_in_words(biases)
     caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {bias_text}; tensors = in how many pieces."
     if (weights.q_bias is None) != (weights.v_bias is None):

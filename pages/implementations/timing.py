@@ -145,7 +145,8 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
         the chosen plan, a container for what a publication reports, and one for `show_result`.
     """
     description = (
-        f"Random input, the same weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the same module "
+        f"All get the same random input and weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the "
+        "same module "
         "doing the chosen task."
     )
     canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(description)])
@@ -167,7 +168,8 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
             problem = f"This cannot be timed: {error}."
         st.button("Start", key="start", type="primary", disabled=bool(problem))
     limits = (
-        f"What fits: texts × heads × tokens² up to {MAX_RACED:,}, where the memory is free and in {MAX_SECONDS:.0f} s; "
+        f"The limits are texts × heads × tokens² up to {MAX_RACED:,}, if the memory is free and within "
+        f"{MAX_SECONDS:.0f} s; "
         f"texts × tokens × d_model² up to {MAX_PRODUCTS:,}."
     )
     canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
@@ -182,7 +184,7 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
     if st.session_state.get("start"):
         st.session_state.pop("timing", None)
         # shown unless the timing completes: Stop, like any other event, starts another script run
-        st.session_state["timing_told"] = "Stopped; nothing of it is kept."
+        st.session_state["timing_told"] = "Stopped; no result is kept."
         with progress_area.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             progress = st.progress(0.0, "Timing")
             st.button("Stop", key="stop")

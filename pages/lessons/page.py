@@ -25,7 +25,7 @@ def show() -> None:
         lessons = course()
         notices = [*frame.notices, *lessons.errors]
         cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
-        blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("You come from a text: where is it here?")]
+        blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("Coming from a tutorial? Find its parts here.")]
         canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 

@@ -53,7 +53,7 @@ def empty_rows(settings: Settings, cursor: Cursor) -> list[Block]:
     caption = f"Row {row} “{token}”: its weights computed in three ways from this head’s scores.{cut}"
     sentence = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
     blocks = [sheet.row([sheet.text(sentence), sheet.table(head, lines, caption)])]
-    return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
+    return [sheet.panel("A row that may look at no key", blocks, "counted from 0")]
 
 
 def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
@@ -67,12 +67,13 @@ def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
     maximum, place = numbers.difference(difference), f"Layer {cursor.layer}, head {cursor.head}"
     if difference <= ROUNDING:
         return (
-            f"{place}: could we just set the blocked weights to 0 and rescale each row? Yes, here that gives the same "
-            f"weights (largest difference {maximum})."
+            f"{place}: would it be enough to set the blocked weights to 0 and rescale each row? Yes, here that gives "
+            f"the same weights (largest difference {maximum})."
         )
     return (
-        f"{place}: could we just set the blocked weights to 0 and rescale each row? No, the weights would differ by "
-        f"up to {maximum}: the layers below were masked too, so the words have changed. In layer 0 it would be enough."
+        f"{place}: would it be enough to set the blocked weights to 0 and rescale each row? No, the weights would "
+        f"differ by up to {maximum}, because the layers below were masked too and their outputs have changed. In layer "
+        "0 it would be enough."
     )
 
 
@@ -85,7 +86,7 @@ def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -
     minus = f"{nans} of {len(plain)} weights are NaN" if nans else "no weight is NaN"
     more = f", and {others} more" if others else ""
     return (
-        f"Row {row} “{token}”{more} may look at nobody. Here its weights are {outcome(float(ours.abs().max()))} and "
-        f"nothing breaks. A softmax over −∞ alone: {minus}, and so is everything computed from them. With −1e9 "
-        f"instead of −∞: each blocked key gets {spread}, as if the row looked at all of them."
+        f"Row {row} “{token}”{more} may look at no key. Here its weights are {outcome(float(ours.abs().max()))} and "
+        f"nothing breaks. With a softmax over −∞ alone, {minus}, and so is everything computed from them. With −1e9 "
+        f"instead of −∞, each blocked key gets {spread}, as if the row attended to all of them."
     )

@@ -6,7 +6,7 @@ from headlight.link.rules import DrawnRule, plain
 from headlight.ui.numbers import count
 
 _PER_HEAD = (
-    "Each head has a different window: head 0 sees the word itself alone, head 1 one word more to each side, and so on."
+    "Each head has a different window. Head 0 sees only the word itself, head 1 one more word on each side, and so on."
 )
 
 
@@ -18,7 +18,7 @@ def describe_card(card: DrawnRule, built_in: str = "none") -> str:
         return (
             describe_painting(card["rule"], built_in)
             if card["painted"]
-            else "Nothing is painted yet: press a cell of the mask below."
+            else "Nothing is painted yet. Press a cell of the mask below."
         )
     return describe_rule(card["rule"], built_in)
 
@@ -28,7 +28,7 @@ def describe_rule(rule: str, built_in: str = "none") -> str:
     rule = plain(rule)
     if built_in != "none" and rule in ("none", built_in):
         added = "No mask is added" if rule == "none" else "This mask changes nothing here"
-        return f"{added}: the model’s own is {built_in}, so a word sees itself and the words before it."
+        return f"{added}, as the model’s own mask is {built_in}: a word sees itself and the words before it."
     return f"{_rule_text(rule)}{_built_in_note(built_in)}"
 
 
@@ -39,29 +39,29 @@ def _rule_text(rule: str) -> str:
     numbers = [int(text) for text in texts]
     match kind:
         case "none":
-            return "No mask: every word may look at every word, before and behind it. This model was trained so."
+            return "Without a mask every word sees every word, before and after it. This model was trained this way."
         case "causal":
             return (
-                "A word sees itself and the words before it, never those behind it. Models that write the next word "
-                "are trained so."
+                "A word sees itself and the words before it, never those that come after it. Models that predict the "
+                "next word are trained this way."
             )
         case "window":
             return _window(numbers[0])
         case "prefix":
             first = _count(numbers[0])
             return (
-                f"Every word sees the first {first}; after them the mask is causal: a prefix LM reads the prompt both "
-                "ways, then writes."
+                f"Every word sees the first {first}; after them the mask is causal: a prefix LM reads the prompt in "
+                "both directions, then generates."
             )
         case "sinks":
             return f"All words see only the first {_count(numbers[0])}. Combine it with another mask: window or sinks."
         case "dilated":
-            reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} to each side"
-            return f"A word sees {reach}, in steps of {numbers[1]}: it sees far for the cost of a few words."
+            reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} on each side"
+            return f"A word sees {reach}, in steps of {numbers[1]}. It reaches far for the cost of a few words."
         case "unseen":
-            return "One or several words are hidden from all others: their weight goes to the words that are left."
+            return "One or several words are masked for all others. Their weight moves to the other words."
         case "documents":
-            return "Several texts share one row: a word sees only its own text."
+            return "Several texts share one sequence, and a word sees only its own text."
         case _:
             return f"The rule “{rule}”."
 
@@ -73,14 +73,14 @@ def describe_painting(rule: str, built_in: str = "none") -> str:
 
 
 def _built_in_note(built_in: str) -> str:
-    return "" if built_in == "none" else f" What the model’s own {built_in} mask forbids stays forbidden."
+    return "" if built_in == "none" else f" What the model’s own {built_in} mask blocks stays blocked."
 
 
 def _window(width: int) -> str:
     near = width - 1
     if not near:
-        return "A word sees itself alone."
-    return f"A word sees itself and {count(near, 'word')} to each side. The cost can grow with n · w, not with n²."
+        return "A word sees only itself."
+    return f"A word sees itself and {count(near, 'word')} on each side. The cost can grow with n · w, not with n²."
 
 
 def _count(first: int) -> str:

@@ -70,17 +70,17 @@ def blocks(settings: Settings, second: str) -> list[Block]:
     """Return the comparison as a table, and why a result must not depend on its batch."""
     batch = compare_batch(settings.without_painting, second)
     if batch is None:
-        message = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
+        message = "Both sentences have the same number of tokens, so nothing is padded. Make one of them longer."
         return [sheet.panel(HEADING, [sheet.text(message)])]
     notices = []
     if settings.painted:
-        notices.append("Painted cells are left out here: they fit one length only.")
+        notices.append("Painted cells are ignored here, because they fit only one length.")
     if batch.unmasked.maps <= ROUNDING and settings.mask != "none":
         # under this mask padding has no effect, so its effect is shown without the mask
         unmasked = compare_batch(replace(settings.without_painting, mask="none"), second)
         notices.append(
-            f"The mask “{settings.mask}” alone already keeps these tokens from looking at padding, so under it both "
-            "are the same. The table shows them without that mask."
+            f"The mask “{settings.mask}” alone already blocks padding for these tokens, so both results are the same "
+            "with it. The table shows them without that mask."
         )
         batch = unmasked or batch
     texts = [sheet.text(text) for text in (*notices, _why(batch))]
@@ -105,12 +105,12 @@ def _why(batch: BatchComparison) -> str:
     masked, unmasked = batch.masked, batch.unmasked
     why = "A sentence’s result must not depend on its batch."
     if unmasked.maps <= ROUNDING:
-        return f"None of these tokens looks at padding, so both are the same. {why}"
+        return f"None of these tokens attends to padding, so both results are the same. {why}"
     rest = "which is rounding" if masked.maps <= ROUNDING else "which is more than rounding"
     return (
-        f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row’s weight goes to padding, which nobody "
-        f"wrote, and the sentence vector moves away (cosine {unmasked.cosine:.4f}): the same sentence gets another "
-        "answer because of its neighbour in the batch. With the mask the largest change of a weight is "
+        f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row’s weight goes to padding, which is not "
+        f"part of the text, and the sentence vector changes (cosine {unmasked.cosine:.4f}). The same sentence then "
+        "gets another result because of its neighbour in the batch. With the mask the largest change of a weight is "
         f"{numbers.difference(masked.maps)}, {rest}. {why}"
     )
 

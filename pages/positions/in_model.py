@@ -29,7 +29,7 @@ class OnModel:
     Attributes:
         layer: of the head with the largest mean weight on the previous token in the unmodified model.
         head: that head.
-        rows: name, description, cosine to the unmodified model's sentence vector, and that head's mean weight on the
+        rows: name, description, cosine to the unchanged model’s sentence vector, and that head's mean weight on the
             previous token.
         maps: that head's map (i, j) for each of the rows.
         notices: warnings of the forward passes, in whole sentences.
@@ -100,14 +100,14 @@ def table(sentence: OnModel) -> Block:
     trained = [position_title(name) for name, note, _, _ in sentence.rows if not note.endswith(untrained)]
     but = f"With all encodings but “{'”, “'.join(trained)}”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}."
     return sheet.table(
-        ["position encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
+        ["positional encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
         [
             [position_title(name), precise(cosine), number(weight), note.removesuffix(untrained)]
             for name, note, cosine, weight in sentence.rows
         ],
-        "The cosine is to the unmodified model's sentence vector. The weight is the mean over the sentence in layer "
-        f"{sentence.layer} head {sentence.head} (counted from 0), the head that looks there most when nothing is "
-        f"changed. {but if len(trained) < len(sentence.rows) else ''}".rstrip(),
+        "The cosine is to the unchanged model’s sentence vector. The weight is the mean over the sentence in layer "
+        f"{sentence.layer} head {sentence.head} (counted from 0), the head with the largest such "
+        f"weight in the unchanged model. {but if len(trained) < len(sentence.rows) else ''}".rstrip(),
         prose=True,
     )
 
@@ -125,16 +125,16 @@ def problem(settings: Settings) -> str:
     """
     order = backwards(settings.text)
     if order == " ".join(settings.text.split()):
-        return "Type two different words or more, to see what another order changes."
+        return "Type at least two different words to see what another order changes."
     none, trained = (
         pictures.reordered_difference(Settings(settings.text, position=position, device=settings.device), order)
         for position in ("none", "trained")
     )
     if none is None or trained is None:
-        return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
+        return "Backwards the model splits these words into other tokens, so they cannot be compared."
     outcome, rounding = ("the same vector", ", up to rounding") if none <= TOLERANCE else ("nearly the same vector", "")
     return (
-        f"Read it backwards: “{order}”. Without positions each word gets {outcome} as before{rounding}, wherever it "
-        f"stands now (largest difference {difference(none, 2)}). "
+        f"Read backwards, the sentence is “{order}”. Without positions each word gets {outcome} as before{rounding}, "
+        f"at whatever position it is now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )

@@ -53,7 +53,7 @@ def show(tokens: list[str], on_model: OnModel) -> None:
     tiles: list[EncodingTile] = []
     for name, note, _, _ in on_model.rows:
         title, figure = position_title(name), number(figures[name])
-        sentence = f"{title}: {place.lower()} puts {figure} of its weight on the previous word"
+        sentence = f"{title}: {place.lower()} has a mean weight of {figure} on the previous word"
         learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append({"name": name, "title": title, "figure": figure, "told": sentence, "note": note, "learnt": learnt})
     values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)

@@ -24,9 +24,9 @@ MARGIN = 0.05  # margin above and below the curves, as a share of the vertical r
 OPEN_SLOTS = ("card", "picture", "distance")  # parts of the portraits; the others are folded
 # part -> the label of its expander, and the keys of the controls in it, which only affect that part
 FOLDS = {
-    "lines": ("Curves: waves of chosen channels, or the bias of each head", ["ch"]),
-    "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
-    "far": ("Past the trained length", ["far"]),
+    "lines": ("Curves of selected channels, or of each head’s bias", ["ch"]),
+    "detail": ("One pair of channels as a circle", ["pair", "at_pos"]),
+    "far": ("Beyond the trained length", ["far"]),
 }
 
 
@@ -64,13 +64,13 @@ def show() -> None:
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     """Show the problem and the sentence under each positional encoding; return the warnings."""
     if len(tokens) > MAX_TOKENS_AT_ONCE:
-        text = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+        text = f"At most {MAX_TOKENS_AT_ONCE} tokens are shown here, not {len(tokens)}; Explore shows longer texts."
         canvas.sheet("problem", [sheet.text(text)])
         return []
     with st.container(key="unprojected_problem"):
         order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
         blocks = [sheet.text(in_model.problem(settings)), sheet.links([("Try another order on Compare →", order)])]
-        canvas.sheet("problem", [sheet.panel("The problem: attention alone does not see the order", blocks)])
+        canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", blocks)])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

@@ -32,11 +32,11 @@ TITLES = {
     "shaw": "Shaw's relative keys",
 }
 MEANINGS = {
-    "none": "Nothing is added or turned: the same word gets the same numbers wherever it stands.",
-    "sinusoidal": "Waves from short to long: each place has its own pattern, which is added to the word.",
-    "learned": "A learned table with a row for each place, which is added to the word.",
-    "rotary": "Queries and keys turn by an angle that grows with the place: q · k knows places only by distance.",
-    "alibi": "Scores fall with the distance, in some heads faster than in others: near words get more.",
+    "none": "Nothing is added or rotated, so a word has the same numbers at every position.",
+    "sinusoidal": "Sine waves from short to long give each position its own pattern, which is added to the embedding.",
+    "learned": "A learned table has a row for each position, which is added to the embedding.",
+    "rotary": "Queries and keys turn by an angle that grows with the position, so q · k depends only on the distance.",
+    "alibi": "Scores decrease with the distance, in some heads faster than in others, so near words get more weight.",
     "t5": "Each head learns a number for each distance and adds it to the score; far distances share one.",
     "shaw": "Each distance has a learned vector, which is multiplied with the query like a key.",
 }
@@ -50,9 +50,9 @@ PAPERS = {
 }
 _ACTS = {
     "": "nowhere",
-    "add": "on the embeddings: it is added, once, before the first layer",
-    "rotate": "on queries and keys: it turns them, in every layer",
-    "bias": "on the scaled scores: it is added, in every layer",
+    "add": "on the embeddings, to which it is added once, before the first layer",
+    "rotate": "on queries and keys, which it rotates in every layer",
+    "bias": "on the scaled scores, to which it is added in every layer",
 }
 _MEASURE = {
     "add": "cosine of the two rows",
@@ -117,8 +117,8 @@ def _part(
 def _card(encoding: Encoding, _: Focus) -> Part:
     learned = {
         "fixed": "Nothing in it is learned.",
-        "pretrained": f"{encoding.learned:,} learned numbers, pretrained: the model's own.",
-        "random": f"{encoding.learned:,} learned numbers, random here: nothing has trained them.",
+        "pretrained": f"{encoding.learned:,} learned numbers, from the pretrained model.",
+        "random": f"{encoding.learned:,} learned numbers, which are random here because they are untrained.",
     }[encoding.origin]
     lines = [MEANINGS[encoding.name]]
     if encoding.acts:
@@ -143,7 +143,7 @@ def _picture(encoding: Encoding, view: Focus) -> Part:
     rows = _sample(len(values), MAX_ROWS)
     axes = zip(("row", "column"), (rows, columns), values.shape, strict=True)
     sampled = [f"one {name} in {math.ceil(size / len(indices))}" for name, indices, size in axes if len(indices) < size]
-    note += f"; drawn is {' and '.join(sampled)}" if sampled else ""
+    note += f"; drawn: {' and '.join(sampled)}" if sampled else ""
     full_colour, maximum = float(values.abs().flatten().quantile(COLOUR_QUANTILE)), float(values.abs().max())
     if maximum < 2 * full_colour:
         full_colour = maximum
@@ -178,14 +178,14 @@ def _lines(encoding: Encoding, view: Focus) -> Part:
         heads = sorted({min(view.head, n_heads - 1), *spread})
         series = {f"head {head}": measures.by_distance(values[head], signed=True).mean for head in heads}
         start, axes = 1 - values.shape[-1], ("j − i, from query to key", "bias")
-        title = "bias against distance, head by head"
+        title = "bias by distance, for each head"
         note = f"{len(heads)} of {n_heads} heads; mean over all queries and keys that far apart"
     else:
         table = measures.table(encoding)
         channels = [channel for channel in view.channels if channel < encoding.width]
         missing = ", ".join(str(channel) for channel in view.channels if channel >= encoding.width)
         series = {f"channel {channel}": table[:, channel].tolist() for channel in channels or [0]}
-        axes, title, note = ("position", "value"), "waves of chosen channels", ""
+        axes, title, note = ("position", "value"), "waves of the selected channels", ""
     ends = "; ".join(f"{name}: {number(min(curve), 3)} to {number(max(curve), 3)}" for name, curve in series.items())
     blocks = [sheet.text(f"{ends}.")]
     if missing:
@@ -209,7 +209,7 @@ def _circle(encoding: Encoding, view: Focus) -> Part:
         ["position", "angle, rad", "full turns", *names], [[str(place), *angles, number(x), number(y)]]
     )
     figure = charts.circle(points, (x, y), str(place), x_title=names[0], y_title=names[1], theme=view.theme)
-    alt = f"Positions 0 to {len(points) - 1} as points of a plane, and position {place} as a hand from its middle."
+    alt = f"Positions 0 to {len(points) - 1} as points of a plane, and position {place} as a line from the centre."
     title, note = f"pair {pair}, position by position", f"channels {across} (across) and {up} (up)"
     blocks = [sheet.text(_angle_text(encoding, pair, turn, points)), numbers]
     return _part(encoding, title, note, blocks, figure, alt)
@@ -221,12 +221,13 @@ def _angle_text(encoding: Encoding, pair: int, turn: float | None, points: list[
     low, high = min(radii), max(radii)
     if turn is None:
         return (
-            f"Learned, so no circle: the distance from the middle goes from {number(low)} to {number(high)} "
+            f"It is learned, so this is not a circle: the distance from the centre ranges from {number(low)} to "
+            f"{number(high)} "
             f"over the {len(points)} positions."
         )
     last = encoding.width // 2 - 1
-    speed = f"Pair {pair} of 0 to {last} turns by {number(turn, 6)} rad a position: once round in "
-    return f"{speed}{number(math.tau / turn, 1)} positions, always {number(high, 3)} away from the middle."
+    speed = f"Pair {pair} of 0 to {last} turns by {number(turn, 6)} rad per position, a full turn in "
+    return f"{speed}{number(math.tau / turn, 1)} positions, always {number(high, 3)} away from the centre."
 
 
 def _distance(encoding: Encoding, view: Focus) -> Part:
@@ -257,7 +258,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     )
     note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_distance_text(square, signed)), numbers]
     alt = f"Curve of the {measure} over the distance; the table has the numbers."
-    return _part(encoding, "similarity against distance", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "similarity by distance", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _distance_text(square: Tensor, signed: bool) -> str:
@@ -291,7 +292,7 @@ def _far(encoding: Encoding, view: Focus) -> Part:
     text = _far_text(curve, view)
     note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(text)]
     alt = f"Curve over {reached:,} positions. {text}"
-    return _part(encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "beyond the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _far_text(curve: list[float], view: Focus) -> str:
@@ -302,7 +303,7 @@ def _far_text(curve: list[float], view: Focus) -> str:
     beyond = curve[view.limit :]
     if beyond:
         ends = f"{number(min(beyond), 3)} to {number(max(beyond), 3)}"
-        parts.append(f"past {view.limit} positions it continues, {ends}")
+        parts.append(f"beyond {view.limit} positions it continues, {ends}")
     return f"It is {'; '.join(parts)}."
 
 

@@ -73,7 +73,7 @@ GAPS = (
     ),
     Gap(
         "def scores(q, k)",
-        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key fits each query",
+        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key matches each query",
         "",
         (
             "q @ k.transpose(2, 3)",
@@ -85,7 +85,7 @@ GAPS = (
     ),
     Gap(
         "def weights(scores)",
-        "(b, h, i, j) → (b, h, i, j): what weight a query gives each key",
+        "(b, h, i, j) → (b, h, i, j): the weight of each key for a query",
         "",
         ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)", "torch.softmax(scores, dim=2)"),
         ("scores",),
@@ -127,17 +127,17 @@ def write_it(layer: Traced, head: int, numbers: Sequence[int] = NO_CHOICES) -> S
     choices = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
     panels = [_panel(index, number, attention, steps) for index, number in enumerate(numbers)]
     text = (
-        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns: the line is run "
-        f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
-        "and held against what the layer makes of them."
+        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns. The line runs on "
+        f"the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, positional encoding and "
+        "temperature, and its result is compared with the layer’s."
     )
     blocks = [
-        sheet.text(f"{count(len(GAPS) - len(choices), 'line')} to choose; then the four are run as one layer."),
+        sheet.text(f"{count(len(GAPS) - len(choices), 'line')} to choose; then the four run as one layer."),
         sheet.verdict("", "", ""),
     ]
     if len(choices) == len(GAPS):
         result = run(combined_layer, [gap.function(number) for gap, number in choices], attention, steps["x"])
-        linears = sheet.text("Projections and the last Linear are the layer’s own, with its biases.")
+        linears = sheet.text("The projections and the last Linear are the layer’s own, with its biases.")
         blocks = [linears, _verdict(result, steps["out"])]
     return StepLesson(
         [
@@ -193,10 +193,10 @@ def _panel(index: int, number: int, attention: EfficientAttention, steps: dict[s
 def _verdict(result: Tensor | str, expected: Tensor) -> Block:
     """Return a verdict whether a result equals the layer's tensor."""
     if isinstance(result, str):
-        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {result}")
+        return sheet.verdict("does not hold", "torch raises an error.", f"The error is: {result}")
     if result.shape != expected.shape:
         sentence = f"Its shape is {shape_str(result)}, the layer’s is {shape_str(expected)}."
-        return sheet.verdict("does not hold", "Another shape than the layer’s.", sentence)
+        return sheet.verdict("does not hold", "The shape differs from the layer’s.", sentence)
     error = measures.relative_difference(result, expected)
     note = f"relative difference {difference(error)}"
     holds = error <= ROUNDING

@@ -178,7 +178,7 @@ def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
         "weights": weights_text,
         "cannot": {
             "t": no_effect(names, "temperature", "divide by a temperature"),
-            "off": no_effect(names, "heads", "switch heads of this layer off"),
+            "off": no_effect(names, "heads", "ablate heads of this layer"),
         },
         "step": step,
         "cut": max_bytes == 0,

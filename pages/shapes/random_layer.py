@@ -83,9 +83,11 @@ def notices(implementation: str, random: RandomLayer | None) -> list[str]:
     if random.biases == "value and output" and kind.one_matrix:
         sentences.append(f"{implementation} has one bias for q, k and v together: its parts for q and k are 0 here.")
     if random.dropout and implementation == "sdpa":
-        sentences.append("sdpa drops weights inside torch’s kernel and has no step for it; what it mixed is after it.")
+        sentences.append(
+            "sdpa drops weights inside torch’s kernel and has no step for it; its mixed values include the dropout."
+        )
     if random.dropout and implementation == "torch":
-        sentences.append("nn.MultiheadAttention drops weights inside: of its steps only out is after dropout.")
+        sentences.append("nn.MultiheadAttention drops weights internally; only its output includes the dropout.")
     return sentences
 
 
@@ -105,4 +107,4 @@ def own_biases(layer: AttentionLayer, origin: str) -> str:
         f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
     )
     weights = f"{origin.capitalize()} weights with {description}"
-    return f"{weights}. On random weights biases can be taken away and dropout tried."
+    return f"{weights}. With random weights you can remove biases and try dropout."

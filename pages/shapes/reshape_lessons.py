@@ -66,7 +66,7 @@ def no_transpose(layer: Traced, head: int) -> StepLesson:
     ]
     d_head = c // n_heads
     text = (
-        f"Both have the shape {shape_str(value['q'])}, so nothing complains. Largest difference between the two maps: "
+        f"Both have the shape {shape_str(value['q'])}, so no error is raised. Largest difference between the two maps: "
         f"{number(measures.largest_difference(right, wrong))}. Both are computed from this layer's projections, "
         "without mask and rotation, at temperature 1."
     )
@@ -102,9 +102,10 @@ def wrong_axis(layer: Traced, head: int) -> StepLesson:
     right, wrong = softmax_over_keys(scores), softmax_over_heads(scores)
     sums = wrong.sum(dim=-1)
     text = (
-        "The annotated time-first code takes softmax over axis 1, rightly: its scores are [query, key, batch, head]. "
-        f"On scores {shape_str(scores)} = [batch, head, query, key] axis 1 is the heads. No error comes; the rows now "
-        f"sum to anything between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
+        "The annotated time-first code takes the softmax over axis 1, which is right there, as its scores are [query, "
+        "key, batch, head]. "
+        f"On scores {shape_str(scores)} = [batch, head, query, key] axis 1 is the heads. No error is raised; the rows "
+        f"now sum to values between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
     )
     matrices = [
         matrix(name, values[0, head], layer.tokens, sums=True)
@@ -162,7 +163,7 @@ def contiguous(layer: Traced, head: int) -> StepLesson:
             rows.append([name, shape_str(joined), "new memory" if is_copy else "the same memory"])
         except RuntimeError as error:
             rows.append([name, "RuntimeError", "—"])
-            complaints.append(sheet.text(f"torch says: {str(error).splitlines()[0]}"))
+            complaints.append(sheet.text(f"torch raises: {str(error).splitlines()[0]}"))
     text = (
         f"After transpose(1, 2) the tensor {shape_str(transposed)} has strides {transposed.stride()}: a token's {h} "
         f"heads do not lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied "
@@ -212,7 +213,7 @@ def relative(layer: Traced, head: int) -> StepLesson:
         "The time-first class makes its scores in a method of its own, before they are divided by √d_head, and a class "
         "that overrides this method is another attention: projections, mask, softmax and output stay. Here each "
         f"distance j − i up to {REACH} has a vector r, and a score is q · (k + r). The vectors are random (seed 0): "
-        "nobody has trained them."
+        "they are untrained."
     )
     check = (
         "Computed once more another way, as an encoding of “efficient” that adds a bias to the scores: relative "
@@ -224,7 +225,7 @@ def relative(layer: Traced, head: int) -> StepLesson:
             sheet.title("Relative attention in four lines", "def scores(self, q, k)"),
             sheet.text(text),
             sheet.row([matrix(f"{title}, head {head}", values[0, head], layer.tokens) for title, values in maps]),
-            sheet.table(["how far a query looks, in tokens", f"head {head}", "mean of all heads"], rows),
+            sheet.table(["distance that a query attends over, in tokens", f"head {head}", "mean of all heads"], rows),
             sheet.text(check),
         ],
         source_code(RelativeAttention),
@@ -313,8 +314,8 @@ def dropout(layer: Traced, head: int) -> StepLesson:
 
 # name of a lesson in a link -> its question
 QUESTIONS = {
-    "no transpose": "What if one leaves out the transpose?",
-    "wrong axis": "What if softmax takes another axis?",
+    "no transpose": "What if you leave out the transpose?",
+    "wrong axis": "What if the softmax uses another axis?",
     "products are loops": "What does @ do with four axes?",
     "contiguous": "Why contiguous() before view?",
     "relative": "What if a layer overrides its scores?",

@@ -98,7 +98,7 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
             right = task.classes[labels[text]] == best
             rows[row].append(f"{answer} {'✓' if right else '✗'}")
             marks[row, column] = "good" if right else "bad"
-    caption = "The likeliest answer and its probability; ✓ right, ✗ wrong, by the data." if labels else ""
+    caption = "The most likely answer and its probability; ✓ right, ✗ wrong according to the data." if labels else ""
     return sheet.table(["text", *models], rows, caption, marks)
 
 
@@ -128,9 +128,9 @@ def compare_orders(models: Models, text: str, mirror: str) -> list[str]:
             f"differ by at most {number(difference, 2)}" if difference else "are identical"
         )
         if model.tokenize(text)[1] == model.tokenize(mirror)[1]:
-            sentence += "; both are the same tokens to it"
+            sentence += "; it reads both as the same tokens"
         elif same_words and difference <= EQUAL_LOGITS:
-            sentence += "; it cannot tell the two orders apart"
+            sentence += "; it cannot distinguish the two orders"
         sentences.append(f"{sentence}.")
     return sentences
 
@@ -239,9 +239,9 @@ def translations(models: Models, task: Translation, text: str) -> list[Block]:
         tokens = _translation(trained, text)
         output = "".join(token for token, _ in tokens if token != END)
         if right is None:
-            verdict = "The rule of this task reads no day of its years here, so nobody knows the right answer."
+            verdict = "The rule of this task finds no date of its years here, so the right answer is unknown."
         else:
-            verdict = "✓ right" if output == right else f"✗ wrong: it is {right}"
+            verdict = "✓ right" if output == right else f"✗ wrong; the answer is {right}"
         blocks.append(sheet.panel(name, [sheet.continuation(f"{text} → ", tokens, ""), sheet.text(verdict)]))
     return blocks
 
@@ -264,12 +264,14 @@ def _translation_panel(name: str, task: Translation, head: str, maps: dict[str, 
 def _alignment_note(cross: Tensor, right: list[tuple[int, int]]) -> str:
     """Count the digits whose largest weight is on the word that they come from."""
     if not right:
-        return "Which word each digit comes from is not known here: it takes one year, one month and one day."
+        return (
+            "It is not known here which word each digit comes from, because that needs one year, one month and one day."
+        )
     best = cross.argmax(dim=-1).tolist()
     hits = sum(best[i] == j for i, j in right)
     return (
-        f"{hits} of {count(len(right), 'digit')} ({share(hits / len(right), 2)}) look most at the word that they come "
-        "from, which is framed."
+        f"{hits} of {count(len(right), 'digit')} ({share(hits / len(right), 2)}) attend most to the word that they "
+        "come from, which is framed."
     )
 
 

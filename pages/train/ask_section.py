@@ -24,7 +24,7 @@ from .recipe_controls import LANGUAGE
 from .runs import Runs
 from .task_words import default_texts
 
-_NOT_YET = "You can ask a model once its training has ended. Runs without weights cannot be asked."
+_NOT_YET = "A model can be tried once its training has ended. Runs without stored weights cannot be tried."
 _MAX_QUESTIONS = 6  # rows of the table after the typed sentences
 
 
@@ -95,7 +95,7 @@ def draw(questions: Questions, *, is_open: bool) -> None:
         canvas.sheet("not_yet", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])] if is_open else [])
         return
     if is_open and not questions.models:
-        canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
+        canvas.sheet("not_yet", [sheet.text("The trained models are no longer stored; train them again.")])
         is_open = False
     left, right = st.columns([1.35, 1]) if questions.classes else (st.container(), st.container())
     with left:
@@ -146,8 +146,8 @@ def _attention(questions: Questions, *, is_open: bool) -> None:
     """Draw the attention maps of all models for the first sentence."""
     sentence = questions.text(0)
     with st.container(border=True, key="attention_panel"):
-        note = f"“{cut(sentence)}” · rows look at columns · counted from 0"
-        canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
+        note = f"“{cut(sentence)}” · rows are queries, columns are keys · counted from 0"
+        canvas.sheet("attention_title", [sheet.title("Attention maps", note)])
         head = widgets.choice("head", questions.heads)
         if is_open:
             blocks = _or_notice(lambda: answers.maps(questions.models, questions.translation, sentence, head), sentence)

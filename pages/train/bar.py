@@ -19,7 +19,7 @@ from pages.frame import canvas, visitor
 from .recipe_controls import task_title
 from .runs import Runs
 
-NO_DATA = "There is no data to train on yet: add some below"
+NO_DATA = "There is no data to train on yet; add some below"
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the least time between two drawings of the curves
 
@@ -105,16 +105,17 @@ class Bar:
     def _notices(self, running: TrainingJob | None) -> list[str]:
         sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
         if job is not None and job.error:
-            sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
+            sentences.append(f"The training ended early: {job.error}. Runs saved earlier are kept.")
         elif job is not None and job.is_stopped:
-            sentences.append("Stopped. What was learnt so far is kept.")
+            sentences.append("Stopped. The models trained so far are kept.")
         elif job is not None and job.shortened:
             sentences.append(
-                f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt so far is kept."
+                f"Ended after {job.shortened:.0f} s because other users were waiting. The models trained so far are "
+                "kept."
             )
         if running is not None and job is None:
             task = task_title(running.plan.recipes[0].task)
-            sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
+            sentences.append(f"Your training of {task} continues; choose that task to watch it.")
         sentences += job.record.told if job is not None else ()
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
@@ -150,13 +151,13 @@ def _progress(job: TrainingJob) -> str:
     if job.place:
         return f"Waiting: {'1 training comes' if job.place == 1 else f'{job.place} trainings come'} first"
     if not job.is_finished and not job.record.started:
-        return "Starting: the first test is still to come"
+        return "Starting …"
     recipes, record = job.plan.recipes, job.record
     step, steps, seconds = record.step, sum(recipe.steps for recipe in recipes), record.seconds
     runs = f"{len(recipes)} runs" if len(recipes) > 1 else ""
     if job.is_finished and step < steps and not job.error:
         is_timeout = record.done == "time"
-        reason = ": others were waiting" if job.shortened else ": its time was up" if is_timeout else ""
+        reason = "; other users were waiting" if job.shortened else "; the time limit was reached" if is_timeout else ""
         verb = "stopped" if job.is_stopped or is_timeout else "ended"
         return f"{runs} {verb} after {seconds:.0f} s{reason}; step {step:,} of {steps:,}".strip()
     speed = ""

@@ -86,7 +86,7 @@ def report(outcome: Outcome) -> Block:
         "lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as scikit-learn does."
     )
     if any(scores.precision is None for scores in classes):
-        caption += " “—”: the class was never answered; the means count it as 0."
+        caption += " “—” means that the class was never answered; the means count it as 0."
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
@@ -106,7 +106,7 @@ def confusion(outcome: Outcome, cell: ConfusionCell | None, number: int) -> Bloc
         shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,
         marks=[] if cell is None else [cell],
-        note="Choose a cell to read its sentences.",
+        note="Choose a cell to see its sentences.",
     )
 
 
@@ -159,7 +159,7 @@ def _panel(outcome: Outcome, cell: ConfusionCell | None, number: int, *, narrow:
         if narrow
         else [sheet.row([matrix, *(sentences or [table])]), *([table] if sentences else [])]
     )
-    return sheet.panel(f"What “{outcome.name}” got right and wrong", blocks, outcome.seed_label)
+    return sheet.panel(f"Right and wrong answers of “{outcome.name}”", blocks, outcome.seed_label)
 
 
 def _on_cell(event: dict[str, Any]) -> None:

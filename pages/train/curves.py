@@ -119,7 +119,7 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_ChartKind]:
         for score, name in (("induction", "Induction score"), ("previous", "Previous-token score")):
             kinds.append(_ChartKind(score, name, True, partial(_head_curves, score=score)))
     if any(candidate.evaluated_runs[0].evaluations[0].aligned is not None for candidate in candidates):
-        name = "Digits that look at their word"
+        name = "Digits that attend to their word"
         kinds.append(_ChartKind("aligned", name, True, lambda candidate: _mean_curve(candidate, _aligned)))
     return kinds
 
@@ -135,7 +135,9 @@ def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: 
             figure["layout"][axis] |= {"tickfont": {"size": _LARGE_TYPE}}
             figure["layout"][axis]["title"]["font"] = {"size": _LARGE_TYPE}
     names = ", ".join(candidate.name for candidate in candidates)
-    scope = f"over the steps of {names}; the same numbers stand below as tables." if names else "before the first step."
+    scope = (
+        f"over the steps of {names}; the same numbers are in the tables below." if names else "before the first step."
+    )
     return Chart(kind.key, kind.title, _note(kind.key, candidates), f"{kind.title} {scope}", figure, curves)
 
 
@@ -207,7 +209,7 @@ def _note(key: str, candidates: Sequence[Candidate]) -> str:
     if key in ("accuracy", "loss"):
         parts.append("dotted: training batches")
     elif key == "aligned":
-        parts.append("of all digits of unseen dates; the last layer’s cross map, mean of its heads")
+        parts.append("over all digits of unseen dates, in the last layer’s cross-attention map (mean of its heads)")
     else:
-        parts.append("best head of each layer at the last look, counted from 0")
+        parts.append("best head of each layer at the last evaluation, counted from 0")
     return " · ".join(parts)

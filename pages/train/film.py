@@ -130,11 +130,11 @@ def _film(candidate: Candidate, start: Start, stride: int, maps: list[bytes]) ->
 
 
 def _notes(probes: Sequence[Sequence[str]], stride: int) -> list[str]:
-    notes = ["numbers are exact to 1/510"]
+    notes = ["weights are exact to 1/510"]
     if stride > 1:
         notes.append(f"every {'second' if stride == 2 else f'{stride}th'} snapshot is shown")
     if any(len(tokens) > MAX_TOKENS for tokens in probes):
-        notes.append(f"of longer texts the first {MAX_TOKENS} tokens are shown")
+        notes.append(f"only the first {MAX_TOKENS} tokens of longer texts are shown")
     return notes
 
 

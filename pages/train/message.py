@@ -30,5 +30,5 @@ def film(raw: bytes) -> bytes:
     name = re.fullmatch(rb"name=([\w-]{22})", raw, re.ASCII)
     packed = store.read("film", name[1].decode("ascii")) if name else None
     if packed is None:
-        raise HeadlightError("these films are gone; reload the page")
+        raise HeadlightError("these films are no longer stored; reload the page")
     return pack_parts(packed)

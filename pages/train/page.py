@@ -16,17 +16,17 @@ from .bar import Bar, training_state
 from .runs import Runs
 from .section import Section
 
-EXPIRED = "What was trained here before is gone: the server keeps it for two hours."
+EXPIRED = "Your earlier training has been deleted, because the server keeps it for two hours."
 
 OWN_RUNS = (
-    "What you trained here is not in the link: whoever opens it gets the runs trained in advance. To hand on your own, "
-    "send “The trained model, zip” from Report; there “Open a saved run” opens it."
+    "The link does not contain what you trained here; it opens the runs trained in advance. To share your own model, "
+    "send “The trained model, zip” from Report, which can be opened with “Open a saved run”."
 )
 
 RECORDED = (
-    "Recorded on 1,225 texts of news, which may not be shipped; docs/long-post.md has their reports and the post’s own "
-    "figures; “beside it: ours” under More settings shows those that were made fair. Made-up news is a task like it "
-    "whose models can be asked."
+    "These runs were recorded on 1,225 news texts, which may not be distributed; docs/long-post.md has their reports "
+    "and the post’s own figures. “beside it: ours” under More settings shows the fair comparison. Made-up news is a "
+    "similar task whose models can be tried."
 )
 
 
@@ -60,7 +60,7 @@ def show() -> None:
             canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if job else [])
             uploads.draw_upload()
         if task is not None and data is not None and current.has_other_data(task):
-            notices.append("The runs below were trained on other data than the chosen one.")
+            notices.append("The runs below were trained on data other than the selected one.")
         with notices_box:
             canvas.sheet("told", [sheet.notices([*page.link_warnings(), *values.notices, *notices])])
 

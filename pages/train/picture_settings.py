@@ -73,7 +73,7 @@ def pending_changes(runs: Runs, planned: Sequence[Recipe]) -> list[str]:
         if len(new) == 1 and not new & old:
             others.append(f"{name} {_format(new.pop())}")
     if others:
-        sentences.append(f"Now chosen: {', '.join(others)}. Press Train to see what that changes.")
+        sentences.append(f"Now selected: {', '.join(others)}. Press Train to see what that changes.")
     return sentences
 
 

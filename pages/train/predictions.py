@@ -104,12 +104,15 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
     """Return sentences on the models and rows of the table, and on differences from the report's answers."""
     sentences = []
     if task is not None and len(task.test) > MAX_ROWS:
-        sentences.append(f"Only the first {MAX_ROWS:,} of {len(task.test):,} test rows were asked.")
+        sentences.append(f"Only the first {MAX_ROWS:,} of {len(task.test):,} test rows were evaluated.")
     for name in dict.fromkeys(table["model"]):
         history = models[name].model.history
         if history is None or history.start is None:
             continue
-        sentence, max_length = f"“{name}”: seed {history.recipe.seed}, every text asked alone.", history.start.longest
+        sentence, max_length = (
+            f"“{name}”: seed {history.recipe.seed}, every text evaluated alone.",
+            history.start.longest,
+        )
         if max_length == history.recipe.max_len:
             sentence += f" Of texts of more than {max_length} tokens these are read, as in training."
         if task is not None and history.end is not None and confusion.has_predictions(history, task):
@@ -118,7 +121,7 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
             others = sum(left != right for left, right in zip(single, batched, strict=False))
             if others:
                 rows = count(others, "row")
-                sentence += f" In a batch, beside padding, it answers otherwise in {rows}: see the report."
+                sentence += f" In a batch with padding its answers differ in {rows}: see the report."
         sentences.append(sentence)
     return [*dict.fromkeys(notice for trained in models.values() for notice in trained.notices), *sentences]
 
@@ -190,7 +193,7 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
             marks[row, head.index("predicted")] = "good" if predicted == actual else "bad"
     limit = f", of which the first {MAX_VISIBLE} are shown and all are in the file" if len(table) > MAX_VISIBLE else ""
-    caption = f"{len(table):,} of {count(rows, 'row')}{limit}. ✓ right, ✗ wrong, by the data."
+    caption = f"{len(table):,} of {count(rows, 'row')}{limit}. ✓ right, ✗ wrong according to the data."
     sort_index = head.index(choice.sort_column) if choice.sort_column in head else 0
     return sheet.table(head, cells, caption, marks, order=(sort_index, choice.descending))
 
@@ -214,7 +217,9 @@ def draw(
     names = columns(classes)
     with (
         widgets.hidden_but_mounted("predictions", seen),
-        widgets.folded("predictions", "Every prediction: a row per text, its probabilities", *_KEYS, lazy=True) as fold,
+        widgets.folded(
+            "predictions", "All predictions: one row per text, with its probabilities", *_KEYS, lazy=True
+        ) as fold,
     ):
         choice = _controls(classes, names)
         if not (seen and fold.open):
@@ -226,7 +231,7 @@ def draw(
                 canvas.sheet("predictions", [sheet.notices([words.sentence(error)])])
                 return
             if table is None:
-                canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
+                canvas.sheet("predictions", [sheet.text("No model here can make predictions.")])
                 return
             rows = filter_rows(table, choice)
             remarks = [sheet.text(sentence, muted=True) for sentence in notes(models(), table, task)]

@@ -152,7 +152,7 @@ def _model_controls(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[st
         implementations = widgets.pills("by")
         counts = widgets.pills("nl")
         if not counts:
-            st.caption(f"None chosen: {usual}, which suits the task")
+            st.caption(f"None selected: {usual} will be used, which suits the task")
         with widgets.hidden_but_mounted("keep", not unlabelled):
             masks = [unlabelled or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks

@@ -21,7 +21,7 @@ _LINKED_PAGES = ("explore", "shapes", "compare")
 def draw_links(runs: Runs, *, seen: bool) -> None:
     """Draw a link to the page Explore for each candidate with a model."""
     readers = {name: model for name, model in runs.model_names.items() if not source_of(model).about.reads_pictures}
-    links = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in readers.items()]
+    links = [(f"Analyse “{name}”", pages.link("explore", ("model", model))) for name, model in readers.items()]
     canvas.sheet("open_in", [sheet.links(links)] if seen else [])
 
 

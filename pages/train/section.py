@@ -71,10 +71,10 @@ class Section:
     @property
     def _empty_text(self) -> str:
         if self.job is not None:
-            return "The training ended before its first look at the test rows."
+            return "The training ended before the first evaluation on the test rows."
         if self.task is None:
-            return "There is no data to train on yet: add some above, then press Train."
-        return "Nothing has been trained on this yet: press Train."
+            return "There is no data to train on yet. Add some above, then press Train."
+        return "Nothing has been trained on this yet. Press Train."
 
     def _draw_picture(self, results_box: DeltaGenerator, film_box: DeltaGenerator) -> None:
         """Draw the curves and results, or the film; the fragment exists in both tabs."""
@@ -89,7 +89,7 @@ class Section:
                 self._draw_results(runs)
         elif self.open_tab == "Film" and runs.candidates:
             with film_box:
-                title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
+                title = sheet.title("The maps during training", "first seed of each; press play or move the slider")
                 canvas.sheet("film_title", [title])
                 film.show(film.pack(runs.candidates))
 
@@ -108,7 +108,9 @@ class Section:
         has_film = any(candidate.histories[0].snapshots for candidate in runs.candidates if candidate.histories)
         with missing.package_error():
             _draw_panels(charts, large=large, on_point=film.seek if has_film else None)
-        hint = sheet.text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
+        hint = sheet.text(
+            "Click a point of a curve, or select it with the arrow keys and Enter, and the film shows that step."
+        )
         canvas.sheet("curves_told", [hint] * has_film)
         with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
             canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
@@ -127,7 +129,7 @@ class Section:
             sheet.text(summary.note(candidates), muted=True),
         ]
         start = candidates[0].histories[0].start
-        panel = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
+        panel = sheet.panel("Results", blocks, summary.test_rows(start) if start else "")
         canvas.sheet("knows", [panel])
 
 

@@ -15,7 +15,7 @@ from .curves import Candidate
 FEW_ROWS = 20  # test rows; with fewer the accuracy is not reliable
 _ENDS = {
     "target": "it reached its target",
-    "time": "its time was up",
+    "time": "the time limit was reached",
     "stopped": "stopped",
     "not a number": "the loss became NaN or infinite",
 }
@@ -28,8 +28,8 @@ def table(candidates: Sequence[Candidate]) -> Block:
     aligned = any(candidate.last_evaluations[0].aligned is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
     in_epochs = any(run.start and run.start.rows_train for candidate in evaluated for run in candidate.evaluated_runs)
-    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
-    head += ["digits on their word"] if aligned else []
+    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["whole pairs right"] if pairs else [])]
+    head += ["digits that attend to their word"] if aligned else []
     rows = []
     for candidate in evaluated:
         start, scores = candidate.histories[0].start, [test.test_accuracy for test in candidate.last_evaluations]
@@ -44,7 +44,7 @@ def table(candidates: Sequence[Candidate]) -> Block:
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
         rows.append(row)
-    times = [*(["seconds an epoch"] if in_epochs else []), "seconds in all"]
+    times = [*(["seconds per epoch"] if in_epochs else []), "seconds in all"]
     return sheet.table([*head, "parameters", *times], rows)
 
 
@@ -53,8 +53,10 @@ def note(candidates: Sequence[Candidate]) -> str:
     seeds = max((len(candidate.evaluated_runs) for candidate in candidates), default=0)
     text = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
-        text += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
-    return f"{text} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
+        text += (
+            " 95 % interval (Wilson): the uncertainty from the number of test rows, without the spread between seeds."
+        )
+    return f"{text} Seconds count only one run’s training steps{', the mean of the seeds' * (seeds > 1)}."
 
 
 def early_ends(candidates: Sequence[Candidate]) -> list[str]:
@@ -64,7 +66,7 @@ def early_ends(candidates: Sequence[Candidate]) -> list[str]:
         reasons = [run.end.reason for run in candidate.histories if run.end]
         endings = [(words, reasons.count(reason)) for reason, words in _ENDS.items() if reason in reasons]
         missing = len(candidate.histories) - len(candidate.evaluated_runs)
-        endings += [("not begun", missing)] if missing else []
+        endings += [("not started", missing)] if missing else []
         seeds = len(candidate.histories)
         parts = [f"{words} ({amount} of {seeds} seeds)" if seeds > 1 else words for words, amount in endings]
         sentences += [f"{candidate.name}: {'; '.join(parts)}."] if parts else []
@@ -80,7 +82,7 @@ def describe_pairs(candidates: Sequence[Candidate]) -> str:
     pairs = {name: accuracies for name, accuracies in shares.items() if accuracies}
     if not pairs:
         return ""
-    sentences = ["Sentences come in pairs: the same words in another order, with another answer."]
+    sentences = ["Sentences come in pairs with the same words in another order and another answer."]
     if any(run.end and run.end.reason in CUT_SHORT for candidate in candidates for run in candidate.histories):
         sentences.append("So far, as the training ended early:")
     never = [name for name, accuracies in pairs.items() if max(accuracies) == 0]
@@ -104,7 +106,7 @@ def few_rows(candidates: Sequence[Candidate]) -> list[str]:
     """Return a warning if there are too few test rows to judge a model."""
     starts = [run.start for candidate in candidates for run in candidate.histories if run.start]
     rows = min((start.rows_test for start in starts), default=FEW_ROWS)
-    return [f"Tested on {count(rows, 'row')} only: too few to say how good it is."] if rows < FEW_ROWS else []
+    return [f"Tested on only {count(rows, 'row')}, too few to tell how good it is."] if rows < FEW_ROWS else []
 
 
 def about_data(history: History) -> str:
@@ -112,7 +114,7 @@ def about_data(history: History) -> str:
     start = history.start
     if start is None:
         return ""
-    rows = count(start.rows_train, "training row") if start.rows_train else "every batch made anew"
+    rows = count(start.rows_train, "training row") if start.rows_train else "new random batches"
     return " ".join([f"{start.title}: {rows}, {test_rows(start)}, fingerprint {start.fingerprint}.", *start.notes])
 
 

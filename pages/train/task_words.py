@@ -5,13 +5,13 @@ from mha_core.training.tasks import Labelled, Language, Task, Translation
 
 _QUESTIONS = {
     "who": "Who acts in the sentence? One of {classes}.",
-    "food": "Is the food good? Remarks on the service do not count.",
+    "food": "Is the food good? Comments about the service do not count.",
     "brackets": "Is every bracket closed in the right order?",
-    "words": "Random words, then the same again: which word comes next?",
-    "names": "People are named in full, later once more: which surname comes next?",
-    "made_up": "Is the news about business, entertainment, politics, sport or tech? All of it is made up.",
-    "dates": "Which day is written? The answer has four digits of the year, two of the month, two of the day.",
-    "shapes": "Which shape is in the picture, {classes}? Its size, place and turn vary, and there is noise.",
+    "words": "Random words, then the same words again. Which word comes next?",
+    "names": "People are named in full and again later. Which surname comes next?",
+    "made_up": "Is the (made-up) news about business, entertainment, politics, sport or tech?",
+    "dates": "Which date is written? The answer has four digits for the year, two for the month and two for the day.",
+    "shapes": "Which shape is in the picture, {classes}? Its size, position and rotation vary, and there is noise.",
     "text": "Which character comes next in the text?",
 }
 _CLASSES = "Which of {classes} is the text?"

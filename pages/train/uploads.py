@@ -24,8 +24,8 @@ ZIP = b"PK"  # the first bytes of a zip file
 TaskData = tuple[Task | None, TrainingData | None, list[str]]
 _MAX_CLASSES = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
-_SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
-_TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
+_SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; your own text replaces it."
+_TEXT = "Your own text of at least 200 characters; it is kept for this session only"
 
 
 @lru_cache(maxsize=8)
@@ -84,7 +84,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
     megabytes = MAX_BYTES // 2**20
     with st.expander("Your table", expanded=name == "csv" and name not in contents):
         request = (
-            "A CSV file with a column of texts and one of labels, of any name and language: UTF-8, at most "
+            "A CSV file with one column of texts and one of labels, with any names and in any language: UTF-8, at most "
             f"{megabytes} MB, {LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} "
             "characters a cell"
         )
@@ -138,7 +138,7 @@ def draw_upload() -> None:
 
     megabytes = MAX_BYTES // 2**20
     with st.expander("Open a saved run or a recording"):
-        label = f"A zip file that was downloaded here, or the safetensors of a recording, at most {megabytes} MB"
+        label = f"A zip file downloaded from Headlight, or a recording (safetensors), at most {megabytes} MB"
         widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, on_file)
         sentence = st.session_state.get("opened_told", "")
         canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
@@ -154,9 +154,9 @@ def _open_run(content: bytes) -> str:
             raise WeightsFileError(f"there is no task {task!r:.40} here")
         run = visitor.add_run(folder)
     except HeadlightError as error:
-        return f"This run cannot be opened: {error}. What was trained before is still there."
+        return f"This run cannot be opened: {error}. Models trained earlier are still there."
     st.session_state["task"] = task_title(task)
-    return f"Opened: {run.label}. It is one of the models on the other pages too."
+    return f"Opened: {run.label}. It can also be chosen as a model on the other pages."
 
 
 def _open_recording(content: bytes) -> str:
@@ -164,5 +164,5 @@ def _open_recording(content: bytes) -> str:
     try:
         name = visitor.open_recording(content)
     except HeadlightError as error:
-        return f"This file cannot be opened: {error}. A recording that was opened before is still there."
-    return f"Opened: {source_of(name).title}. It is one of the models of the page Explore."
+        return f"This file cannot be opened: {error}. A recording opened earlier is still there."
+    return f"Opened: {source_of(name).title}. It can be chosen as a model on Explore."

@@ -164,9 +164,9 @@ def prepared(explore: Explore, name: str, tokens: int) -> tuple[str, Callable[[]
     if name == "lamp":
         return "click", explore.view.locator(".lamp").nth(next(_numbers) % 12).click
     if name == "temperature":
-        slider = explore.change("Sharpen or blur").get_by_role("slider")
+        slider = explore.change("Temperature").get_by_role("slider")
         return "keydown", lambda: slider.press("ArrowRight")
-    panel = explore.change({"mask": "Hide words", "position": "Take the order away"}[name])
+    panel = explore.change({"mask": "Mask", "position": "Positional encoding"}[name])
     choice = {"mask": "causal", "position": "none"}[name]
     return "click", panel.get_by_role("radio", name=choice, exact=True).last.click
 

@@ -43,7 +43,7 @@ class Compare(Tab):
         """Waits for what is asked beneath the maps too, or can be: it comes after them, and says more."""
         expect(self.shuffle).not_to_have_attribute("data-old", "")
         answered = self.view.locator(".bars-of-heads:not([data-old])")
-        expect(answered.or_(self.bars.get_by_role("button", name="Switch off each head alone"))).to_be_visible()
+        expect(answered.or_(self.bars.get_by_role("button", name="Ablate each head in turn"))).to_be_visible()
         return self.settled()
 
     def shows(self, left: Settings, right: Settings) -> tuple[Run, Run]:

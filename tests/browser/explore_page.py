@@ -27,9 +27,9 @@ PIXELS = """(canvas, points) => {
     return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];
   });
 }"""
-IN_MENU = {"show small weights", "true to scale", "each map by its own maximum", "show [CLS] [SEP]", "pin", "unpin"}
-IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean of heads", "value lengths"}
-IN_MENU |= {"one head", "join words", "rows sum to 1", "choose several keys", "show first token"}
+IN_MENU = {"widen small weights", "proportional", "scaled per map", "show [CLS] [SEP]", "pin", "unpin"}
+IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean of heads", "value norms"}
+IN_MENU |= {"one head", "merge word pieces", "rescale rows to 1", "select several columns", "show first token"}
 
 
 class Explore(Tab):
@@ -84,10 +84,10 @@ class Explore(Tab):
         return panel
 
     def mask(self, name: str) -> None:
-        self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
+        self.change("Mask").get_by_role("radio", name=name, exact=True).click()
 
     def position(self, name: str) -> None:
-        panel = self.change("Take the order away")
+        panel = self.change("Positional encoding")
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts

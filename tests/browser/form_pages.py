@@ -90,7 +90,7 @@ class Positions(Folded):
         self.page.locator(".view.encodings:visible, .st-key-problem .words").first.wait_for(state="attached")
         charts = self.page.locator(".js-plotly-plot").first
         charts.or_(self.heading("No encoding")).first.wait_for(state="attached")
-        self.fold("Past the trained length").or_(self.heading("No encoding")).first.wait_for()
+        self.fold("Beyond the trained length").or_(self.heading("No encoding")).first.wait_for()
         self.script_ended()
         return self
 

@@ -99,7 +99,7 @@ class Beside(Tab):
     @property
     def lit(self) -> Locator:
         """The option that the numbers pick."""
-        return self.lesson.locator(".option", has_text="✓ right: measured just now")
+        return self.lesson.locator(".option", has_text="✓ right, as just measured")
 
     @property
     def black(self) -> Locator:

@@ -194,7 +194,7 @@ class Tab:
         if opener.get_attribute("aria-expanded") != "true":
             opener.click()
         panel = self.house.get_by_role("region", name="Share", exact=True)
-        expect(panel.get_by_role("heading", name="Take it along")).to_be_visible()
+        expect(panel.get_by_role("heading", name="Download")).to_be_visible()
         return panel
 
     def take(self, kind: str) -> bytes:

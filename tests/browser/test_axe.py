@@ -28,7 +28,7 @@ def test_nothing_serious_in_share_all_heads_one_of_them_and_an_empty_box(explore
     panel = explore.share()
     panel.get_by_text("How was this computed?").click()
     expect(panel.get_by_role("button", name="PNG for a slide")).to_be_visible()
-    expect(panel).to_contain_text("Only this machine can open the link")
+    expect(panel).to_contain_text("Only this computer can open the link")
     nothing_serious(explore, panel, contrast=True)
     explore.in_theme("light")
     expect(panel).to_be_visible()

@@ -51,8 +51,8 @@ def test_a_score_edited_by_keyboard_and_a_mask_set_by_mouse_change_the_weights(b
     assert "Row 0 “how” may not look at itself" in by_hand.texts()
     by_hand.keys(*["ArrowRight", "Space"] * 2)
     by_hand.wait_for("weights", 0, ["0.0000", "0.0000", "0.0000"])
-    assert "Row 0 “how” may look at nobody" in by_hand.texts()
-    expect(by_hand.button("nobody for row 0")).to_have_attribute("aria-pressed", "true")
+    assert "Row 0 “how” may look at no key" in by_hand.texts()
+    expect(by_hand.button("no key for row 0")).to_have_attribute("aria-pressed", "true")
     by_hand.button("causal").click()
     by_hand.wait_for("weights", 0, ["1.0000", "0.0000", "0.0000"])
     by_hand.wait_for_query(m="a_1_0_0_1_1_0_1_1_1")
@@ -90,7 +90,7 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
 
     # a cell of the model is chosen and taken apart
     by_hand.open(ex="a real cell")
-    by_hand.page.locator("summary", has_text="Every number of it").click()
+    by_hand.page.locator("summary", has_text="All the numbers").click()
     value = by_hand.page.locator(".st-key-details tr.here td").first
     before = value.inner_text()
     expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()

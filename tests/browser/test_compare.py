@@ -28,7 +28,7 @@ def test_three_maps_are_read_as_one_and_the_right_side_is_changed(compare: Compa
     runs = compare.open(at="3.1").shows_default()
     it, animal = (runs[0].tokens.index(word) for word in ("it", "animal"))
     assert compare.readouts() == read(runs, 3, 1, it, animal), "the cell that is marked"
-    expect(compare.contrast).to_have_text("One thing differs: positions.")
+    expect(compare.contrast).to_have_text("One setting differs: positions.")
 
     # by mouse: a cell that is pointed at, then one that is clicked
     for number, row, column in [(0, 10, 8), (2, 14, 0)]:
@@ -80,7 +80,7 @@ def test_figures_and_orders(compare: Compare) -> None:
     assert figures[0] == "0.9998 → 0.1094"
     assert figures[1] == "0.706"
     titles = compare.view.locator(":scope > .panel > header h2")
-    assert titles.all_inner_texts() == ["Learned positions", "No positions", "“cross” → “t” changes most"]
+    assert titles.all_inner_texts() == ["Learned positions", "No positions", "Largest change: “cross” → “t”"]
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
 
@@ -99,7 +99,7 @@ def test_figures_and_orders(compare: Compare) -> None:
     compare.enter(box, "you are how")
     expect(compare.shuffle).to_contain_text("you are how")
     compare.enter(box, "you are who")
-    expect(compare.shuffle).to_contain_text("The new order must have the words of the sentence")
+    expect(compare.shuffle).to_contain_text("The new order must contain the same words")
     compare.shuffle.get_by_role("button", name="shuffle again").click()
     expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
     expect(box).to_have_value("")
@@ -131,7 +131,7 @@ def test_sentences_of_two_lengths_a_head_from_its_bar_and_both_sides_taken_along
     expect(compare.bars.locator("td button")).to_have_count(72)
     cosines = measures.ablate_each_head(core(), "how are you")
     layer, head = divmod(int(cosines.argmin()), 12)
-    expect(compare.bars).to_contain_text(f"Switching off layer {layer} head {head} changes")
+    expect(compare.bars).to_contain_text(f"Ablating layer {layer} head {head} changes")
     expect(compare.bars.get_by_role("heading", level=2)).to_have_text(f"L{layer} H{head} matters most")
     expect(compare.bar(2, 3)).to_have_text(written_cosine(float(cosines[2, 3])))
     compare.bar(layer, head).click()
@@ -195,13 +195,13 @@ def test_from_explore_and_every_control_of_the_right_side(compare: Compare) -> N
     left, right = Settings(TIRED), Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
     compare.open()
     compare.set("Mask, right", "causal")
-    compare.set("Position encoding, right", "sinusoidal")
+    compare.set("Positional encoding, right", "sinusoidal")
     compare.shows(left, replace(right, text=TIRED, temperature=1.0, heads_off=()))
-    compare.controls("Softmax temperature, right").get_by_role("slider").press("ArrowLeft")
-    compare.controls("Heads off, right").get_by_role("button", name="layer 0 head 2", exact=True).click()
+    compare.controls("Temperature, right").get_by_role("slider").press("ArrowLeft")
+    compare.controls("Ablate heads, right").get_by_role("button", name="layer 0 head 2", exact=True).click()
     compare.shows(left, replace(right, text=TIRED))
     compare.keys("Escape")
-    expect(compare.view.get_by_role("button", name="Heads off, right: L0 H2 off")).to_be_focused()
+    expect(compare.view.get_by_role("button", name="Ablate heads, right: L0 H2 off")).to_be_focused()
     compare.other_box.fill(WIDE)
     compare.shows(left, right)
     assert compare.view.locator(".difference > .words").inner_text().startswith("The sentences differ at 1 position")

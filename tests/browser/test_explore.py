@@ -11,6 +11,7 @@ import torch
 from playwright.sync_api import expect
 
 from headlight.picture.settings import Settings
+from headlight.ui.numbers import weight
 from mha_core import Run
 from tests.bench.visitors import unpacked
 from tests.closeness import quoted
@@ -21,7 +22,7 @@ from .expected import TIRED, WIDE, largest, run_of, written
 from .explore_page import Explore
 from .tab import place_of
 
-SCALES = (("root", "show small weights"), ("linear", "true to scale"), ("own", "each map by its own maximum"))
+SCALES = (("root", "widen small weights"), ("linear", "proportional"), ("own", "scaled per map"))
 DIFFERENCE = "show the difference"
 # A point of a cell where neither its number nor a line is drawn.
 ACROSS, DOWN = 0.5, 0.14
@@ -32,10 +33,6 @@ PALETTE = """async ([view, scale, most]) => {
   const pixels = colour.palette(view.dataset.theme, scale, most);
   return Array.from(pixels, (pixel) => [0, 8, 16].map((shift) => (pixel >> shift) & 255));
 }"""
-
-
-def percent(weight: float) -> str:
-    return f"{weight:.0%}".replace("%", " %")
 
 
 def shows_it(explore: Explore, **settings: Any) -> None:
@@ -119,14 +116,14 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     explore.clicked(explore.lamp(3, 5), mask="causal", position="none", heads_off=((3, 5),))
     shows_it(explore, mask="causal", position="none", heads_off=((3, 5),))
     explore.wait_for_query(mask="causal", pos="none", off="L3 H5")
-    changed = explore.view.get_by_role("group", name="What is changed")
+    changed = explore.view.get_by_role("group", name="Changes to the model")
     assert changed.locator(".chip-of-change").all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
     settings = Settings(TIRED), Settings(TIRED, "causal", "none", heads_off=((3, 5),))
-    before, now = (percent(float(run_of(own).weights[3, 1, 10, 2])) for own in settings)
-    expect(changed.locator(".said")).to_have_text(f"“it” gave “animal” {before}, now {now}.")
+    before, now = (weight(float(run_of(own).weights[3, 1, 10, 2])) for own in settings)
+    expect(changed.locator(".said")).to_have_text(f"Attention from “it” to “animal” fell from {before} to {now}.")
 
     # one taken back, undone, and all taken back
-    changed.get_by_role("button", name="take back: no positions").click()
+    changed.get_by_role("button", name="undo: no positions").click()
     explore.shows(mask="causal", heads_off=((3, 5),))
     explore.clicked("undo", mask="causal", position="none", heads_off=((3, 5),))
     changed.get_by_role("button", name="reset all").click()
@@ -156,7 +153,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
         explore.button(button).click()
         expect(explore.button(button)).to_have_attribute("aria-pressed", "true")
         check_map(explore, bytes_of(untouched, 3, 1), scale)
-    explore.button("show small weights").click()
+    explore.button("widen small weights").click()
     for head, row, key in [(2, 0, 0), (5, 10, 8), (11, 14, 14)]:
         box = place_of(explore.tile(3, head).locator(".square"))
         explore.page.mouse.move(box.x + (key + 0.5) * box.width / 15, box.y + (row + 0.5) * box.height / 15)
@@ -170,7 +167,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
 
     # a head that is off by its lamp is not described as if it worked; later layers change
     run = explore.clicked(explore.lamp(3, 5), heads_off=((3, 5),))
-    expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, off in the model")
+    expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, ablated")
     assert explore.figures()[1] == "1 of 72"
     quoted(float(run.sentence.double() @ untouched.sentence.double()), explore.figures()[0])
     explore.clicked("table")
@@ -182,12 +179,12 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     explore.clicked(explore.lamp(3, 5), TIRED)
     explore.button("map").click()
     title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
-    expect(value).to_contain_text("Its weight in this row is 64 %")
-    explore.clicked("switch this head off", heads_off=((3, 1),))
-    expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
-    expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
+    expect(value).to_contain_text("it reaches “it” with weight 0.64")
+    explore.clicked("ablate this head", heads_off=((3, 1),))
+    expect(title).to_have_text("“it” attends most to “animal”: 0.64 ablated: its output counts as 0")
+    expect(value).to_have_text("nothing, because this head is ablated: its output counts as 0.")
     explore.clicked(explore.tile(3, 2))
-    expect(title).not_to_contain_text("off")
+    expect(title).not_to_contain_text("ablated")
 
     explore.clicked("undo", TIRED)
     explore.clicked(explore.tile(3, 1).locator(".square"))
@@ -195,13 +192,13 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     # the width of a mask, and the temperature by keyboard
     explore.mask("window")
     shows_it(explore, mask="window:3")
-    width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
+    width = explore.page.get_by_role("spinbutton", name="words on each side, including itself")
     width.fill("1")
     shows_it(explore, mask="window:1")
     explore.wait_for_query(mask=["window"], w=["1"])
     width.fill("513")  # beyond its end
     shows_it(explore, mask="window:1")
-    slider = explore.change("Sharpen or blur").get_by_role("slider")
+    slider = explore.change("Temperature").get_by_role("slider")
     slider.focus()
     explore.keys("Home")
     shows_it(explore, mask="window:1", temperature=0.1)
@@ -215,16 +212,16 @@ def test_a_try_makes_its_change_and_the_page_says_what_it_did(explore: Explore) 
 
     # three tries; the last leads to lesson one
     explore.open(mask="causal").shows(mask="causal")
-    expect(press).to_have_text(re.compile("type “wide” for “tired”: what does “it” look at now. 1 of 3"))
+    expect(press).to_have_text(re.compile("replace “tired” with “wide”: what does “it” look at now. 1 of 3"))
     press.click()
     explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
-    expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
+    expect(press).to_have_text(re.compile("switch the positional encoding off: does “it” still look at “.+”. 2 of 3"))
     press.click()
     run, was = explore.shows(WIDE, mask="causal", position="none"), run_of(Settings(WIDE)).weights[3, 1, 10]
     key = int(was.argmax())
-    before, now = percent(float(was[key])), percent(float(run.weights[3, 1, 10, key]))
-    expect(answer).to_have_text(f"“it” gave “{run.tokens[key]}” {before}, now {now}.")
-    expect(press).to_contain_text("switch this head off: which layers notice? 3 of 3")
+    before, now = weight(float(was[key])), weight(float(run.weights[3, 1, 10, key]))
+    expect(answer).to_have_text(f"Attention from “it” to “{run.tokens[key]}” fell from {before} to {now}.")
+    expect(press).to_contain_text("ablate this head: which layers change? 3 of 3")
     press.click()
     explore.shows(WIDE, mask="causal", position="none", heads_off=((3, 1),))
     expect(press).to_contain_text("lesson 1 ›")
@@ -285,7 +282,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.open(at="3.1.4.6")
     run, view = explore.shows(), explore.view
     # channels
-    explore.button("Channels").click()
+    explore.button("Split a score into its channels").click()
     said, readout = (view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
     expect(said).to_have_text(message_of("channels", "3.1.4.6", "channels"))
     explore.click_cell(10, 2)
@@ -302,7 +299,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     expect(readout).to_have_text(f"channel {last[0]}: {last[1]} × {last[2]} = {last[3]}; sum so far {last[4]}")
 
     # flow
-    explore.button("Flow").click()
+    explore.button("Trace a word through the layers").click()
     said = view.locator(".flow-view .said-of-view")
     expect(said).to_have_text(message_of("flow", "0.0.10.2", "flow"))
     cell = view.locator(".flow-view .cell")
@@ -318,18 +315,18 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.wait_for_query(at="3.1.2.3", view="flow.norm")
     expect(said).to_contain_text(f"strongest path from “{run.tokens[3]}”")
     nothing_serious(explore, view.locator(".other-views"))
-    explore.button("Flow").click()
+    explore.button("Trace a word through the layers").click()
     explore.wait_for_query(view=None)
 
     # all heads by a measure
     table = run.measures()
-    explore.button("All heads by a measure").click()
+    explore.button("Rank all heads").click()
     rows, said = view.locator(".head-table tbody tr"), view.locator(".head-sources p")
     known = view.locator(".named-heads li").first
     previous, entropy = (table[name].to_numpy() for name in ("previous", "entropy"))
     (layer, head), most = divmod(int(previous.argmax()), 12), previous.max()
     expect(known).to_have_text(
-        f"L{layer} H{head}comes nearest to a previous-token head (Elhage et al. 2021): {most:.4f}"
+        f"L{layer} H{head}is closest to a previous-token head (Elhage et al. 2021), with {most:.4f}"
     )
     known.get_by_role("button").click()
     explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
@@ -341,8 +338,8 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     view.locator(".head-plot .cell").focus()
     explore.keys("ArrowDown", "Enter")
     explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
-    explore.button("our sentences").click()
+    explore.button("sample sentences").click()
     expect(said).to_contain_text(re.compile(r"[1-9]\d* sentences\."))
     nothing_serious(explore, view.locator(".other-views"))
-    explore.button("All heads by a measure").click()
+    explore.button("Rank all heads").click()
     explore.wait_for_query(view=None)

@@ -55,7 +55,7 @@ def test_the_widget_and_the_frame_show_the_run_and_the_widget_follows_python(cel
     shared = {name: state[name] for name in ("layer", "head", "row", "key")}
     cell.evaluate(SHARED_STATE, [state["_esm"], message, shared])
     view = cell.locator(".standalone")
-    expect(view.locator("h2").first).to_contain_text("“it” puts 64 % on “animal”")
+    expect(view.locator("h2").first).to_contain_text("“it” attends most to “animal”: 0.64")
     expect(view.locator("h2").first).not_to_have_css("color", "rgb(255, 0, 0)")
     assert cell.locator("body").evaluate("body => getComputedStyle(body).margin") == "8px"
 
@@ -80,7 +80,7 @@ def test_the_widget_and_the_frame_show_the_run_and_the_widget_follows_python(cel
     assert cell.locator("iframe").evaluate("frame => frame.getBoundingClientRect().height") == 760
     view = cell.frame_locator("iframe").locator(".standalone")
     expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
-    expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+    expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, ablated")
     view.get_by_role("button", name="table", exact=True).click()
     expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)
     for weight in changed.weights[3, 0, -1].tolist():

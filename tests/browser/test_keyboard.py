@@ -46,14 +46,14 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     expect(explore.view.locator(".tile.away")).to_have_count(11)
     press("s", "o")
     explore.shows(heads_off=((3, 2),))
-    assert explore.focused() == "layer 3 head 2, off in the model"
+    assert explore.focused() == "layer 3 head 2, ablated"
     press(" ")
     explore.shows()
     assert explore.focused() == "layer 3 head 2"
     explore.lamp(3, 4).focus()
     explore.keys("Enter")
     explore.shows(heads_off=((3, 4),))
-    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
+    assert explore.focused() == "layer 3 head 4 is ablated: restore it"
 
 
 def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
@@ -68,7 +68,7 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     expect(view.get_by_role("group", name="Sentences to try", exact=True)).to_have_count(1)
     explore.keys("Escape")
     explore.opened("view")
-    groups = ("Tokens: choose the query in focus", "Layer", "Lines, map or table", "Colour scale", "Change something")
+    groups = ("Tokens: choose the query row", "Layer", "Lines, map or table", "Colour scale", "Change the model")
     for name in groups:
         expect(view.get_by_role("group", name=name, exact=True)).to_have_count(1)
     explore.keys("Escape")
@@ -81,10 +81,10 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     hidden = "all => all.every(one => one.ariaHidden === 'true' || one.role === 'img')"
     assert view.locator("canvas").evaluate_all(hidden)
     live = explore.view.locator(".aloud")
-    expect(live).to_have_text("Layer 3, head 1. it looks at animal 0.64, [CLS] 0.12, it 0.07, street 0.05.")
+    expect(live).to_have_text("Layer 3, head 1. it attends to animal 0.64, [CLS] 0.12, it 0.07, street 0.05.")
     explore.tile(3, 8).locator(".square").click()
     words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
-    expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
+    expect(live).to_have_text(f"Layer 3, head 8. it attends to {words}.")
 
     explore.clicked(explore.tile(3, 1).locator(".square"))
     press = explore.keys

@@ -71,7 +71,7 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
         expect(tab.verdict.locator("p")).to_have_text([wanted.sentence, step.because])
         assert tab.numbers() == [(label, text) for label, _, text in wanted.numbers]
         assert wanted.picked == step.right
-        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*measured just now$"))
+        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*as just measured$"))
         assert tab.options(step) == [option.text for option in step.options]
         assert tab.covered() == 0
         tab.shows(step)
@@ -85,7 +85,7 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
         if at < len(lesson.steps):
             tab.press("next →")
     expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
-    expect(tab.lesson.locator(".breaks")).to_have_text(f"The wrong idea: {lesson.breaks}")
+    expect(tab.lesson.locator(".breaks")).to_have_text(f"Misconception: {lesson.breaks}")
 
 
 @A_LESSON
@@ -138,7 +138,7 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
     numbers = verdict(step, Query(step.query.encode())).numbers
     (weight,) = [text for label, _, text in numbers if label == "it → animal"]
-    assert not re.search(rf"{re.escape(weight)}|puts|looks at", stage.aria_snapshot())
+    assert not re.search(rf"{re.escape(weight)}|attends", stage.aria_snapshot())
     panel = tab.lesson.aria_snapshot()
     for part in (f'heading "{IT.title}" [level=1]', f'heading "{step.ask}" [level=2]', f'group "{step.ask}"'):
         assert part in panel
@@ -151,10 +151,10 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     cell.focus()
     tab.keys("Home")
     expect(cell).to_have_attribute("aria-label", re.compile(r"^it → \[CLS\] \?"))
-    tab.press("To “street”")
+    tab.press("On “street”")
     expect(tab.verdict).to_contain_text("B: To “animal”.")
     expect(tab.verdict).to_contain_text(f"it → animal {weight}")
-    assert f"“it” puts {100 * float(weight):.0f} % on “animal”" in stage.aria_snapshot()
+    assert f"“it” attends most to “animal”: {float(weight):.2f}" in stage.aria_snapshot()
     expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
     tab.keys("n")
@@ -186,7 +186,7 @@ def sort_of(tab: Beside) -> Locator:
 def test_hands_are_counted_before_their_teacher_shows_the_answer(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
     press, panel = tab.keys, tab.lesson
-    tab.press("class")
+    tab.press("count hands")
     press(*(f"Shift+{key}" for key in "ABBCD"), "Backspace")
     expect(panel.locator(".votes")).to_have_text(["1", "2", "1", "0"])
     press("r", "Shift+B")
@@ -204,7 +204,7 @@ def test_hands_are_counted_before_their_teacher_shows_the_answer(new_tab: NewTab
     press("PageDown")
     tab.at(IT, 2)
     expect(panel.locator(".votes .bar")).to_have_count(0)
-    expect(panel.get_by_role("button", name="class")).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("button", name="count hands")).to_have_attribute("aria-pressed", "true")
 
 
 @A_LESSON
@@ -213,7 +213,7 @@ def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
     picture = tab.view.locator(".large .map")
     for answered in (False, True):
         if answered:
-            tab.press("To “animal”")
+            tab.press("On “animal”")
             expect(tab.verdict).to_be_in_viewport()
         assert scrolls_sideways(tab.page) == 0
         assert small_targets(tab.page) == []
@@ -239,10 +239,10 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     assert cards.locator("h2").all_inner_texts() == short
     start = tab.view.locator("a.start")
     expect(start).to_have_text(f"Start (1 lesson, {IT.minutes} min)")
-    tab.button("every lesson").click()
+    tab.button("all lessons").click()
     expect(start).to_be_hidden()
     card = cards.filter(has_text=IT.title)
-    expect(card.locator(".done > span").last).to_have_text("not begun")
+    expect(card.locator(".done > span").last).to_have_text("not started")
     expect(card).to_contain_text("Start here")
     card.locator("a.begin").click()
     beside = tab.on(Beside).at(IT, 1)
@@ -256,8 +256,8 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
 
 def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
     tab = new_tab(Beside).open(learn="nowhere.1")
-    nowhere = "The link asks for the lesson “nowhere”, which is not here."
-    unread = "The link asks for “v3:it/1”, which this Headlight does not read as a lesson and its step, such as it.2."
+    nowhere = "There is no lesson “nowhere”, which the link asks for."
+    unread = "The link has “v3:it/1”, which is not a lesson and step such as it.2."
     beyond = f"The lesson “{IT.title}” has {len(IT.steps)} steps; the link asks for step 99."
     expect(tab.verdict.locator("p")).to_have_text(nowhere)
     assert tab.covered() == 0

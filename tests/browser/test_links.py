@@ -32,7 +32,7 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     expect(explore.box).to_have_value(EVERYTHING["s"])
     expect(view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
     expect(view.locator(".pinned .label")).to_have_text("mask causal, no positions, temperature 1.5, 1 head off")
-    expect(explore.button("true to scale")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("proportional")).to_have_attribute("aria-pressed", "true")
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.locator("html")).to_have_class("projector")
@@ -60,7 +60,7 @@ def test_values_and_pages_that_a_link_cannot_mean_are_named(explore: Explore) ->
 def test_a_link_never_passes_6000_bytes_and_says_what_it_omits(explore: Explore) -> None:
     # a text beyond its bound in a link is cut there too
     notices = explore.view.locator(".notices p")
-    omits = "The full link would be longer than 6,000 bytes, so it omits the {}."
+    omits = "The full link would be longer than 6,000 bytes, so it leaves out the {}."
     explore.open(s="x" * 25_000, look="root_" * 2000)
     explore.shows()
     expect(notices).to_have_count(4)

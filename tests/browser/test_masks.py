@@ -77,9 +77,9 @@ def test_a_mask_is_painted_by_mouse_and_by_keyboard_and_joined_with_another(mask
 
     # the row in focus is emptied, and named
     masks.clicked(masks.card("causal"), "causal")
-    masks.clicked("empty a row", "causal", painting([(1, 0), (1, 1)]))
+    masks.clicked("block this row", "causal", painting([(1, 0), (1, 1)]))
     expect(masks.sums).to_have_text("row sums 1.0000 · one row empty")
-    expect(masks.sheets.first).to_contain_text("Row 1 “can” may look at nobody")
+    expect(masks.sheets.first).to_contain_text("Row 1 “can” may look at no key")
 
     # two rules joined; the link shows the same
     masks.clicked(masks.card("causal"), "causal")
@@ -184,7 +184,7 @@ def test_the_gallery_joins_and_a_second_sentence(masks: Masks) -> None:
     expect(masks.sheets.last).to_contain_text("“how are you”: 5 tokens and 10 of padding")
     assert masks.notices() == []
     masks.clicked(masks.card("causal"), "causal", text=TIRED)
-    expect(masks.sheets.last).to_contain_text("The mask “causal” alone already keeps these tokens")
+    expect(masks.sheets.last).to_contain_text("The mask “causal” alone already blocks padding")
     field.fill("how are you")
     expect(masks.view.locator(".outcomes .reason")).to_be_empty()
     masks.wait_for_query(pad=None)
@@ -234,7 +234,7 @@ def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     expect(grid).to_have_css("touch-action", "auto")
     masks.page.touchscreen.tap(*masks.place(2, 1))
     masks.shows("none", painting([(2, 1)]))
-    masks.view.get_by_role("group", name="What touching does").get_by_role("button", name="paint").tap()
+    masks.view.get_by_role("group", name="Brush").get_by_role("button", name="paint").tap()
     expect(grid).to_have_css("touch-action", "none")
     masks.page.touchscreen.tap(*masks.place(3, 3))
     masks.shows("none", painting([(2, 1), (3, 3)]))

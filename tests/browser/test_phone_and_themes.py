@@ -47,7 +47,7 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     explore.shows(heads_off=((3, 2),))
     explore.mask("causal")  # what it changes is seen without scrolling
     explore.shows(mask="causal", heads_off=((3, 2),))
-    panel, maps = explore.change("Hide words"), explore.view.locator(".large .map")
+    panel, maps = explore.change("Mask"), explore.view.locator(".large .map")
     expect(panel).to_be_in_viewport()
     assert max(place_of(maps).y, 48) + 100 < place_of(panel).y, "the map is in sight above the sheet"
     panel.get_by_role("button", name="done").tap()

@@ -33,16 +33,16 @@ def test_a_vote_of_a_phone_is_counted_and_its_answer_shown(new_tab: NewTab, new_
     phone.join(code)
     expect(phone.page.locator(".veil")).to_be_visible()  # of the step's curtain
     host.keys("v")
-    phone.option("To the word before it").click()
-    phone.option("To “animal”").click()  # a change of mind
+    phone.option("On the previous word").click()
+    phone.option("On “animal”").click()  # a change of mind
     expect(strip.get_by_role("status")).to_have_text("1 have voted")
     expect(phone.page.locator(".votes .bar")).to_have_count(0)
     host.keys(*"vt")  # at once: each waits for what the last one does
     for votes in (host.lesson.locator(".votes"), phone.page.locator(".votes")):
         expect(votes).to_have_text(["0", "1", "0", "0"])
     host.keys("s")
-    for lit in (host.lit, phone.page.locator(".option", has_text="✓ right: measured just now")):
-        expect(lit).to_contain_text("To “animal”")
+    for lit in (host.lit, phone.page.locator(".option", has_text="✓ right, as just measured")):
+        expect(lit).to_contain_text("On “animal”")
     expect(phone.page.locator(".veil")).to_have_count(0)
     assert unreadable(phone.page, least=8) == []
     assert small_targets(phone.page) == []
@@ -62,7 +62,7 @@ def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab:
     expect(front.locator(".large-code .code")).to_have_text(code)
     press("v")
     expect(front.locator(".veil")).to_be_visible()
-    phone.option("To the word before it").click()
+    phone.option("On the previous word").click()
     expect(status).to_have_text("1 of 1 have voted")
     press("v")
     expect(phone.page.get_by_role("status", name="Answer")).to_have_text("The vote is closed.")
@@ -100,23 +100,23 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     # two votes; a press that began before one ends on the same button
     press("v")
     close = strip.get_by_role("button", name="close the vote").element_handle()
-    one.option("To the word before it").click()
-    two.option("To “animal”").click()
+    one.option("On the previous word").click()
+    two.option("On “animal”").click()
     expect(status).to_have_text("2 have voted")
     assert close.evaluate("(button) => button.isConnected")
     two.page.emulate_media(color_scheme="dark")
     two.page.reload()  # it is the same voter afterwards
-    expect(two.option("To “animal”")).to_have_attribute("aria-pressed", "true")
+    expect(two.option("On “animal”")).to_have_attribute("aria-pressed", "true")
     assert unreadable(two.page, least=8) == []
     press("v")
-    expect(status).to_have_text("50 % are right: let them discuss, then vote again.")
+    expect(status).to_have_text("50 % are right. Let them discuss, then vote again.")
     expect(host.lesson.locator(".votes .bar")).to_have_count(0)
     press("r")
     for phone in (one, two):  # until then its buttons are those of the first vote
-        expect(phone.page.get_by_role("status", name="Answer")).to_contain_text("Talk to your neighbour")
+        expect(phone.page.get_by_role("status", name="Answer")).to_contain_text("Discuss with your neighbour")
     press("v")
-    one.option("To “animal”").click()
-    two.option("To “animal”").click()
+    one.option("On “animal”").click()
+    two.option("On “animal”").click()
     expect(status).to_have_text("2 have voted")
     press("v", "t")
     for votes in (host.lesson.locator(".votes"), one.page.locator(".votes")):
@@ -133,7 +133,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     for key, then in (("s", "answer"), ("q", "end the question"), ("g", "ask …")):
         strip.get_by_role("button", name=then).wait_for()
         press(key)
-    one.page.get_by_role("link", name="go on alone").click()
+    one.page.get_by_role("link", name="explore on your own").click()
     expect(one.on(Beside).lesson).to_contain_text("To “cat”")
     expect(strip).to_contain_text("gather")
     press("g")
@@ -144,9 +144,9 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     press("k")
     counts = strip.get_by_role("link", name="counts, CSV").get_attribute("href") or ""
     assert counts.count("To%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1
-    strip.get_by_role("button", name="let nobody else in").click()
-    strip.get_by_role("button", name="let others in").click()
-    strip.get_by_role("button", name="delete now").click()
+    strip.get_by_role("button", name="lock the room").click()
+    strip.get_by_role("button", name="unlock the room").click()
+    strip.get_by_role("button", name="close room").click()
     expect(strip).to_be_hidden()
     expect(one.page.get_by_role("alert")).to_contain_text("room")
     expect(two.page.get_by_label("Code")).to_be_visible()

@@ -97,7 +97,7 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     )
     assert memory.evaluate(PIXELS) != at_rest, "they are lit"
     strides.nth(0).hover()
-    expect(jumped).to_have_text(f"There is only one text here; the next would lie {batch:,} places on.")
+    expect(jumped).to_have_text(f"There is only one text here; the next would be {batch:,} places away.")
 
 
 @pytest.mark.thorough("A walk over lessons at their step, and their link.")
@@ -105,7 +105,7 @@ def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
     # the question at a step opens its lesson, and another is chosen
     shapes.to_step("weights")
-    shapes.side().get_by_role("button", name="? What if softmax takes another axis?").click()
+    shapes.side().get_by_role("button", name="? What if the softmax uses another axis?").click()
     expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
     expect(shapes.lesson).to_be_in_viewport()
     shapes.settled("weights")
@@ -171,14 +171,14 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
     shapes.shows("how are we", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
     expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
-    shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
-    shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")
+    shapes.controls("Ablate heads").get_by_role("button", name="layer 0 head 2").click()
+    shapes.controls("Temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are we", mask="window:2", heads_off=((0, 2),), temperature=1.1)
     weights = shapes.controls("Weights of this layer")
     weights.get_by_role("button", name="random", exact=True).click()
     expect(shapes.label).to_contain_text("random weights (seed 0), all biases")
     weights.get_by_role("button", name="none", exact=True).click()
-    weights.get_by_role("spinbutton", name="Seed of the draws").fill("3")
+    weights.get_by_role("spinbutton", name="Random seed").fill("3")
     expect(shapes.label).to_contain_text("layer 3, random weights (seed 3), no biases")
     expect(weights).to_contain_text("589,824 parameters")
     shapes.wait_for_query(lw="random", biases="none", dice="3")
@@ -186,12 +186,12 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
     expect(shapes.control("Weights")).to_be_focused()
     shapes.choose("Implementation", "torch")
     expect(shapes.view).to_have_attribute("data-shown", "torch")
-    expect(shapes.control("Softmax temperature")).to_have_attribute("data-idle", "")
-    panel = shapes.controls("Softmax temperature")
+    expect(shapes.control("Temperature")).to_have_attribute("data-idle", "")
+    panel = shapes.controls("Temperature")
     expect(panel).to_contain_text("torch cannot divide by a temperature.")
     assert panel.locator("[inert] input").count() == 1
     shapes.keys("Escape")
-    shapes.view.get_by_text("The class, and every function that it calls: torch").click()
+    shapes.view.get_by_text("The class and every function that it calls: torch").click()
     expect(shapes.view.locator(".classes pre")).to_contain_text("class TorchAttention")
 
 

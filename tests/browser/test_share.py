@@ -30,7 +30,7 @@ def tell(tab: Tab, *kinds: str, address: str = "") -> None:
 
 def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) -> None:
     tab = new_tab(Glossary).open(s="how are you")
-    assert tab.refused("png") == "This page shows no picture that is drawn; Print has all of it."
+    assert tab.refused("png") == "There is no image to download on this page; use Print."
     expect(tab.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
     tab.keys("Escape")
 
@@ -41,7 +41,7 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     press("Enter")
     panel = tab.share()
     expect(opener).to_have_attribute("aria-expanded", "true")
-    expect(panel).to_contain_text("Only this machine can open the link")
+    expect(panel).to_contain_text("Only this computer can open the link")
     press("Tab")
     assert tab.focused() == "copy link"
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

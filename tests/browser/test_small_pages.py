@@ -44,7 +44,7 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     assert abs(right.y - left.y) < 2
     assert fits_in_three_windows(positions.page)
     large = positions.page.locator(".enlarged")
-    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 puts 0.9998")
+    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 has a mean weight of 0.9998")
     positions.map("ALiBi").focus()
     positions.keys("Enter")
     expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
@@ -58,7 +58,7 @@ def test_implementations_are_timed_until_they_are_stopped(implementations: Imple
     page = implementations.open(n="8", d="12", h="3", secs="20").page
     page.get_by_role("button", name="Start", exact=True).press("Enter")  # no pointer: what is drawn above moves it away
     page.get_by_role("button", name="Stop", exact=True).press("Enter")
-    page.get_by_text("Stopped; nothing of it is kept.").wait_for()
+    page.get_by_text("Stopped; no result is kept.").wait_for()
     implementations.settled()
     page.get_by_role("spinbutton", name="Seconds").fill("1")
     page.keyboard.press("Enter")

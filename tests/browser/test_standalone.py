@@ -74,7 +74,7 @@ def test_the_file_shows_hover_heads_and_table(opens: Opens) -> None:
         expect(page.locator(".top")).to_contain_text("nothing changed")
         expect(page.locator(".tile.off, .is-off, .off-note")).to_have_count(0)
         expect(page.locator(".legend")).not_to_contain_text("blocked")
-        expect(page.locator("h2")).to_have_text("“it” puts 64 % on “animal”")
+        expect(page.locator("h2")).to_have_text("“it” attends most to “animal”: 0.64")
         assert point(page, 10, 2) == f"it → animal {written(float(run.weights[3, 1, 10, 2]))}"
         page.locator('[data-head="3.5"]').click()
         expect(page.locator(".view.standalone")).to_have_attribute("data-head", "5")
@@ -99,7 +99,7 @@ def test_the_file_shows_hover_heads_and_table(opens: Opens) -> None:
     allow = torch.ones(15, 15, dtype=torch.bool)
     allow[10] = False
     with opens(core().run(TIRED, mask=allow)) as page:
-        expect(page.locator(".large h2")).to_have_text("“it” may look at nobody")
+        expect(page.locator(".large h2")).to_have_text("“it” may look at no key")
 
 
 CAUSAL = Settings(TIRED, mask="causal", position="none", temperature=2, heads_off=((3, 2), (0, 5)), values_off=(0,))
@@ -114,7 +114,7 @@ def test_the_file_says_what_is_changed(opens: Opens) -> None:
         assert page.title().endswith(f" · {CHANGED}")
         expect(page.locator(".top")).to_contain_text(CHANGED)
         off, on = page.locator('[data-head="3.2"]'), page.locator('[data-head="3.1"]')
-        expect(off).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+        expect(off).to_have_attribute("aria-label", "layer 3 head 2, ablated")
         expect(on).to_have_attribute("aria-label", "layer 3 head 1")
         mark = "tile => getComputedStyle(tile.querySelector('.name'), '::after').content"
         assert (off.evaluate(mark), on.evaluate(mark)) == ('"off"', "none")
@@ -132,14 +132,12 @@ def test_the_file_says_what_is_changed(opens: Opens) -> None:
 
         off.click()
         heading = page.locator(".large h2")
-        expect(heading).to_contain_text("“it” puts")
-        expect(heading).to_contain_text("switched off: what it finds is not passed on")
+        expect(heading).to_contain_text("“it” attends")
+        expect(heading).to_contain_text("ablated: its output counts as 0")
         expect(page.locator(".large.is-off")).to_be_visible()
-        expect(page.locator(".aloud")).to_contain_text(
-            "Layer 3 head 2, switched off: what it finds is not passed on. “it” puts"
-        )
+        expect(page.locator(".aloud")).to_contain_text("Layer 3 head 2, ablated: its output counts as 0. “it” attends")
         on.click()
-        expect(heading).not_to_contain_text("off")
+        expect(heading).not_to_contain_text("ablated")
         expect(page.locator(".large.is-off")).to_have_count(0)
 
         # so do the keyboard and the table

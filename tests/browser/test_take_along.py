@@ -53,7 +53,7 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.view.locator(".large").inner_text() == before, "the page stands as before"
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
-    explore.button("Flow").click()
+    explore.button("Trace a word through the layers").click()
     drawing = explore.view.locator(".other-views .drawn")
     expect(drawing).to_have_attribute("aria-label", re.compile("^Flow into"))  # Share lists what is drawn when it opens
     explore.share()  # what stands beside it closes it

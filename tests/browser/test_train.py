@@ -122,10 +122,10 @@ def test_a_run_survives_a_reload_is_stopped_and_nobody_else_sees_it(train: Train
     expect(stranger.button("Stop")).to_be_disabled()
     train.button("Stop").click()
     train.over()
-    expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
+    expect(train.page.get_by_text("Stopped. The models trained so far are kept.")).to_be_visible()
     assert int(train.page.get_by_role("progressbar").get_attribute("aria-valuenow") or 100) < 100
     expect(train.page.get_by_text("none: stopped.").first).to_be_visible()
     known = train.known()
     train.page.reload()
-    expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
+    expect(train.page.get_by_text("Stopped. The models trained so far are kept.")).to_be_visible()
     train.settled().until(lambda: train.known() == known, "what was learnt is there again")

@@ -37,7 +37,7 @@ KEPT = "() => window.views.map((view) => view.deref()?.className).filter((name) 
 def check_explore(explore: Explore) -> None:
     run = explore.shows(WIDE, **SETTINGS)
     assert explore.badges() == largest(run, 4, 7, 3)
-    expect(explore.button("true to scale")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("proportional")).to_have_attribute("aria-pressed", "true")
     expect(explore.box).to_have_value(WIDE)
     assert not explore.notices()
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in LINK.items()})
@@ -105,7 +105,7 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
     explore.go("Shapes")
     shapes.shows(long)
     expect(shapes.box).to_have_value(long)
-    assert shapes.notices() == ["The full link would be longer than 6,000 bytes, so it omits the sentence."]
+    assert shapes.notices() == ["The full link would be longer than 6,000 bytes, so it leaves out the sentence."]
     shapes.go("Explore")
     explore.shows(long)
     expect(explore.box).to_have_value(long)

@@ -48,7 +48,7 @@ class Train(Tab):
 
     def known(self) -> list[list[str]]:
         """What each candidate knows, row by row."""
-        return self.rows(self.panel("What each one knows"))
+        return self.rows(self.panel("Results"))
 
     @property
     def film(self) -> Locator:

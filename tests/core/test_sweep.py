@@ -81,7 +81,7 @@ def test_the_command_goes_on_where_it_was(
     for name in names:
         assert f"\n{name} " in output
     assert command.main(["train", "--task", "who", "--position", "none", "--steps", "3", "--out", str(tmp_path)]) == 1
-    assert "holds another run" in capsys.readouterr().err
+    assert "contains another run" in capsys.readouterr().err
     assert command.main([*line[:-2], "--position", "rotary", "--implementation", "torch", "--out", str(tmp_path)]) == 1
     assert "words-rotary-torch-2layers-1 could not be trained: " in capsys.readouterr().err
 
@@ -89,11 +89,11 @@ def test_the_command_goes_on_where_it_was(
 def test_wrong_arguments_are_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     for code, arguments, sentence in (
-        (2, "--task nobody", "--task: there is no “nobody”; there are who, food"),
-        (2, "--position none north", "--position: there is no “north”"),
+        (2, "--task nobody", "--task: “nobody” is unknown; choose from who, food"),
+        (2, "--position none north", "--position: “north” is unknown"),
         (2, "--implementation none", "--implementation: there is no “none”"),
-        (2, "--position none rotary", "several runs at once need --sweep"),
-        (2, "--seeds 2", "several runs at once need --sweep"), (2, "--seeds 0", "--seeds is 1 or more"),
+        (2, "--position none rotary", "--sweep is needed for several runs at once"),
+        (2, "--seeds 2", "--sweep is needed for several runs at once"), (2, "--seeds 0", "--seeds must be 1 or more"),
         (2, "--worker 1", "unrecognized arguments: --worker 1; headlight train --help"),
         (1, "--steps 0", "steps=0: choose 1 to 100,000"), (1, "--workers 0", "--workers=0: choose 1 to 256"),
         (1, f"--out {tmp_path / 'file'}", "--out: nothing can be written into the folder"),

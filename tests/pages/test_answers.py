@@ -65,11 +65,11 @@ def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(
 def test_without_positions_the_order_makes_no_difference(models: dict[str, TrainedModel], task: Labelled) -> None:
     none, rotary = answers.compare_orders(models, *task.questions[:2])
     assert none.startswith("“none”: the logits ")
-    assert none.endswith("; it cannot tell the two orders apart.")
+    assert none.endswith("; it cannot distinguish the two orders.")
     assert "cannot tell" not in rotary
     assert "cannot tell" not in answers.compare_orders(models, "the dog", "the the")[0], "not the same words"
     for sentence in answers.compare_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
-        assert sentence.endswith("the logits are identical; both are the same tokens to it.")
+        assert sentence.endswith("the logits are identical; it reads both as the same tokens.")
 
 
 def test_continuations(shipped: Path) -> None:

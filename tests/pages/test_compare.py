@@ -63,7 +63,7 @@ def test_default() -> None:
     assert (header["unusable"], header["begins"], header["tokens"][header["row"]]) == ({}, {}, "it")
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
-    assert (header["differs"], header["contrast"]) == (["pos"], "One thing differs: positions.")
+    assert (header["differs"], header["contrast"]) == (["pos"], "One setting differs: positions.")
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
@@ -170,7 +170,7 @@ def test_two_models_are_compared_word_by_word() -> None:
     assert [side["tokens"] for side in header["sides"]] == [WORDS, WORDS]
     places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
     assert places == [(3, 1, 6, 12), (*at, 1, 4)]
-    assert (header["contrast"], header["fits"], header["isOfTwo"]) == ("One thing differs: model.", True, True)
+    assert (header["contrast"], header["fits"], header["isOfTwo"]) == ("One setting differs: model.", True, True)
     assert "word by word: on the left" in header["said"]
     header, _ = answered(**link, mask2="window", w2="2", off2=[f"L{at[0]} H{at[1]}", "L1 H11"])
     changed = Settings(TEXT, mask="window:2", model=other, heads_off=(at,))
@@ -188,7 +188,7 @@ def test_two_models_are_compared_word_by_word() -> None:
 
 def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None:
     for look, count, whose in (
-        ("mean", 12, "of a layer"), ("meanseen", 12, "in sight"), ("meanall", 72, "of each model"),
+        ("mean", 12, "of a layer"), ("meanseen", 12, "in view"), ("meanall", 72, "of each model"),
     ):  # fmt: skip
         header, maps = answered(s="how are you", look=look, at="2.1", pos2="as trained", mask2="causal")
         for shown, mask in zip(maps, ("none", "causal"), strict=True):
@@ -203,10 +203,10 @@ def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None
 def test_what_another_order_does_and_why(model: Model) -> None:
     order = orders.shuffled(TIRED, 1)
     table: list[tuple[Link, bool, str]] = [
-        ({"position": "none"}, True, "every token sees the same tokens as before, and nothing marks their places"),
-        ({}, False, "the position encoding now sees each token in a different place"),
-        ({"position": "none", "mask": "causal"}, False, "there are no positions, but the mask goes by places"),
-        ({"mask": "causal"}, False, "and the mask lets it look at others"),
+        ({"position": "none"}, True, "every token sees the same tokens as before, and nothing marks their positions"),
+        ({}, False, "each token now has a different positional encoding"),
+        ({"position": "none", "mask": "causal"}, False, "there are no positions, but the mask depends on the position"),
+        ({"mask": "causal"}, False, "and the mask allows it other keys"),
         ({"position": "none", "temperature": 0.5, "heads_off": ((0, 1),)}, True, "every token sees the same tokens"),
     ]
     for changes, same, reason in table:
@@ -218,6 +218,6 @@ def test_what_another_order_does_and_why(model: Model) -> None:
         assert found == 0 or small(found) in sentence
         assert sentence.startswith("The same vectors in the new order" if same else "The vectors change")
     for wrong in ("", "how are you you", "you how is"):
-        with pytest.raises(HeadlightError, match="must have the words of the sentence"):
+        with pytest.raises(HeadlightError, match="must contain the same words"):
             orders.difference(WITH, wrong)
     assert (orders.other_positions(WITH, model), orders.other_positions(WITHOUT, model)) == (WITHOUT, WITH)

@@ -119,7 +119,7 @@ def test_the_table_has_means_spreads_intervals_and_times() -> None:
     for head, cells in {
         "": ["none", "rotary"],
         "accuracy": ["0.500 ± 0.000", "0.990 ± 0.010"],
-        "both of a pair": ["0.000", "0.980"],
+        "whole pairs right": ["0.000", "0.980"],
         "parameters": ["33,546"] * 2,
     }.items():
         assert column(head, none, rope) == cells
@@ -128,11 +128,11 @@ def test_the_table_has_means_spreads_intervals_and_times() -> None:
     # 640 rows in batches of 64 are ten steps; the runs took 4 and 8 seconds for 400
     runs = [run(0.5, seed=seed, seconds=seconds, rows_train=640) for seed, seconds in ((1, 4.0), (2, 8.0))]
     assert column("seconds in all", candidate("none", *runs)) == ["6.00"]
-    assert column("seconds an epoch", candidate("none", *runs)) == ["0.15"]
+    assert column("seconds per epoch", candidate("none", *runs)) == ["0.15"]
     # a single seed has no spread, and one that has not begun no row
     one, empty = candidate("none", run(0.5, end="")), candidate("empty", History(Recipe()))
     assert (column("", one, empty), column("accuracy", one, empty)) == (["none"], ["0.500"])
-    assert "both of a pair" not in summary.table([one])["head"]
+    assert "whole pairs right" not in summary.table([one])["head"]
     assert summary.table([empty])["rows"] == []
 
 

@@ -112,7 +112,7 @@ def test_the_keys_that_a_rule_takes_out_and_what_that_does(model: Model) -> None
         assert "“[CLS]”" in sentence
         assert f"cosine to the unchanged one is {precise(cosine)}." in sentence
     both = shown(**no_cls, unheard="2-400", t="2")["columns"]
-    assert both.startswith("No other token may look at “[CLS]”:")
+    assert both.startswith("“[CLS]” is masked for all other tokens")
     assert "The weights on “animal” stay" in both
     assert both.endswith(", with all that is changed.")
 
@@ -148,8 +148,11 @@ def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None
         identical(floats[: N * N].view(N, N), weights.mean(dim=0))
         far = [(own - weights.mean(dim=0)).abs().sum(dim=-1).mean() / 2 for own in weights]
         nearest = min(range(12), key=far.__getitem__)
-        assert "no head looks like this. " in header["mean"]
-        assert f"Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere" in header["mean"]
+        assert "no single head has this map. " in header["mean"]
+        assert (
+            f"The nearest is head {nearest}; on average {far[nearest]:.2f} of a row’s weight is elsewhere"
+            in header["mean"]
+        )
 
 
 def test_the_mean_over_heads_of_several_layers_or_those_in_sight() -> None:

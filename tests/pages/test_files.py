@@ -137,7 +137,7 @@ def test_positions_scaled_dot_and_shapes_give_what_they_show() -> None:
     assert (weights.shape, ours.shape) == ((3, 5), (3, 4))
     within_rounding(weights.double().sum(-1), torch.ones(3), rounding.of_sums(5, 1, 1))
     within_rounding(ours, torchs, rounding.of_sums(6, 6, 5, 5, 5))  # scores twice, a softmax's row, and what is mixed
-    with pytest.raises(HeadlightError, match="0 sizes, need 2 to 5"):
+    with pytest.raises(HeadlightError, match="0 sizes were given; 2 to 5 are needed"):
         made("by_hand.csv", ex="scaled dot product", qs="x")
     steps = {step.name: step.value for step in traced(Settings("can you"), 1, "fused").steps}
     link = {"s": "can you", "impl": "fused", "step": "weights", "at": "1.3"}

@@ -99,10 +99,10 @@ def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
     kept = StoredFilms(packed(filmed()))
     assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
     for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):
-        with pytest.raises(HeadlightError, match="gone"):
+        with pytest.raises(HeadlightError, match="no longer stored"):
             asked(raw)
     name = kept.name
     del kept
     gc.collect()
-    with pytest.raises(HeadlightError, match="gone"):
+    with pytest.raises(HeadlightError, match="no longer stored"):
         asked(f"name={name}".encode())

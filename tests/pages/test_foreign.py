@@ -85,7 +85,7 @@ def test_a_name_has_a_kind_of_attention_behind_it() -> None:
     link = LinkQuery(query(name_of("gpt2", "cross")))
     settings, _ = link.fitted_settings()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
-    with pytest.raises(HeadlightError, match="choose MiniLM in the bar, the link stays"):
+    with pytest.raises(HeadlightError, match="choose MiniLM in the bar"):
         answer("steps", query(name_of("gpt2")))
 
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_changed_is_named_and_left_out() -> None:
     assert set(said["unusable"]) == {"mask", "unheard"}
     assert all(models.TWO_TEXTS in sentence for sentence in said["told"])
     assert said["effect"]["at"] is not None, "the temperature still acts"
-    assert any("the model’s own answer" in notice for notice in said["notices"])
+    assert any("the tokens that the model generates" in notice for notice in said["notices"])
 
 
 @pytest.mark.parametrize("model", ALL)
@@ -234,7 +234,7 @@ def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, 
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = available()
-    assert listed[name_of("t5")][:2] == ("tiny/t5", "Of this machine")
+    assert listed[name_of("t5")][:2] == ("tiny/t5", "On this computer")
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
     assert source_of(name_of("t5")).exists
     assert not source_of(name_of("distilbert")).exists

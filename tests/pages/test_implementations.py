@@ -120,7 +120,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     (report,) = [block["text"] for block in blocks(app, "reported")]
     found = equality.agreements["float32"]["einsum"].torch_out
     assert 0 < found.relative <= found.bound
-    assert f"einsum’s output lies {scientific(found.relative)} from nn.MultiheadAttention’s" in report
+    assert f"einsum’s output differs by {scientific(found.relative)} from nn.MultiheadAttention’s" in report
     assert "The notebook reports 1.98e−7" in report
     before = app.session_state["n"]
     press(app, "cases", {"case": "<b>"})
@@ -132,13 +132,13 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     assert [row[0] for row in table["rows"]] == ["weights · v"]
 
     def full(*_: object) -> None:
-        raise QueueFull("40 heavy computations are waiting already; try again in a minute")
+        raise QueueFull("40 heavy computations are already waiting; try again in a minute")
 
     monkeypatch.setattr(timing, "heavy_slot", full)
     app = opened()
     app.button(key="start").click().run()
     assert [block["text"] for block in blocks(app, "race_result")] == [
-        "The timing ended early: 40 heavy computations are waiting already; try again in a minute."
+        "The timing ended early: 40 heavy computations are already waiting; try again in a minute."
     ]
 
 

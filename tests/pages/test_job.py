@@ -228,13 +228,13 @@ def test_a_worker_that_does_not_listen_is_killed(
     workers[0].check_goes_on()
     clock.now += training.STOP_SECONDS + 0.1
     deaf.join(PATIENCE)
-    assert deaf.error == ("the training did not end within its 120 s" if late else "")
+    assert deaf.error == ("the training did not finish within 120 s" if late else "")
     assert deaf.is_stopped is not late
 
 
 def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     for plan, match in (
-        (TrainingPlan(()), "0 runs; choose 1 to 40"),
+        (TrainingPlan(()), "0 runs were requested; choose 1 to 40"),
         (TrainingPlan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
         (TrainingPlan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
         (TrainingPlan((replace(TINY, threads=200),)), "threads=200: choose at most"),

@@ -170,7 +170,7 @@ def test_a_link_names_a_step() -> None:
     assert found.find("it.2") == (lesson, lesson.steps[1], 2)
     again = found.find("it.1.2")
     assert again
-    assert again[1].options[1].text == "To “cat”", "the second question of the same idea"
+    assert again[1].options[1].text == "On “cat”", "the second question of the same idea"
     for learn in ("", "it", "it.0", "it.9", "it.-1", "it.2.1", "other.1", "IT.1", "it.٢"):
         assert found.find(learn) is None
     assert (found.path(5, "adults"), found.path(45, "adults")["explanation"][:2]) == ({"it": (1, 2, 3, 4)}, (1, 2))

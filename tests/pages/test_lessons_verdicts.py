@@ -195,7 +195,7 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     assert none.numbers[0][2] != verdict(step, {}).numbers[0][2]
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     for found, reason in (
-        (none, "No answer’s rule holds"),
+        (none, "No option holds"),
         (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not occur in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
         (verdict(twice, {"at": "0.2"}), "The rules of A and B all hold"),

@@ -80,7 +80,7 @@ def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Mo
         sizes, says = loaded.sizes, listed[name][2]
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
         assert says.endswith(trained.BOTH_WAYS if loaded.own_mask == "none" else trained.ONE_WAY), name
-        assert name == MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
+        assert name == MINILM or f"vocabulary of {loaded.tokenizer.get_vocab_size():,} tokens" in says
 
 
 def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
         assert note.endswith(f"{text.NOT_TRAINED}.") == (position != "trained")
         assert ("is left out" in note) == ("add" not in places or position in ("sinusoidal", "none"))
         assert ("in every layer" in note) == bool(places - {"add"})
-        assert ("random numbers that nobody trained" in note) == (position in ("t5", "shaw"))
+        assert ("random numbers instead of trained ones" in note) == (position in ("t5", "shaw"))
     assert text.sentence(HeadlightError("50 tokens, too many")) == "50 tokens, too many."
     none, rotary, learned, words = (
         pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1")
@@ -158,7 +158,7 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
 def test_unknown_words_are_those_of_the_model() -> None:
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
     (sentence,) = models.unknown(masked.model, "zebra wolf zebra qualm")
-    assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
+    assert sentence == "2 words are not in this model’s vocabulary (“zebra”, “qualm”) and read as [UNK]."
     assert models.unknown(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
         pictures.fitted(Settings("", model="words-rotary-1"))
@@ -187,7 +187,7 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
         with pytest.raises(HeadlightError, match="deleted"):
             Trained(name).packed()
-        with pytest.raises(HeadlightError, match="no model has this name"):
+        with pytest.raises(HeadlightError, match="there is no model of this name"):
             pictures.picture(Settings("it", model=name))
     for name in ("../who-none-1", "x" * 5000, SECRET):
         header = shown(model=name)

@@ -86,9 +86,9 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
 
 @TRANSLATOR
 def test_where_it_cannot_be_followed() -> None:
-    with pytest.raises(HeadlightError, match="these maps look from one text at another"):
+    with pytest.raises(HeadlightError, match="these maps attend from one text to another"):
         told("flow", s=DATE, model="dates-sinusoidal-1~cross")
-    with pytest.raises(HeadlightError, match="attention to the other text"):
+    with pytest.raises(HeadlightError, match="attends to the other text"):
         told("flow", model="dates-sinusoidal-1~decoder", s=DATE, view="flow.norm")
     _, values = overview(model="dates-sinusoidal-1~cross")
     assert set(values) == {"entropy"}, "rows and columns are different texts"
@@ -184,12 +184,12 @@ def slow(own: Tensor, tokens: list[str]) -> str:
     """The same rule, one weight after the other, of a sentence between [CLS] and [SEP]."""
     n, w = len(tokens), own.tolist()
     special = [at in (0, n - 1) for at in range(n)]
-    for step, name in ((-1, "word before"), (1, "word after"), (0, "itself")):
+    for step, name in ((-1, "previous"), (1, "next"), (0, "itself")):
         if float(sum(w[i][i + step] for i in range(n) if 0 <= i + step < n)) / (n - abs(step)) >= HALF:
             return name
     pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
     if max(pairs, default=0) >= STRONG:
-        return "links words"
+        return "word pair"
     first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
     if first >= HALF:
         return "[CLS]"
@@ -198,7 +198,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
     if first + last >= DOMINANT_WEIGHT:
         return "[CLS] and [SEP]"
     near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
-    return "near words" if near >= DOMINANT_WEIGHT else "spread out"
+    return "neighbours" if near >= DOMINANT_WEIGHT else "spread out"
 
 
 def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known() -> None:
@@ -208,11 +208,11 @@ def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known
         assert [[name for name, _ in row] for row in found] == [
             [slow(own, run.tokens) for own in layer] for layer in run.weights
         ]
-        assert found[0][2][0] == "word before"
+        assert found[0][2][0] == "previous"
     settings = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
     unknown = pictures.picture(replace(settings, text=f"xyz {settings.text}"))
     assert unknown.run.tokens[0] == "[UNK]"  # which is no end of the sentence
-    assert [name for name, _ in layer_kinds(unknown, 1)] == ["copies"] * 4
+    assert [name for name, _ in layer_kinds(unknown, 1)] == ["induction"] * 4
     assert pictures.picture(Settings("[CLS] a [SEP]")).run.ends == (1, 1), "what the model adds, however one spells"
 
 

@@ -34,11 +34,12 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     assert pairs.marked_cell(pair, Cursor(3, 1, it)) == (it, animal)
     assert pairs.marked_cell(pair, Cursor(3, 1, it, street)) == (it, street)
     change = measures.largest_change(*pair.maps)
-    largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: learned positions → no positions"
+    largest = f"{tokens[change.row]} → {tokens[change.key]} has the largest change in this head: "
+    largest += "learned positions → no positions"
     assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest
     assert pair_of(Settings(TIRED), Settings(WIDE)).tokens[13:] == ["tired/wide", "[SEP]"]
     apart = pair_of(Settings(TIRED), Settings("how are you"))
-    assert pairs.difference(apart).startswith("The left sentence has 15 tokens, the right one 5: ")
+    assert pairs.difference(apart).startswith("The left sentence has 15 tokens, the right one 5. ")
     assert not [figure for figure in pairs.answers(apart, ("a", "b")) if "change" in figure["label"]]
 
 

@@ -89,7 +89,7 @@ def test_every_encoding_alone() -> None:
     for name in NAMES:
         app = opened(enc=name, enc2="none", s="how are you")
         assert (notices(app), titles(app)[0]) == ([], TITLES[name])
-        assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
+        assert portraits.PAPERS.get(name, "Nothing is added or rotated") in text(app)
         assert MEANINGS[name] in text(app)
         assert len(charts(app)) == {"none": 0, "sinusoidal": 5, "learned": 5, "rotary": 5}.get(name, 4), name
 
@@ -120,7 +120,7 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn() -> None:
     for name, sizes, why in (
         ("rotary", {"d": "51", "h": "3"}, "d_head=17: channels turn in pairs; choose an even number"),
         ("shaw", {"d": "50", "h": "6"}, "d_model=50 cannot be split into 6 equal heads; choose a multiple of 6."),
-        ("alibi", {"h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 are computed here"),
+        ("alibi", {"h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 is allowed"),
     ):
         app = opened(enc=name, enc2="none", **sizes)
         (notice,) = notices(app)
@@ -151,4 +151,4 @@ def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     app = as_it_opens(s="a " * 100)
     assert len(charts(app)) == 4
     assert not [one for one in app.get("bidi_component") if one.proto.component_name == "headlight_encodings"]
-    assert "Shown up to 64 tokens, here are 102" in text(app)
+    assert "At most 64 tokens are shown here, not 102" in text(app)

@@ -103,7 +103,7 @@ BAD = {  # query -> what the sentence says
     b"mask=painted&on=nothing": "valid rule", b"mask=painted&p=%00": "painted", b"mask=painted&p=99.rGB": "painted",
     b"pos=Learned": "“pos” of a link is", b"t=inf": "“t” of a link", b"off=L6+H0": "no head “L6 H0”",
     b"unheard=1-": "has places of tokens",
-    b"dev=meta": "“meta” is not here", b"model=../../etc/passwd": "", b"at=9.9": "no head “", b"at=1": "no head “",
+    b"dev=meta": "“meta” is not available", b"model=../../etc/passwd": "", b"at=9.9": "no head “", b"at=1": "no head “",
 }  # fmt: skip
 
 
@@ -141,12 +141,12 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
 
 
 REFUSED: list[tuple[dict[str, str], str, str]] = [
-    ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
+    ({"s": "x" * 12_001}, "s", "12,000 characters, and this one has 12,001"),
     ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
-    ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
+    ({"mask": "combination", "rule": "causal &"}, "rule", "This is not a valid mask rule"),
     ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
     ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
-    ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
+    ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "This is not a valid mask rule"),
 ]
 
 

@@ -72,7 +72,7 @@ def test_visitors_take_turns_and_ten_tabs_of_one_address_are_one_visitor() -> No
 def test_the_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None:
     queue = bounded(Work.TRAINING, max_queued=10)
     tabs = [queued(queue, "school", f"tab {number}") for number in range(12)]
-    with pytest.raises(HeadlightError, match="10 trainings are waiting"):
+    with pytest.raises(HeadlightError, match="10 trainings are already waiting"):
         queued(queue, "school", "one more")
     others = [queued(queue, f"home {number}") for number in range(3)]
     assert [tab.is_evicted for tab in tabs] == [False] * 9 + [True] * 3  # those who came last

@@ -60,7 +60,7 @@ def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Reco
     for link in ({"s": "hello"}, {"mask": "causal"}):
         changed = picture_of("maps", model=name, **link)[0]
         assert list(changed["unusable"]) == list(link)
-        assert "This is a recording: " in changed["notices"][0]
+        assert "This is a recording; " in changed["notices"][0]
         assert changed["digest"] == picture_of("maps", model=name)[0]["digest"]
 
 
@@ -82,7 +82,7 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
     for route in (compare.pair, masks.masked, masks.entered, shapes.steps):
-        with pytest.raises(Unsupported, match=r"this is a recording: .*; the page Explore shows it"):
+        with pytest.raises(Unsupported, match=r"this is a recording; .*; it can be viewed on Explore"):
             route(query)
     model = pictures.model_on("auto", name)
     for call in (
@@ -119,5 +119,5 @@ def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
     for wrong in ("recording:", "recording:../../etc/passwd", f"{name}x"):
         assert not source_of(wrong).exists
     large = Group("a", ("a",), list(map(str, range(600))), None, torch.eye(600).expand(1, 1, 1, 600, 600))
-    with pytest.raises(SizeError, match="maps of 600 tokens, at most 512"):
+    with pytest.raises(SizeError, match="maps of 600 tokens; at most 512"):
         recordings.drawable(Recording((large,), (0,), "Large").to_bytes())

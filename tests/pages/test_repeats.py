@@ -16,6 +16,6 @@ def test_rows_that_differ_say_by_how_much_and_where_they_look() -> None:
     assert words.of_repeats(TOKENS, weights).startswith(f"{same} (largest difference 1.0e−7")
     weights[3] = torch.tensor([0.1, 0.1, 0.6, 0.1, 0.1])
     sentence = words.of_repeats(TOKENS, weights)
-    assert "differ by up to 0.400: the one at 1 looks most at “[CLS]” at 0 (0.20)" in sentence
-    assert sentence.endswith("the one at 3 looks most at “you” at 2 (0.60).")
+    assert "differ by up to 0.400: the one at 1 attends most to “[CLS]” at 0 (0.20)" in sentence
+    assert sentence.endswith("the one at 3 attends most to “you” at 2 (0.60).")
     assert words.of_repeats(["a", "b"], torch.eye(2)) == "", "no word occurs twice"

@@ -179,7 +179,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         assert state["choice"] == 0
         assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
         early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
-        assert early == (409, "That cannot be done now: close the vote first.")
+        assert early == (409, "Close the vote first.")
         await host.act("close")
         assert (await seen.until(phase="closed"))["tallies"] == [[1, 2, 0]]
         await host.act("again")

@@ -47,7 +47,7 @@ def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -
         made, left_out = combine(BASE, positions.NAMES, [name], [1, 2], [True])
         assert [recipe.position for recipe in made] == [p for p in able for _ in range(2)]
         unable = [p for p in positions.NAMES if p not in able]
-        assert left_out == [f"{name} cannot compute {p} positions: this pair is left out." for p in unable]
+        assert left_out == [f"{name} cannot compute {p} positions, so this pair is left out." for p in unable]
 
 
 def test_runs_are_grouped_into_their_candidates() -> None:
@@ -67,7 +67,7 @@ def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
         "Not trained yet: learned, torch, 2 layers, padding not masked."
     ]
     assert picture_settings.pending_changes(picture, [replace(NONE, steps=1500, residual=True, rate=0.01)]) == [
-        "Now chosen: steps 1,500, learning rate 0.01, residual connection yes. Press Train to see what that changes."
+        "Now selected: steps 1,500, learning rate 0.01, residual connection yes. Press Train to see what that changes."
     ]
 
 

@@ -105,7 +105,7 @@ def test_a_shape_is_read_or_refused() -> None:
     for text in ("2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "):
         assert parse_shape(text, 2, 5) == (2, 3, 6), text
     for text in ("", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 3.5", "a, b", "2, 1025"):
-        with pytest.raises(SizeError, match=r"sizes, need|every size|a shape is"):
+        with pytest.raises(SizeError, match=r"sizes were given|every size|a shape has"):
             parse_shape(text, 2, 5)
     with pytest.raises(SizeError, match="at most"):
         Case((1024, 1024)).check()
@@ -147,7 +147,7 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
 
 def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
     for key, value, start in (
-        ("qs", "<b>2</b>", "“"), ("aat", "100, 100, 2, 2", "“100, 100, 2, 2” is not used: 10,000 matrix products"),
+        ("qs", "<b>2</b>", "“"), ("aat", "100, 100, 2, 2", "“100, 100, 2, 2” cannot be used: 10,000 matrix products"),
         ("nk", "0", "The link says nk=0"),
     ):  # fmt: skip
         app = open_page(**{key: value})
@@ -157,8 +157,8 @@ def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_sh
     app = open_page(qs="4, 6")
     app.text_input(key="qs").set_value("4, six").run()
     (notice,) = notices(app)
-    assert notice.startswith("“4, six” is not used: ")
-    assert notice.endswith("Still shown: (4, 6).")
+    assert notice.startswith("“4, six” cannot be used: ")
+    assert notice.endswith("(4, 6) is still shown.")
     assert shapes(app)["q"] == "(4, 6)"
 
 
@@ -173,9 +173,9 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         assert f"The result is {(*shape[:-1], shape[-2])}" in said
         most = rounding.of_sums(shape[-1]) * float(looped.abs().max())
         for what in ("the loops", "its transpose"):
-            (apart,) = re.findall(rf"largest difference to {what}: ([^ ]+)\.", said)
+            (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", said)
             assert 0 <= read_number(apart) <= most
-        (diagonal,) = re.findall(r"meets itself: ([\d.]+) on average", said)
+        (diagonal,) = re.findall(r"is multiplied by itself: ([\d.]+) on average", said)
         assert_shows(diagonal, float(a.square().sum(dim=-1).mean()))
         name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
         assert_cells(cells(app, name), looped.reshape(-1, 10, 10)[0])

@@ -131,7 +131,7 @@ def test_two_models_must_read_the_same() -> None:
             compare.pair(query(kind.model, model2=pretrained.MINILM))
         two, _ = picture_of("pair", model=kind.model, s2=other)
         assert (two["used"]["s"], two["used"]["s2"]) == (first, other), kind
-        assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}, kind
+        assert set(two["tries"]) == {"sharper and softer attention", f"two {name}s"}, kind
         said, _ = picture_of("pair", model=kind.model, s2="a dog")
         assert said["told"][0].endswith(f"This model {kind.reads}."), kind
 
@@ -167,7 +167,7 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")
         assert said in state[own_file.ERROR]
-        assert state[own_file.ERROR].endswith(f". The {own} before is still there.")
+        assert state[own_file.ERROR].endswith(f". The previous {own} is still there.")
         assert visitor.given()[own] == name
     own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
     assert visitor.given()[own] != name
@@ -187,7 +187,7 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     assert said["told"] == said["notices"] == []
     assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
     assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
-    assert "of this picture" in said["figures"][0]["label"]
+    assert "for this picture" in said["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
 
 
@@ -223,7 +223,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.opened(str(folder)).name
-    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; at most 512 are drawn"):
+    with pytest.raises(HeadlightError, match="fine splits a picture into 530 tokens; at most 512 can be drawn"):
         pictures.model_on("cpu", name)
 
 
@@ -248,7 +248,7 @@ def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
     assert said["row"] == 37
     assert said["told"] == said["notices"] == []
-    assert said["pieces"] == ["A moment is named by when it begins; the next one begins 20 ms later."]
+    assert said["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
     assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
     assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"
 
@@ -272,7 +272,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:
     for model, seconds, why in (
-        (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."),
+        (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Shorten it to 10\.2 s\."),
         (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),
     ):
         with pytest.raises(HeadlightError, match=why):

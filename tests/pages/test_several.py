@@ -69,7 +69,7 @@ def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
             if position == "none":
                 same_function(first, second)
             else:
-                assert f"looks most at “{run.tokens[int(second.argmax())]}”" in text
+                assert f"attends most to “{run.tokens[int(second.argmax())]}”" in text
 
 
 @pytest.mark.usefixtures("shipped")

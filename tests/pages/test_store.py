@@ -142,7 +142,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
 
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(Path, "write_bytes", fails)
-        with pytest.raises(HeadlightError, match="disk is full or cannot be written; try again later"):
+        with pytest.raises(HeadlightError, match="disk is full or not writable; try again later"):
             store.put("film", b"content")
         assert run.id not in offered(one)
         assert list(one.asks(visitor.own_runs)) == [run.id]

@@ -40,7 +40,7 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["none", "rotary"]
     assert page.notices() == []
     assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
-    assert "Not trained yet: sinusoidal. Now chosen: steps 400, rows in a batch 64. Press Train" in page.texts()
+    assert "Not trained yet: sinusoidal. Now selected: steps 400, rows in a batch 64. Press Train" in page.texts()
     assert len(page.app.get("plotly_chart")) == 2
     assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
     # a cell of the confusion matrix lists its sentences
@@ -57,7 +57,7 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
 def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     page = Train(task="BBC news")
     assert page.notices() == []
-    assert "Recorded on 1,225 texts of news, which may not be shipped" in page.texts()
+    assert "recorded on 1,225 news texts, which may not be distributed" in page.texts()
     table = page.table("accuracy")
     assert sorted(row[0] for row in table["rows"]) == sorted(POST)
     accuracy = {row[0]: row[table["head"].index("accuracy")] for row in table["rows"]}
@@ -85,7 +85,7 @@ def test_a_link_gives_the_plan(shipped: Path, planned: list[TrainingPlan], monke
         "sched": "constant", "budget": "33", "dev": "cpu",
     }  # fmt: skip
     page = Train(**values, pe=["learned", "t5"], by=["naive", "torch"], nl=["2"], keep=["on", "off"])
-    assert page.notices()[0] == "torch cannot compute t5 positions: this pair is left out."
+    assert page.notices()[0] == "torch cannot compute t5 positions, so this pair is left out."
     plan = plan_of(page, planned)
     usual = replace(
         defaults("food"), amplitude=0.5, d_model=24, n_heads=3, n_layers=2, d_feed_forward=48, residual=True,
@@ -121,7 +121,10 @@ def test_garbage_in_a_link_is_reported_and_ignored(shipped: Path, monkeypatch: p
 def test_a_plan_that_cannot_be_trained_is_refused(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     links: tuple[tuple[dict[str, Any], str], ...] = (
         ({"dm": "50", "nh": "6"}, "This cannot be trained: d_model=50 cannot be split into 6 equal heads; choose"),
-        ({"seeds": "10", "pe": ["none", "learned", "rotary", "alibi", "t5"]}, "This cannot be trained: 50 runs;"),
+        (
+            {"seeds": "10", "pe": ["none", "learned", "rotary", "alibi", "t5"]},
+            "This cannot be trained: 50 runs were",
+        ),
         ({"pe": ["rotary"], "by": ["torch"]}, "Choose at least one of each: positions, implementations"),
     )
     for link, sentence in links:
@@ -154,11 +157,11 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
 def test_dates_are_written_letter_by_letter_and_every_digit_has_its_word() -> None:
     page = Train(task="dates")
     assert page.notices() == []
-    assert page.table("digits on their word")["rows"][0][2].startswith("0.9")
+    assert page.table("digits that attend to their word")["rows"][0][2].startswith("0.9")
     assert len(page.app.get("plotly_chart")) == 3
     page.open("Ask")
     assert "✓ right" in page.texts()
-    assert "8 of 8 digits (1.00) look most at the word that they come from" in page.texts()
+    assert "8 of 8 digits (1.00) attend most to the word that they come from" in page.texts()
     (written,) = [block for block in page.blocks() if block["kind"] == "continuation"]
     cross, *_ = [block for block in page.blocks() if block["kind"] == "matrix"]
     assert [token for _, token, _, _ in written["tokens"]] == cross["rows"] == [*"2012-10-01", "[END]"]
@@ -181,13 +184,13 @@ def test_a_training_is_stopped_while_another_task_is_chosen(shipped: Path, monke
     assert page.off("train_start")
     assert not page.off("train_stop")
     page.app.selectbox(key="task").set_value("food review").run()
-    assert "Your training of who did what goes on; choose that task to watch it." in page.notices()
+    assert "Your training of who did what continues; choose that task to watch it." in page.notices()
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["learned"]
     assert page.off("train_start")
     page.app.button(key="train_stop").click().run()
     assert not page.over().off("train_start")
     page.app.selectbox(key="task").set_value("who did what").run()
-    assert "Stopped. What was learnt so far is kept." in page.notices()
+    assert "Stopped. The models trained so far are kept." in page.notices()
     assert page.table("accuracy")["rows"]
 
 
@@ -240,7 +243,7 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert page.open("Report").table("precision")["rows"][0][0] == "sport"
     assert page.open("Ask").table("none")["rows"][0][0] == tasks.from_csv(NEWS.encode()).questions[0]
     upload(page, "csv_file", NEWS.replace(" a", " z").encode())
-    assert "The runs below were trained on other data than the chosen one." in page.notices()
+    assert "The runs below were trained on data other than the selected one." in page.notices()
 
 
 def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped: Path) -> None:
@@ -313,7 +316,7 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path) -> None:
     maps = torch.eye(3).expand(2, 1, 2, 3, 3).contiguous()
     made = Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0, 7), "the first")
     upload(page, "run_file", made.to_bytes(), "application/safetensors")
-    assert page.notices()[-1].startswith("Opened: the first. It is one of the models of the page Explore.")
+    assert page.notices()[-1].startswith("Opened: the first. It can be chosen as a model on Explore.")
     (name,) = page.app.session_state["training_visit"].data.values()
     assert recordings.Recorded(f"{recordings.PREFIX}{name}").about.summary == "1 × 2 heads, 2 steps"
 

@@ -50,7 +50,7 @@ def test_one_head_at_a_time_on_compare(model: Model) -> None:
     (panel,) = found["blocks"]
     said, cells = panel["blocks"]
     layer, head = divmod(int(cosines.argmin()), 12)
-    assert f"Switching off layer {layer} head {head} changes" in said["text"]
-    assert panel["heading"] == f"L{layer} H{head} matters most"
+    assert f"Ablating layer {layer} head {head} changes" in said["text"]
+    assert panel["heading"] == f"L{layer} H{head} has the largest effect"
     assert cells["levels"][layer][head] == 255
     assert picture_of("pair", s="how are you")[0]["eachIsQuick"]

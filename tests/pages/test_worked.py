@@ -122,7 +122,7 @@ def test_the_link_stays_short() -> None:
             for col in range(len(line)):
                 now = apply_event(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
     assert len(link_of(now)) <= MAX_MATRICES_LENGTH
-    assert any("room" in why for cells in now.invalid.values() for _, why in cells.values())
+    assert any("holds at most" in why for cells in now.invalid.values() for _, why in cells.values())
     book, usable = from_link({"qw": "how are you", "kw": "how are you", "m": link_of(now)}.get)
     assert (usable, book.matrices) == (True, now.matrices)
 
@@ -141,7 +141,7 @@ def test_empty_rows_and_overflow_are_named() -> None:
     assert matrix(blocks, "masked")["cells"][1] == ["0.1000", "−∞", "0.3000"]
     assert matrix(blocks, "weights")["cells"][0] == ["0.0000"] * 3
     assert matrix(blocks, "weights")["sums"] == ["0.0000", "1.0000", "1.0000"]
-    assert "Row 0 “how” may look at nobody" in texts(blocks)
+    assert "Row 0 “how” may look at no key" in texts(blocks)
     assert "Row 1 “are” may not look at itself" in texts(blocks)
     blocks = examples.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
     assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]

@@ -2,7 +2,7 @@
 
 import { NOBODY } from "./facts.js";
 
-export const OFF = "switched off: what it finds is not passed on"; // said of a head
+export const OFF = "ablated: its output counts as 0"; // said of a head
 export const BLOCKED = "blocked by the mask"; // said of a cell
 
 /** 0.6397 -> "0.64"; four digits where two would say 0 of something that is more (numbers.py says the rule).
@@ -60,12 +60,11 @@ export function percent(weight) {
  * @param {boolean} [beside] the two stand side by side
  */
 export function gave(who, whom, before, now, beside = false) {
-  const [was, is] = [percent(before), percent(now)];
-  const [one, other] = [who, whom].map(quoted);
-  if (was === is) return beside ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
-  const share = was === "100 %" ? "all its attention (100 %)" : was;
-  if (beside) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
-  return `${one} gave ${other} ${share}${share === was ? "," : ";"} now ${is}.`;
+  const [was, is] = [number(before), number(now)];
+  const pair = `Attention from ${quoted(who)} to ${quoted(whom)}`;
+  if (beside)
+    return was === is ? `${pair} is ${was} on both sides.` : `${pair} is ${was} on the left and ${is} on the right.`;
+  return was === is ? `${pair} is still ${was}.` : `${pair} ${now < before ? "fell" : "rose"} from ${was} to ${is}.`;
 }
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
@@ -81,19 +80,23 @@ export function story(tokens, row, weights, keys = tokens, what = "word") {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(keys[best]);
-  const query = `what ${own} looks for. Its row shows how well each ${what} fits.`;
+  const query = `what ${own} looks for. Its row shows how well each ${what} matches.`;
   if (weight === 0)
-    return [query, `what each ${what} offers: here none may be looked at.`, "what is passed on: here nothing."];
+    return [
+      query,
+      `what each ${what} offers. Here the mask blocks all of them.`,
+      "what is passed on, which is nothing here.",
+    ];
   if (keys[best] === NOBODY)
     return [
       query,
-      `what each ${what} offers: ${NOBODY} fits it well.`,
-      `what is passed on: the ${what}s’ values, ${percent(1 - weight)} in all.`,
+      `what each ${what} offers. None matches this query well.`,
+      `what is passed on, with a total weight of ${number(1 - weight)} on the ${what}s.`,
     ];
   return [
     query,
-    `what each ${what} offers: ${winner} fits this query best.`,
-    `what ${winner} passes on. Its weight in this row is ${percent(weight)}.`,
+    `what each ${what} offers. ${winner} matches this query best.`,
+    `what ${winner} passes on; it reaches ${own} with weight ${number(weight)}.`,
   ];
 }
 

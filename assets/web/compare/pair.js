@@ -33,7 +33,7 @@ import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP =
-  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, with Shift ten cells, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
+  "Layers, heads and tokens are counted from 0. Pointing at a cell shows its weight in all three maps. Arrow keys move by a cell, with Shift by ten, and Enter selects. In the projector, − switches between the difference and the maps. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const SEVERAL = ["three", "kin", "mean"]; // keys of more than two maps
@@ -42,7 +42,7 @@ const NOT_BENEATH = ["s2", "model2", "at2", "at", "word", ...BESIDE]; // keys th
 const STILL = { s: "Left: still", s2: "Right: still" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
-  ["Sentence, right", "Right: the same sentence, or type another"],
+  ["Sentence, right", "Right: same sentence, or type another"],
 ];
 
 const STYLES = [viewCss, choicesCss, listingCss, sheetCss, pairCss, nextCss, barCss, stageCss];
@@ -75,8 +75,8 @@ export class PairView extends PlaceView {
     this.parts = {
       notices: notices(),
       contrast: h("p", { class: "contrast", role: "status" }),
-      copy: button("right = left", () => this.copySide(), { title: "make the right side what the left one is" }),
-      swap: button("swap", () => this.swap(), { title: "the left side becomes the right one" }),
+      copy: button("right = left", () => this.copySide(), { title: "copy the settings of the left side to the right" }),
+      swap: button("swap", () => this.swap(), { title: "exchange the two sides" }),
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
@@ -85,7 +85,7 @@ export class PairView extends PlaceView {
       heads2: group("Head, right"),
       of2: span("right-place"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
-      fronts: group("Map in sight"),
+      fronts: group("Visible map"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
     };
     this.groups = groupChoice(this);

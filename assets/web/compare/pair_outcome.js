@@ -10,8 +10,8 @@ export function makeNext(view) {
     view.onChange(true);
   });
   const list = h("ol", { class: "next-list" });
-  const props = { class: "next-tokens", "aria-label": "What the model says next" };
-  const element = h("section", props, span("label", "Most likely next, left → right:"), list, word.element);
+  const props = { class: "next-tokens", "aria-label": "Next-word predictions" };
+  const element = h("section", props, span("label", "Most likely next words, left → right:"), list, word.element);
   const draw = () => {
     const { next: tokens, wordSaid } = view.picture;
     element.hidden = !tokens.length;

@@ -151,7 +151,7 @@ export class PairPanels {
     const { layer, head } = picture.sides[n] ?? picture;
     const mean = meanOf(parseLook(picture.look));
     if (mean === "meanall") return "mean over all heads";
-    if (mean === "meanseen") return "mean over the heads in sight";
+    if (mean === "meanseen") return "mean over the visible heads";
     if (n === DIFFERENCE && picture.isOfTwo && !mean)
       return picture.sides.map((own) => `L${own.layer} H${own.head}`).join(", ");
     return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;
@@ -164,7 +164,7 @@ export class PairPanels {
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * keysOf(picture).length + key] ?? 0);
     const pair = gave(picture.tokens[row], keysOf(picture)[key], left, right, true);
-    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[at.row]}”: ${own}.`;
+    return `${pair} Each bar shows how much of a row’s weight moved. “${picture.tokens[at.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */
@@ -175,7 +175,7 @@ export class PairPanels {
     const largest = change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0);
     if (!change[largest]) return "No weight differs";
     const keys = keysOf(picture);
-    return `“${picture.tokens[Math.floor(largest / keys.length)]}” → “${keys[largest % keys.length]}” changes most`;
+    return `Largest change: “${picture.tokens[Math.floor(largest / keys.length)]}” → “${keys[largest % keys.length]}”`;
   }
 
   /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
@@ -247,6 +247,6 @@ export class PairPanels {
     setText(low, difference ? "−1, less on the right" : "0");
     setText(high, difference ? "+1, more" : "1");
     ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);
-    setText(law, `${difference ? "" : "√ of the weight"}${map.omits}`);
+    setText(law, `${difference ? "" : "colour scale widened for small weights"}${map.omits}`);
   }
 }

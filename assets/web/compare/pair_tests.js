@@ -61,7 +61,7 @@ export class HeadBars extends Beneath {
   constructor(view) {
     super(view, "each", ({ row, col }) => view.go({ layer: row, head: col }));
     this.since = 0; // ms of the page when it was asked
-    this.begins = button("Switch off each head alone", () => this.begin());
+    this.begins = button("Ablate each head in turn", () => this.begin());
     this.stops = button("Stop", () => this.stop());
     this.progress = h("span", { class: "label", role: "status" });
     const asks = div("asks", this.begins, this.stops, this.progress);
@@ -101,7 +101,7 @@ export class HeadBars extends Beneath {
     this.stops.hidden = !isAsked;
     setText(
       this.progress,
-      isAsked ? `One head at a time: ${Math.floor((performance.now() - this.since) / 1000)} s` : "",
+      isAsked ? `Ablating one head at a time: ${Math.floor((performance.now() - this.since) / 1000)} s` : "",
     );
     if (isAsked) view.redrawSoon(1000);
     // the numbers of another sentence must not stand here; their place is kept for those that come at once
@@ -111,7 +111,7 @@ export class HeadBars extends Beneath {
 }
 
 const MAX_SEED = 9999; // the number of the last random order
-const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random one";
+const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random order";
 const NOTE = "largest difference between the output vectors of the two orders, compared word by word";
 
 /** The words of the left sentence in another order, typed or drawn, and how much the output vectors of both sides change. */
@@ -169,7 +169,7 @@ export class Several extends Beneath {
   constructor(view) {
     super(view, "several", (values) => this.choose({ ...this.link, ...values }));
     this.link = /** @type {import("../link/link.js").Values} */ ({}); // what the link says of it
-    const summary = h("summary", {}, "more than two: a map for each position");
+    const summary = h("summary", {}, "compare more than two");
     this.element = h(
       "details",
       { class: "more", ontoggle: () => this.toggle() },

@@ -15,7 +15,7 @@ export class AllHeads {
     const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>
       button(text, () => this.walk(key), { "aria-label": name, title: name });
     const close = button("×", () => this.close(), { class: "close", "aria-label": "back to all heads", title: "Esc" });
-    this.keys = div("walk", walk("ArrowLeft", "‹", "head before"), walk("ArrowRight", "›", "next head"), close);
+    this.keys = div("walk", walk("ArrowLeft", "‹", "previous head"), walk("ArrowRight", "›", "next head"), close);
   }
 
   /** One head is large over all of them. */

@@ -17,15 +17,15 @@ export class ChangeChips {
     this.view = view;
     this.list = span("list");
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
-    const title = "undo the last change; a new sentence too, if a button made it";
+    const title = "undo the last change, or a new sentence that a button inserted";
     this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
     this.said = h("span", { class: "said", "aria-live": "polite" });
     this.most = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
-      title: "the large map shows now − original: blue is less, orange is more",
+      title: "the large map shows the new weights minus the original ones; blue is less, orange is more",
     });
-    this.compare = h("a", { class: "page-link" }, "compare with the original model →");
-    this.element = h("div", { class: "changed", role: "group", "aria-label": "What is changed" });
+    this.compare = h("a", { class: "page-link" }, "compare with the unchanged model →");
+    this.element = h("div", { class: "changed", role: "group", "aria-label": "Changes to the model" });
     this.element.append(this.list, this.reset, this.said, this.most, this.difference, this.compare);
   }
 
@@ -70,7 +70,7 @@ export class ChangeChips {
     const { before, effect, next } = picture;
     const { weights, tokens, keys } = sight;
     if (!before || !weights || !effect) return "";
-    if (!effect.at) return "No weight changed at all.";
+    if (!effect.at) return "No weight changed.";
     const [was, is] = [before.weights, weights].map((map) => rowOf(map, sight.row, keys.length));
     const key = sight.key ?? ranked(was)[0][0];
     const pair = gave(tokens[sight.row], keys[key], was[key], is[key]);
@@ -83,18 +83,18 @@ export class ChangeChips {
     const make = () => button("", () => {}, { class: "chip-of-change" });
     fill(this.list, list, make, (chip, { text, back, heads }) => {
       setText(chip, `${text} ×`);
-      setAttribute(chip, "aria-label", `take back: ${text}`);
+      setAttribute(chip, "aria-label", `undo: ${text}`);
       chip.onclick = () => view.edit(heads ? { off: [] } : { controls: back });
     });
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
-    setText(this.said, known ? this.answer : list.length ? "" : "Nothing changed yet.");
+    setText(this.said, known ? this.answer : list.length ? "" : "Model unchanged.");
     const most = known ? effect.at : null;
     this.most.hidden = !most || isDrawn();
     if (effect && most) {
       const [layer, head, row, key] = most;
       const { tokens, keys } = view.maps;
-      setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
+      setText(this.most, `Largest change: layer ${layer}, head ${head} ›`);
       setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
     }
     // not while the next picture is on its way: who has just pressed it would lose his place

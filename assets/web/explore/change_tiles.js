@@ -9,17 +9,17 @@ import { number } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
-const NAMES = { mask: "Hide words", pos: "Take the order away", off: "Switch heads off", t: "Sharpen or blur" };
+const NAMES = { mask: "Mask", pos: "Positional encoding", off: "Ablate heads", t: "Temperature" };
 
 /** @extends {ControlChips<Explore>} */
 export class ChangeTiles extends ControlChips {
   /** @param {Explore} view */
   constructor(view) {
-    super(view, "Change something", { names: NAMES, kinds: MASKS });
+    super(view, "Change the model", { names: NAMES, kinds: MASKS });
     this.chips.classList.add("tiles");
     this.finder = new FindHeads(view);
     this.masksPage = h("a", { class: "page-link" }, "Masks");
-    const paint = ["Paint a mask cell by cell, or join several, on ", this.masksPage, "."];
+    const paint = ["To paint a mask cell by cell or to combine several, open ", this.masksPage, "."];
     const link = h("p", { class: "label" }, ...paint);
     this.inside.mask.append(link);
     this.inside.off.append(this.finder.element);
@@ -48,17 +48,22 @@ export class ChangeTiles extends ControlChips {
   }
 
   draw(inks) {
-    this.names = { ...NAMES, mask: `Hide ${this.view.given.rows}` };
     super.draw(inks);
     setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with what is seen here
   }
 
   said() {
-    const { maps, off, given } = this.view;
+    const { maps, off, given, picture } = this.view;
     const said = super.said();
     const total = maps.layers * maps.heads;
-    const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : said.mask;
-    return { ...said, mask, off: `${total - off.size} of ${total} on` };
+    const [mask, pos, t] = ["mask", "pos", "t"].map((key) => this.value(key));
+    const unmasked = picture.next.length ? "the model’s own" : `none: all ${given.rows} see each other`;
+    return {
+      mask: mask === "none" ? unmasked : said.mask.replace("mask: ", ""),
+      pos: pos === "none" ? "off: word order removed" : pos,
+      t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"} attention`,
+      off: off.size ? `${off.size} of ${total} off` : `all ${total} heads on`,
+    };
   }
 
   /** @param {string} key @param {import("../base/colour.js").Inks} inks */
@@ -73,10 +78,14 @@ export class ChangeTiles extends ControlChips {
  * @type {[string, string, string][]}
  */
 const KINDS = [
-  ["induction", "copy", "Copying heads look at the word that followed last time. Number: average weight on that word."],
-  ["previous", "look one word back", "Number: average weight on the word just before."],
-  ["first", "look at the first word", "Number: average weight on the first word."],
-  ["itself", "look at the word itself", "Number: average weight on the word itself."],
+  [
+    "induction",
+    "induction",
+    "Induction heads look at what followed the same word last time. The number is the average weight there.",
+  ],
+  ["previous", "previous word", "The number is the average weight on the previous word."],
+  ["first", "first word", "The number is the average weight on the first word."],
+  ["itself", "the word itself", "The number is the average weight on the word itself."],
 ];
 const SEVERAL = [1, 3, 7]; // heads that one press switches off
 
@@ -86,14 +95,14 @@ class FindHeads {
   constructor(view) {
     this.view = view;
     this.kind = "";
-    this.kinds = choice("Heads that", KINDS, (kind) => {
+    this.kinds = choice("Kind of head", KINDS, (kind) => {
       this.kind = kind;
       view.redraw();
     });
     this.rule = h("p", { class: "label" });
     this.list = h("ol", { class: "found-heads" });
-    this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
-    const label = span("label", "Find the heads that");
+    this.off = h("div", { class: "actions", role: "group", "aria-label": "Ablate the strongest of them" });
+    const label = span("label", "Find the heads of one kind");
     this.element = div("find-heads");
     this.element.append(label, this.kinds.element, this.rule, this.off, this.list);
   }
@@ -139,7 +148,7 @@ class FindHeads {
       const all = ids.slice(0, count);
       press.onclick = () => view.edit({ off: all });
       const isSo = view.off.size === all.length && all.every((id) => view.off.has(id));
-      setText(press, count === 1 ? "switch off the strongest" : `the ${count} strongest`);
+      setText(press, count === 1 ? "ablate the strongest" : `the ${count} strongest`);
       setAttribute(press, "aria-pressed", String(isSo));
     });
   }

@@ -17,14 +17,14 @@ const SORTED = "sorted"; // as the link says it
 /** @type {[string, string, string?][]} */
 const ORDERS = [
   ["", "in order"],
-  [SORTED, "sorted", "the largest product first, what is below 0 last"],
+  [SORTED, "sorted", "the largest product first, negative ones last"],
 ];
 const COLUMNS = ["channel", "q", "k", "q · k", "sum so far"];
 const HIGH = 300; // pixels
 
 export class ChannelsView {
   name = "channels";
-  title = "Channels";
+  title = "Split a score into its channels";
   route = "channels";
 
   /** @param {import("./explore.js").Explore} view */
@@ -37,7 +37,7 @@ export class ChannelsView {
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
-    const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
+    const legend = div("label", "orange bars are positive, blue ones negative; the strongest are in full colour");
     const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
     this.element = div("channels-view", div("actions", this.order.element), this.said, grid, under, table, this.notes);
   }

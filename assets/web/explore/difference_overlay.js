@@ -9,7 +9,7 @@ import { quoted, signed } from "../base/words.js";
 
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
-const NAME = "Now − original";
+const NAME = "New − original";
 
 export class DifferenceOverlay {
   /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
@@ -58,7 +58,7 @@ export class DifferenceOverlay {
     const row = rowOf(picture.before.difference().change, sight.row, sight.keys.length);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = sight.key ?? most;
-    if (!row[most]) return ["Difference to the original model: none in this row"];
+    if (!row[most]) return ["No difference from the original model in this row"];
     const who = span("query", quoted(sight.tokens[sight.row]));
     const whom = span("key", quoted(sight.keys[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
@@ -69,6 +69,6 @@ export class DifferenceOverlay {
     setText(low, "−1, less");
     ramp.style.backgroundImage = signedGradient(inks);
     setText(high, "+1, more");
-    setText(law, this.view.look.lines ? "" : "bars: how much of its weight each row put elsewhere, 0 to 1");
+    setText(law, this.view.look.lines ? "" : "each bar shows how much of a row’s weight moved, 0 to 1");
   }
 }

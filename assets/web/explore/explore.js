@@ -42,7 +42,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
-  "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
+  "Keyboard: arrow keys move between heads, cells, points and bars, ten at a time with Shift; Enter enlarges or selects; + and − zoom a long map; s shows one head alone, h hides it, o ablates it in the model. In the word list, type the first letters of a word, or its number, to select it.",
 ].join(" ");
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
@@ -86,15 +86,21 @@ export class Explore extends ApiView {
     });
     this.figures = makeFigures(() => this.askComparison());
     const cut = () => this.retype([...this.text].slice(0, this.fits).join(""));
-    this.cutText = button("cut it to what fits", cut, { hidden: "", class: "cut" });
+    this.cutText = button("shorten it to what fits", cut, { hidden: "", class: "cut" });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
-    const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
+    const proof = h(
+      "details",
+      { class: "proof" },
+      h("summary", {}, "Numbers and checks"),
+      this.figures.element,
+      status,
+    );
     this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
     this.box.element.append(this.inBox);
     const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
-    this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
+    this.shared = h("p", { class: "label shared" }, "Heads with the same edge colour share keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);

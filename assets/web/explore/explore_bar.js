@@ -14,9 +14,13 @@ import { quoted } from "../base/words.js";
 
 /** @type {[import("../base/colour.js").Scale, string, string][]} */
 const SCALES = [
-  ["root", "show small weights", "the colour is the root of the weight: small weights are easier to see"],
-  ["linear", "true to scale", "the colour is the weight"],
-  ["own", "each map by its own maximum", "each map up to its own largest weight"],
+  [
+    "root",
+    "widen small weights",
+    "the colour shows the square root of the weight, so that small weights are easier to see",
+  ],
+  ["linear", "proportional", "the colour is proportional to the weight"],
+  ["own", "scaled per map", "each map is scaled to its own largest weight"],
 ];
 
 /** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
@@ -50,8 +54,13 @@ function makePreferences() {
     return press;
   };
   return [
-    make("strong contrast", "headlight-contrast", Boolean(contrast), "on every page: small weights stand out by 3 : 1"),
-    make("hatching", "headlight-hatch", !hatch, "on every page: cells that the mask blocks have slanted lines"),
+    make(
+      "strong contrast",
+      "headlight-contrast",
+      Boolean(contrast),
+      "on every page; small weights stand out by a contrast of 3 : 1",
+    ),
+    make("hatching", "headlight-hatch", !hatch, "on every page; cells that the mask blocks are hatched"),
   ];
 }
 
@@ -62,7 +71,7 @@ export class ExploreBar {
     this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
     this.tries = menu(view, "try another", this.presets);
     this.empty = div("empty", "Type a sentence, or press “try another”.");
-    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
     hearWords(this.chips, () => view.maps.tokens, pick);
     this.scrolledTo = ""; // the word in focus, and of how many
@@ -73,11 +82,11 @@ export class ExploreBar {
     this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
     this.sort = button("", () => view.see({ sort: !view.look.sort }));
     this.everyHead = button("show all heads", () => view.see({ hidden: new Set(), solo: null }));
-    this.pin = button("pin", () => view.togglePin(), { title: "keep this picture beside the next one" });
+    this.pin = button("pin", () => view.togglePin(), { title: "keep this map for comparison with the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
-    this.solo = button("show only this head", solo, { title: "look at this head alone" });
-    this.hide = button("remove from view", hide, { title: "take this head out of sight; the model keeps it" });
+    this.solo = button("show only this head", solo, { title: "show this head alone" });
+    this.hide = button("remove from view", hide, { title: "hide this head here; the model keeps it" });
     this.menu = menu(
       view,
       "view",
@@ -89,7 +98,7 @@ export class ExploreBar {
       span("label", "Large map"),
       view.reading.means.element,
       div("actions", view.values.opener),
-      span("label", "This picture, and all pages"),
+      span("label", "Display"),
       div("actions", this.pin, ...makePreferences()),
     );
     this.menu.element.classList.add("view-menu");
@@ -168,7 +177,7 @@ export class ExploreBar {
       setText(element.children[1], badge);
       element.style.setProperty("--change", String(share));
       setAttribute(element, "aria-label", `layer ${layer}`);
-      setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
+      setAttribute(element, "title", badge ? `largest change of a weight in layer ${layer}: ${badge}` : null);
       setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
     });
     rove(this.layers);

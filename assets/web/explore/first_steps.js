@@ -39,14 +39,16 @@ export class FirstSteps {
     // the row that is asked about stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
     const isNone = controls.pos === "none";
-    const order = isNone ? `give the order back: ${asks}` : `take the order away: ${still}`;
+    const order = isNone
+      ? `switch the positional encoding on again: ${asks}`
+      : `switch the positional encoding off: ${still}`;
     const takesOrder = picture.positions.some(([name]) => name === "none");
     const head = `${at.layer}.${at.head}`;
-    const press = off.has(head) ? "switch this head on again" : "switch this head off";
+    const press = off.has(head) ? "restore this head" : "ablate this head";
     return [
-      ...(word ? [{ said: `type “${twin}” for “${word}”: ${asks}`, change: { sentence } }] : []),
+      ...(word ? [{ said: `replace “${word}” with “${twin}”: ${asks}`, change: { sentence } }] : []),
       ...(takesOrder ? [{ said: order, change: { controls: { pos: isNone ? null : "none" } } }] : []),
-      { said: `${press}: which layers notice?`, change: { off: toggled(off, head) } },
+      { said: `${press}: which layers change?`, change: { off: toggled(off, head) } },
     ];
   }
 

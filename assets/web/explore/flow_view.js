@@ -20,22 +20,23 @@ const [ROLLOUT, BY_NORM] = ["rollout", "attention × value norm"];
 /** @type {[string, string, string][]} */
 const MEASURES = [
   ["", ROLLOUT, "the mean of the heads’ weights"],
-  [NORM, BY_NORM, "how much the heads hand over"],
+  [NORM, BY_NORM, "how much the heads pass on"],
 ];
 const MAX_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
-const LEGEND = "thickness: the share; straight up: what a token keeps; orange: the strongest path";
+const LEGEND =
+  "a thicker line carries a larger share; vertical lines are what a token keeps; the strongest path is orange";
 
 export class FlowView {
   name = "flow";
-  title = "Flow";
+  title = "Trace a word through the layers";
   route = "flow";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
-    this.measure = choice("What a line is", MEASURES, (state) => view.others.show(this, state));
+    this.measure = choice("Method", MEASURES, (state) => view.others.show(this, state));
     this.said = div("said-of-view");
     this.left = div("label");
     this.readout = div("readout");
@@ -45,7 +46,7 @@ export class FlowView {
     });
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
-    const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
+    const more = h("a", { class: "page-link", href: "glossary" }, "Glossary →");
     const drawn = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
     this.element = div("flow-view", div("actions", this.measure.element), this.said, ...drawn);
     this.element.append(this.left, this.table.element, this.notes, more);
@@ -118,12 +119,13 @@ export class FlowView {
   fillTable({ tokens, layers, masses, row }) {
     const levels = [...Array(layers + 1).keys()];
     const listed = ranked(masses.subarray(0, tokens.length)).slice(0, MAX_ROWS);
-    const rest = tokens.length > listed.length ? ` The ${listed.length} of which most comes, of ${tokens.length}.` : "";
+    const rest =
+      tokens.length > listed.length ? ` Only the ${listed.length} largest of ${tokens.length} are listed.` : "";
     const rows = listed.map(([token]) => {
       const shares = levels.map((level) => percent(masses[level * tokens.length + token]));
       return [`${token} ${tokens[token]}`, ...shares];
     });
-    const caption = `How much of ${quoted(tokens[row])} passes a token at each level.${rest}`;
+    const caption = `Share of ${quoted(tokens[row])} that passes through each token at each level.${rest}`;
     this.table.fill(["token", ...levels.map(levelName)], rows, caption);
   }
 }

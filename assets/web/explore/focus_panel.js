@@ -16,18 +16,19 @@ import { sortKey } from "../picture/heads_order.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { choice, contentWidth, panel, rem } from "../base/view_base.js";
-import { number, OFF, percent, quoted, ranked, story } from "../base/words.js";
+import { number, OFF, quoted, ranked, story } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Inks} Inks */
 
 const PARTS = ["query", "key", "value"];
 const LAWS = {
-  root: "colour: √ of the weight",
-  linear: "colour: the weight",
-  own: "colour: the weight, each map up to its own largest",
+  root: "colour scale widened for small weights (√ of the weight)",
+  linear: "colour proportional to the weight",
+  own: "colour proportional to the weight, scaled to each map’s largest",
 };
-const OFF_VALUE = "nothing: this head is off, so nothing of it is passed on.";
+const OFF_VALUE = "nothing, because this head is ablated: its output counts as 0.";
+const ABLATES = "ablated: switched off, so that its output counts as 0";
 const MAX_LOOKS = 4; // keys that a row is said to look at
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
@@ -71,7 +72,7 @@ export class FocusPanel {
     this.columns = new ColumnSwitches(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
-    this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "What it attends to" });
     this.who = span("who");
     this.looks = div("looks", this.who, this.list);
     this.sum = h("p", { class: "sum" });
@@ -81,7 +82,7 @@ export class FocusPanel {
     this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
     const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed));
-    const ways = h("div", { class: "actions", role: "group", "aria-label": "How it is drawn" });
+    const ways = h("div", { class: "actions", role: "group", "aria-label": "Display" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
     const map = div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout));
     this.element = panel("large", "Head in focus", [titles, ways], div("large-body", map, this.words));
@@ -153,15 +154,19 @@ export class FocusPanel {
     this.element.classList.toggle("is-off", isOff);
     this.element.classList.toggle("of-mean", view.reading.isMean); // whose value is handed on is then not told by one map
     this.lamp.hidden = view.reading.isMean;
-    setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
+    setText(this.lamp, isOff ? "restore this head" : "ablate this head");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
-    setAttribute(this.lamp, "title", picture.fixed.off);
+    setAttribute(this.lamp, "title", picture.fixed.off || ABLATES);
     const most = Math.max(tokens.length, keys.length);
     const mode = look.table ? "table" : look.lines && most <= MAX_WORDS ? "lines" : "map";
     this.modes.press(mode);
     this.modes.buttons[0].disabled = most > MAX_WORDS;
-    setAttribute(this.modes.buttons[0], "title", most > MAX_WORDS ? `lines join at most ${MAX_WORDS} words` : null);
+    setAttribute(
+      this.modes.buttons[0],
+      "title",
+      most > MAX_WORDS ? `lines are drawn for at most ${MAX_WORDS} words` : null,
+    );
     const isOfMap = matching && picture.reads === reads(look);
     const shown = {
       ...sight,
@@ -206,13 +211,13 @@ export class FocusPanel {
     const isOn = this.difference.isOn;
     for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
     if (isOn) return this.difference.drawLegend(this.legend, inks);
-    if (mode === "lines") return setText(law, "thickness: the weight");
+    if (mode === "lines") return setText(law, "a thicker line means a larger weight");
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
-    const preview = this.view.picture.tile ? "" : "; a preview until this layer has loaded"; // its map says it of its part
+    const preview = this.view.picture.tile ? "" : "; preview while this layer loads"; // its map says it of its part
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
@@ -229,12 +234,18 @@ export class FocusPanel {
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
-      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.reading.isMean ? " on average" : "");
-    else this.title.replaceChildren(who, " may look at nobody");
+      this.title.replaceChildren(
+        who,
+        chosen === null ? " attends most to " : " attends to ",
+        whom,
+        `: ${number(share)}`,
+        view.reading.isMean ? " on average" : "",
+      );
+    else this.title.replaceChildren(who, " may look at no key");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
-    setText(this.from, `Where does ${number(share)} come from? →`);
+    setText(this.from, `How is ${number(share)} calculated? →`);
     this.from.href = this.byHand;
   }
 
@@ -257,7 +268,7 @@ export class FocusPanel {
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
     const place = `L${this.view.reading.place.slice(1)}`;
-    this.view.say(`${place}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`);
+    this.view.say(`${place}${off}. ${change}${own} attends to ${looks.join(", ") || "nothing"}.`);
   }
 }
 

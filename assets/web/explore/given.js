@@ -17,11 +17,11 @@ import { walked } from "../base/grid_keys.js";
 const SAYS = {
   picture: {
     question: "Which patches does each patch look at?",
-    line: "This is attention inside a vision transformer: it cuts the picture into patches, and each row of a map is one patch.",
+    line: "This is attention inside a vision transformer. It cuts the picture into patches, and each row of a map is one patch.",
   },
   sound: {
     question: "Which moments does each moment look at?",
-    line: "This is attention inside a speech model: it cuts the sound into moments, and each row of a map is one moment.",
+    line: "This is attention inside a speech model. It cuts the sound into moments, and each row of a map is one moment.",
   },
 };
 
@@ -127,7 +127,7 @@ export class Given {
 }
 
 const OF_PATCHES =
-  "Press a patch, or a token of none, for its row. The darker a patch, the less the row looks at it: √ of the weight, the strongest patch as it is.";
+  "Press a patch, or a token outside the picture, to see its row. A darker patch has a smaller weight in this row (√ of the weight; the strongest patch is undimmed).";
 
 /** A picture as its model sees it, and over its patches the row in focus. @param {Explore} view */
 function pictureBoard(view) {
@@ -148,12 +148,12 @@ function pictureBoard(view) {
 }
 
 const SHOWS =
-  "The stronger the colour, the more the row looks at that moment: √ of the weight, the strongest one full.";
+  "A stronger colour means a larger weight in this row (√ of the weight; the strongest moment has full colour).";
 /** Kind of attention -> what is said of the wave. @type {Record<string, string>} */
 const OF_MOMENTS = {
-  encoder: `Press a moment, or walk with ← and →, for its row. ${SHOWS}`,
-  cross: `Press a moment, or walk with ← and →, for its column. ${SHOWS}`,
-  decoder: "The words look at one another here, and at no moment of the sound.",
+  encoder: `Press a moment, or move with ← and →, to see its row. ${SHOWS}`,
+  cross: `Press a moment, or move with ← and →, to see its column. ${SHOWS}`,
+  decoder: "Here the words attend to each other, not to the sound.",
 };
 const HEIGHT = 64;
 const MIN_PIXELS = 2; // pixels of a moment of silence
@@ -232,7 +232,7 @@ class SoundBoard {
     this.moments.replaceChildren(...moments, ...place);
     const keys = maps.columns ?? maps.tokens;
     const [[best, weight]] = ranked(weights);
-    const looks = `${maps.tokens[this.view.at.row]} looks most at ${keys[best]}: ${number(weight)}`;
+    const looks = `${maps.tokens[this.view.at.row]} attends most to ${keys[best]}: ${number(weight)}`;
     const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: looks };
     for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
     setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
@@ -246,7 +246,7 @@ class SoundBoard {
 export function recordedSteps(view) {
   const reason = span("reason");
   const oninput = () => view.type(view.picture.presets[Number(slider.value)]);
-  const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training", oninput });
+  const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Training step", oninput });
   const count = span("count");
   const player = div("player", slider, count);
   const element = div("recorded", player, reason);

@@ -19,7 +19,7 @@ export class HeadPlot {
     this.of = of;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {
       const choose = (/** @type {any} */ { target }) => of.change({ [axis]: target.value });
-      return h("select", { "aria-label": axis === "x" ? "Measure across" : "Measure up", onchange: choose });
+      return h("select", { "aria-label": axis === "x" ? "x axis" : "y axis", onchange: choose });
     });
     this.readout = div("readout");
     this.grid = new DrawnGrid({
@@ -68,7 +68,7 @@ export class HeadPlot {
     this.grid.drawGrid(
       {
         name: `Heads by ${x.title} and ${y.title}`,
-        how: "arrows up and down go through layers, left and right through their heads",
+        how: "up and down arrows change the layer, left and right arrows the head",
         size: [layers, heads],
         say: (place) => this.say(at(place)),
         boxOf: (place) => boxOfPoint(layout, at(place)),

@@ -12,7 +12,7 @@ import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
-const TWICE = "a text without meaning, twice: what a head knows of the second half it copied from the first";
+const TWICE = "meaningless text, repeated once: in the second half a head can only copy from the first";
 
 export class HeadSources {
   /** @param {import("./heads_view.js").HeadsView} of */
@@ -28,8 +28,8 @@ export class HeadSources {
     this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
-      ["random", "random tokens, twice", TWICE],
-      ["ours", "our sentences", "from books in the public domain"],
+      ["random", "random tokens, repeated", TWICE],
+      ["ours", "sample sentences", "from public-domain books"],
     ]);
     this.choices = choice("Measured on", sources, (on) => {
       this.ours.stop(); // asked for again, if it was refused

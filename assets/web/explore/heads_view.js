@@ -12,7 +12,7 @@ import { many } from "../base/words.js";
 
 export class HeadsView {
   name = "heads";
-  title = "All heads by a measure";
+  title = "Rank all heads";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -22,7 +22,7 @@ export class HeadsView {
     this.tokens = 0; // that it has
     this.sources = new HeadSources(this);
     this.plot = new HeadPlot(this);
-    this.names = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
+    this.names = h("ul", { class: "named-heads", "aria-label": "Heads named in the literature" });
     this.table = new HeadTable(this);
     this.without = h("p", { class: "label" });
     this.element = div("heads-view");
@@ -121,7 +121,7 @@ export class HeadsView {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.nameOf(at));
       press.onclick = () => this.open(at);
-      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
+      setText(said, `is closest to ${title} (${who}), with ${digits(value)}`);
     });
   }
 }

@@ -45,8 +45,8 @@ export class LongMap extends BigMap {
     this.said = span("label");
     const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ by) =>
       button(sign, () => this.zoom(by), { "aria-label": name, title: name });
-    const buttons = h("span", { class: "actions", role: "group", "aria-label": "Part of the map in sight" });
-    buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show less, larger", -1));
+    const buttons = h("span", { class: "actions", role: "group", "aria-label": "Visible part of the map" });
+    buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show a smaller part, enlarged", -1));
     buttons.append(zoom("whole", "show the whole map", Infinity));
     this.bar = div("long-bar", this.whole, div("", buttons, this.said));
     this.element.classList.add("long");
@@ -130,8 +130,8 @@ export class LongMap extends BigMap {
   law(piece) {
     const step = stepOf(this.window.size);
     if (!this.isComputed) return "; not computed yet";
-    if (!piece) return "; a preview until this part has loaded";
-    return step > 1 ? `; each cell is the largest of ${step} × ${step}` : "";
+    if (!piece) return "; preview while this part loads";
+    return step > 1 ? `; each cell is the largest weight of ${step} × ${step}` : "";
   }
 
   get isComputed() {

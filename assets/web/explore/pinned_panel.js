@@ -22,11 +22,11 @@ export class PinnedPanel {
     this.label = span("label");
     this.readout = div("readout");
     this.who = span("who");
-    this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "What the pinned row attends to" });
     this.looks = div("looks", this.who, this.list);
     const unpin = button("unpin", () => view.togglePin());
     const header = [div("titles", this.title, this.label), div("actions", unpin)];
-    this.element = panel("pinned", "Pinned picture", header, this.map.element, div("under", this.readout), this.looks);
+    this.element = panel("pinned", "Pinned map", header, this.map.element, div("under", this.readout), this.looks);
   }
 
   /** @param {import("../base/colour.js").Inks} inks */

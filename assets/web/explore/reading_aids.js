@@ -4,7 +4,7 @@ import { button, setAttribute } from "../base/dom.js";
 import { meanChoice } from "../picture/map_choice.js";
 import { meanOf } from "../link/look.js";
 import { rowOf, specials } from "../wire/packets.js";
-import { many, percent, quoted, total } from "../base/words.js";
+import { many, number, quoted, total } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
@@ -15,26 +15,26 @@ import { many, percent, quoted, total } from "../base/words.js";
  * numbers once they have come, of a long text those of the row in focus, its colours, and whether these are of it
  */
 
-const WORDS = "the weights on the pieces of a word are added up, its rows averaged";
-const RENORM = "each row is divided by what is shown of it";
-const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
-const ALL = "Nothing would be left, so every token is shown.";
-const LONG = "of so long a text every token is shown";
+const WORDS = "adds up the weights on the pieces of a word and averages its rows";
+const RENORM = "divides each row by the sum of what is shown of it";
+const SEVERAL = "clicking a cell adds its column to the selection; so do Shift-click and Shift-Enter";
+const ALL = "This would hide every token, so all are shown.";
+const LONG = "a text this long is shown with every token";
 
 export class ReadingAids {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () => view.see({ [name]: !view.look[name] });
-    this.words = button("join words", press("words"), { title: WORDS });
+    this.words = button("merge word pieces", press("words"), { title: WORDS });
     this.first = button("show first token", press("nofirst"));
-    this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });
+    this.renorm = button("rescale rows to 1", press("renorm"), { title: RENORM });
     this.adds = false; // a press on the map chooses one key more, as with Shift
     const turn = () => {
       this.adds = !this.adds;
       view.redraw();
     };
-    this.more = button("choose several keys", turn, { title: SEVERAL });
+    this.more = button("select several columns", turn, { title: SEVERAL });
     this.means = meanChoice(view, true);
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
     this.buttons = [this.first, this.renorm, this.words, this.more];
@@ -70,7 +70,7 @@ export class ReadingAids {
     const mean = meanOf(look);
     if (mean === "meanall") return `mean over the ${many(maps.layers * maps.heads, "head")} of all layers`;
     if (mean === "meanseen")
-      return look.all ? "mean over the heads in sight" : `layer ${at.layer}, mean over the heads in sight`;
+      return look.all ? "mean over the visible heads" : `layer ${at.layer}, mean over the visible heads`;
     return `layer ${at.layer}, ${mean ? `mean over ${many(maps.heads, "head")}` : `head ${at.head}`}`;
   }
 
@@ -153,9 +153,9 @@ export class ReadingAids {
     const rest = !look.renorm
       ? `what is shown sums to ${total(shown)}`
       : isNone
-        ? "nothing is left of it"
+        ? "nothing of it is left"
         : "the rest is divided by its sum";
-    return `${percent(sunk)} of this row’s weight goes to ${which}; ${rest}.`;
+    return `A weight of ${number(sunk)} of this row is on ${which}; ${rest}.`;
   }
 
   draw() {
@@ -171,7 +171,11 @@ export class ReadingAids {
     this.first.hidden = maps.ends[0] > 0 || maps.columns !== null || isLong;
     setAttribute(this.renorm, "aria-pressed", String(look.renorm));
     this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
-    setAttribute(this.renorm, "title", this.renorm.disabled ? "leave out tokens first: every row sums to 1" : RENORM);
+    setAttribute(
+      this.renorm,
+      "title",
+      this.renorm.disabled ? "every row already sums to 1; hide tokens first" : RENORM,
+    );
   }
 }
 

@@ -47,7 +47,7 @@ export class UnderWay {
     if (!of) return "";
     if (isStopped) return `Stopped after ${done} of ${layers} layers of this text.`;
     const { layer } = view.at;
-    const next = layer < done ? "The others follow" : `Layer ${layer} follows`;
+    const next = layer < done ? "The other layers follow" : `Layer ${layer} follows`;
     const last = view.picture?.group === "decoder" ? ", then the likeliest next words" : "";
     return `${done} of ${layers} layers of this text are computed. ${next}${last}.`;
   }
@@ -69,6 +69,6 @@ export class UnderWay {
     if (!this.of) return;
     Object.assign(this.bar, { max: this.layers, value: this.done });
     setText(this.text, this.said);
-    setText(this.stopper, this.isStopped ? "go on" : "stop");
+    setText(this.stopper, this.isStopped ? "continue" : "stop");
   }
 }

@@ -4,12 +4,12 @@ import { valuesOff } from "../link/changes.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
-import { percent, quoted, ranked } from "../base/words.js";
+import { number, percent, quoted, ranked } from "../base/words.js";
 
 const MAX_LISTED = 5; // keys that are listed
 const COLUMNS = ["key", "weight", "length", "share"];
-const HANDED = "how much is handed over: the weight times the length of the value";
-const LAW = "length: ‖v‖ of the key in this head; share: of all that the row takes in, weight × length";
+const HANDED = "how much is passed on: the weight times the norm of the value";
+const LAW = "norm: ‖v‖ of the column’s value in this head; share: weight × norm, as a part of the row’s total";
 
 /** 0.0132 -> "0.013" @param {number} value */
 const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
@@ -18,7 +18,7 @@ export class ValueLengths {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value lengths", () => view.see({ values: !view.look.values }), { title: HANDED });
+    this.opener = button("value norms", () => view.see({ values: !view.look.values }), { title: HANDED });
     this.said = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });
@@ -46,7 +46,7 @@ export class ValueLengths {
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MAX_LISTED);
-    const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
+    const nothing = `Nothing is passed on to ${quoted(maps.tokens[at.row])}.`;
     setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
@@ -69,10 +69,10 @@ export class ValueLengths {
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [own, whom] = [quoted(tokens[at.row]), quoted(keys[best])];
-    const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
+    const known = words.length && mean ? `, whose value norm is ${digits(values[best] / mean)} times the mean` : "";
     const long = isZeroed(best) ? ", whose value is zeroed" : known;
-    const rest = most === best ? "" : ` Most comes from ${quoted(keys[most])}: ${percent(share(most))}.`;
-    return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
+    const rest = most === best ? "" : ` The largest share, ${percent(share(most))}, comes from ${quoted(keys[most])}.`;
+    return `${own} attends to ${whom} with weight ${number(weight)}${long}, which makes ${percent(share(best))} of what is passed on.${rest}`;
   }
 }
 

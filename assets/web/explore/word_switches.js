@@ -7,8 +7,8 @@ import { quoted, toggled } from "../base/words.js";
 import { readFlips, writeFlips } from "../link/painted.js";
 import { sortKey } from "../picture/heads_order.js";
 
-const SEEN = "a mask: the softmax shares its weight out among the other keys";
-const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
+const SEEN = "masks this key: the softmax distributes its weight over the other keys";
+const HEARD = "zeroes the value: every weight stays, but this key’s value counts as 0 for all other tokens";
 
 /** The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value is
  * zeroed for them. The same press takes it back.
@@ -18,8 +18,8 @@ export class ColumnSwitches {
   constructor(view) {
     this.view = view;
     this.name = span("label");
-    this.unseen = button("hide this word from all others", () => this.toggleUnseen(), { title: SEEN });
-    this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { title: HEARD });
+    this.unseen = button("mask this word for all others", () => this.toggleUnseen(), { title: SEEN });
+    this.value = button("zero its value, keep its weights", () => this.toggleValue(), { title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
     this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);

@@ -14,14 +14,14 @@ import { picturesOfPage, pngOf } from "./picture_file.js";
 
 const THEMES = /** @type {const} */ (["as shown", "light", "dark"]);
 const WAITING = "[data-waiting], [data-pending], [data-late]"; // its numbers are those of an earlier state, or none
-const NO_PICTURE = "This page shows no picture that is drawn; Print has all of it.";
+const NO_PICTURE = "There is no image to download on this page; use Print.";
 const COMING = "The picture is still being computed; try again in a moment.";
 const KINDS = {
-  png: ["PNG", "image/png", "twice as large as on the screen"],
+  png: ["PNG", "image/png", "twice the size on the screen"],
   slide: ["PNG for a slide", "image/png", "1920 × 1080"],
   csv: ["CSV", "text/csv", "float32, with the tokens"],
   npz: ["NPZ", "application/octet-stream", "float32 arrays for numpy"],
-  html: ["HTML file", "text/html", "every head, hover and table, without a server"],
+  html: ["HTML file", "text/html", "every head, with tooltips and tables; needs no server"],
 };
 /** @typedef {keyof typeof KINDS} Kind */
 const MAX_LETTERS = 60; // of a file’s name
@@ -68,11 +68,11 @@ export class TakeAlong {
     this.presses = /** @type {Kind[]} */ (Object.keys(KINDS)).map((kind) =>
       button(KINDS[kind][0], () => this.take(kind), { title: KINDS[kind][2], "data-kind": kind }),
     );
-    const print = button("Print", () => window.print(), { title: "the page on paper", "data-kind": "print" });
+    const print = button("Print", () => window.print(), { title: "print this page", "data-kind": "print" });
     this.element = h(
       "section",
-      { class: "take-along", "aria-label": "Take it along" },
-      h("h3", {}, "Take it along"),
+      { class: "take-along", "aria-label": "Download" },
+      h("h3", {}, "Download"),
       div("choices-of-picture", this.picture, this.theme),
       div("kinds", ...this.presses, print),
       this.said,
@@ -119,7 +119,7 @@ export class TakeAlong {
       save(content, name, KINDS[kind][1]);
       setText(this.said, `Saved as ${name}.`);
     } catch (error) {
-      setText(this.said, error instanceof Told ? error.message : "The file could not be made; try again.");
+      setText(this.said, error instanceof Told ? error.message : "The file could not be created; try again.");
     }
   }
 

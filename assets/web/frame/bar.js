@@ -60,7 +60,7 @@ function makeSkip() {
 /** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
 function makeLetters() {
   const title = "P, N, B, those of the projector, of lessons and of rooms";
-  const name = () => `Keys of one letter: ${lettersAct() ? "on" : "off"}`;
+  const name = () => `Single-key shortcuts: ${lettersAct() ? "on" : "off"}`;
   const act = () => {
     switchLetters();
     setText(press, name());
@@ -126,7 +126,7 @@ function make() {
   const open = (/** @type {boolean} */ is) => setAttribute(menu, "aria-expanded", String(is));
   const projector = button("Projector", switchProjector, {
     class: "projector-switch",
-    title: "one picture as large as the window allows: P; Escape leaves it",
+    title: "enlarges one picture to the whole window (key P; Escape leaves)",
   });
   projector.append(h("kbd", { "aria-hidden": "true" }, "P"));
   const bar = h(

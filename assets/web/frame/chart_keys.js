@@ -5,7 +5,7 @@ import { isShortcut } from "../base/grid_keys.js";
 /** @typedef {{count: number, at: (point: number) => object, place: (point: number) => [number, number]}} Line */
 
 const CHART = ".stPlotlyChart";
-const KEYS = "Left and right go along it, up and down to the next one, Enter presses.";
+const KEYS = "Left and right move along a curve, up and down change the curve, Enter selects.";
 
 /** Where the keys are in each chart: its line, and the point of it. @type {WeakMap<Element, [number, number]>} */
 const places = new WeakMap();

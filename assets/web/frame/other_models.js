@@ -8,14 +8,14 @@ import { OWN_CODE } from "../base/page_facts.js";
 
 const LOST = "The server cannot be reached; try again.";
 /** Name of an error -> what it says here. @type {Record<string, string>} */
-const WHY = { AbortError: "Stopped; what came stays, and the rest can follow.", TypeError: LOST };
-const LEAVES = "This asks huggingface.co: the name that you type, and the address of this machine, leave it.";
+const WHY = { AbortError: "Stopped. What was downloaded is kept, and the download can be continued.", TypeError: LOST };
+const LEAVES = "This sends the model’s name and your IP address to huggingface.co.";
 const OPENS = [
-  "A model that you train on the Train page: it stands in the list when it is trained.",
-  "A run of Headlight as a zip file, or a recording: “Open a saved run or a recording” on the Train page.",
+  "A model that you train on the Train page appears in the list after training.",
+  "A saved run (zip file) or a recording can be opened on the Train page, under “Open a saved run or a recording”.",
 ];
 const IN_PYTHON =
-  "load_model opens the folder of any text model of transformers, and of most models of pictures and speech; watch reads any module of torch.";
+  "load_model opens the folder of any text model of transformers, and of most image and speech models; watch records any torch module.";
 
 /** The titles of models that were opened here, by their names. @type {Map<string, string>} */
 export const titles = new Map();
@@ -68,7 +68,7 @@ export class OtherModels {
     this.list = h("ul", { class: "models" });
     this.said = h("p", { role: "status" });
     this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
-    this.id = line("Name on the hub", "google-t5/t5-small", "How large is it?", (id) => this.size(id));
+    this.id = line("Name on the hub", "google-t5/t5-small", "Check size", (id) => this.size(id));
     this.bring = button("", () => this.download(), { hidden: "" });
     this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
     this.stops = button("Stop", () => this.under?.abort(), { hidden: "" });
@@ -76,15 +76,15 @@ export class OtherModels {
     const leaves = h("p", { class: "leaves" }, LEAVES);
     const bringing = div("bringing", this.bring, this.bar, this.stops);
     this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
-    this.machine = h("section", {}, titled("On this machine"), this.list, this.said);
-    this.machine.append(titled("A folder of this machine"), this.folder.form, this.hub);
+    this.machine = h("section", {}, titled("On this computer"), this.list, this.said);
+    this.machine.append(titled("Folder on this computer"), this.folder.form, this.hub);
     this.element = h(
       "dialog",
       { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
       button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
       h("h2", { id: "headlight-own-name" }, "Another model"),
       this.machine,
-      titled("What opens here"),
+      titled("What can be opened here"),
       ...OPENS.map((line) => h("p", {}, line)),
       titled("In Python"),
       h("p", {}, IN_PYTHON),
@@ -107,9 +107,9 @@ export class OtherModels {
 
   /** What the cache holds now. */
   look() {
-    this.tell("Looking at the cache …", async () => {
+    this.tell("Reading the cache …", async () => {
       this.draw(/** @type {Found[]} */ (await answered("cached")));
-      return this.list.children.length ? "" : "The cache of the Hugging Face hub holds no model.";
+      return this.list.children.length ? "" : "No downloaded Hugging Face model found on this computer.";
     });
   }
 
@@ -151,9 +151,11 @@ export class OtherModels {
     this.tell("Asking the hub …", async () => {
       const { size } = await answered("size", { id });
       this.bring.dataset.id = id;
-      setText(this.bring, size ? `Download ${written(size)}` : "Open it: nothing is missing");
+      setText(this.bring, size ? `Download ${written(size)}` : "Open (already downloaded)");
       this.bring.hidden = false;
-      return size ? `${id}: ${written(size)} come to this machine’s cache.` : `${id} is in this machine’s cache.`;
+      return size
+        ? `${id}: ${written(size)} will be downloaded to this computer’s cache.`
+        : `${id} is already in this computer’s cache.`;
     });
   }
 

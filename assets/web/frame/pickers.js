@@ -10,9 +10,9 @@ import { OtherModels, titles } from "./other_models.js";
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
 
 const OWN = "your own"; // no model: an address cannot name it
-const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "of this machine, or your own"]);
-const SAME = /** @type {Option} */ (["", "right: the same model", "Right side", "one model on both sides"]);
-const HERE = "Of this machine"; // the group of those that no list need have
+const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "on this computer, or your own"]);
+const SAME = /** @type {Option} */ (["", "right: same model", "Right side", "one model on both sides"]);
+const HERE = "On this computer"; // the group of those that no list need have
 
 const others = new OtherModels((name) => choose("model", name));
 

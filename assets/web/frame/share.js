@@ -12,7 +12,7 @@ import { openRoom, room } from "../rooms/room_line.js";
 /** @typedef {{facts: string[], code: string}} About of each picture its facts, and the code of all */
 
 const ONLY_HERE =
-  "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0";
+  "Only this computer can open the link. For a class, start Headlight with headlight --host 0.0.0.0 (in a checkout: make run ARGS=--server.address=0.0.0.0)";
 const LOST = "The server cannot be reached; try again.";
 
 /** The link to what is seen, at another address of the same page. @param {string} address */
@@ -33,19 +33,19 @@ class SharePanel {
   constructor() {
     this.rows = div("rows");
     this.picture = h("img", { width: 180, height: 180 });
-    this.camera = button("", () => this.enlarge(), { class: "camera", title: "as large as the screen", hidden: "" });
+    this.camera = button("", () => this.enlarge(), { class: "camera", title: "full screen", hidden: "" });
     this.camera.append(this.picture);
     this.note = h("p", { role: "status" });
     this.room = button("Open a room for the class", () => this.openRoom(), {
-      title: "phones join by a code: they follow what you show, and vote",
+      title: "phones join with a code, follow what you show, and vote",
     });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");
     this.about = this.fold("How was this computed?", this.facts);
     const copy = makeCopy("copy code", () => this.code.textContent ?? "");
-    this.snippet = this.fold("The code of this picture, in Python", h("pre", {}, this.code), copy);
-    this.notebook = h("a", { download: "headlight.ipynb" }, "The same as a notebook, .ipynb");
+    this.snippet = this.fold("Python code for this picture", h("pre", {}, this.code), copy);
+    this.notebook = h("a", { download: "headlight.ipynb" }, "The same code as a notebook, .ipynb");
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
@@ -70,9 +70,9 @@ class SharePanel {
     Object.assign(this.take.place, { page, routes: kinds });
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
-    const here = [address && isOwn ? "link" : "this machine", ""];
+    const here = [address && isOwn ? "link" : "link for this computer only", ""];
     const make = () => this.makeRow();
-    fill(this.rows, isOwn ? [here] : [["for the class", address], here], make, (row, [name, at]) => {
+    fill(this.rows, isOwn ? [here] : [["link for the class", address], here], make, (row, [name, at]) => {
       setText(row.children[0], name);
       setText(row.children[1], linkAt(at));
     });

@@ -70,10 +70,9 @@ function wayOf(name) {
 export function whyNot(name) {
   const [, id, step] = name.match(/^([\w-]+)\.(\d+)(?:\.2)?$/) ?? [];
   const short = `“${name.slice(0, 40)}”`;
-  if (!id)
-    return `The link asks for ${short}, which this Headlight does not read as a lesson and its step, such as it.2.`;
+  if (!id) return `The link has ${short}, which is not a lesson and step such as it.2.`;
   const known = course?.lessons.find((lesson) => lesson.id === id);
-  if (!known) return `The link asks for the lesson “${id.slice(0, 40)}”, which is not here.`;
+  if (!known) return `There is no lesson “${id.slice(0, 40)}”, which the link asks for.`;
   return `The lesson “${known.title}” has ${known.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
 }
 

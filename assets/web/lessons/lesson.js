@@ -26,7 +26,7 @@ import { ApiClient } from "../wire/api_client.js";
 const COURSE = "lessons"; // the path of the page with all lessons
 const PAUSE = 300; // ms without a change of the picture, until its verdict is asked for
 const WHOLE = "page"; // a picture that leaves nothing of its page out
-const COMING = "The numbers are on their way.";
+const COMING = "The numbers are still being computed.";
 
 const hands = new Hands(() => show());
 const panel = new LessonPanel((act, letter) => acts[act](letter), hands);

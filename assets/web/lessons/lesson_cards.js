@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
 
-const EVERY = "every lesson";
+const EVERY = "all lessons";
 
 /** @param {string} label @param {(string | number)[]} options @param {(string | number)} now @param {(value: any) => void} choose */
 function drawChoice(group, label, options, now, choose) {
@@ -25,7 +25,7 @@ const firstOpen = ({ steps }, own) => steps.findIndex((_, at) => !own.includes(a
 function makeCard() {
   const where = h("p", { class: "where label" }, span("here"), h("span"));
   const title = h("h2", {}, h("a", { class: "begin" }));
-  const paper = h("a", { target: "_blank", rel: "noopener" }, "handout to print");
+  const paper = h("a", { target: "_blank", rel: "noopener" }, "printable handout");
   const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"), paper);
   return h("li", { class: "lesson panel" }, where, title, h("p"), done);
 }
@@ -39,7 +39,7 @@ function updateCard(place, card, number, steps, isFirst) {
   const at = !steps.length || steps.includes(open) ? open : steps[0];
   const [where, title, aim, progress] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
-  const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
+  const part = steps.length && steps.length < card.steps.length ? ` · in this plan: steps ${steps.join(", ")}` : "";
   setText(where.children[0], isFirst && !own.length ? "Start here" : "");
   const size = `${card.minutes} minutes · ${card.steps.length} steps${part}`;
   setText(where.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
@@ -52,8 +52,8 @@ function updateCard(place, card, number, steps, isFirst) {
     setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
   );
   const said =
-    own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
-  setText(progress.children[1], own.length ? said : "not begun");
+    own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, continue at step ${at}`;
+  setText(progress.children[1], own.length ? said : "not started");
 }
 
 /** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.

@@ -22,28 +22,28 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
  */
 
 const OPEN = "Anyone who opens this lesson can read these notes.";
-const TAUGHT = "an answer does not open the curtain, only “show” does";
+const TAUGHT = "an answer does not reveal the picture; only “show” does";
 const KEYS = [
   ["A – D, 1 – 4", "answer"],
-  ["space", "show, then go on"],
-  ["→ ←, Page ↓ ↑", "next and back, while no field, map or list has the focus"],
-  ["shift + A – D", "in a class: count a hand; ⌫ takes the last one back"],
+  ["space", "show, then continue"],
+  ["→ ←, Page ↓ ↑", "next and back, unless a field, map or list has the focus"],
+  ["shift + A – D", "in a class: count a raised hand; ⌫ removes the last one"],
   ["R", "in a class: count again, after talking"],
   ["N", "teacher’s notes"],
-  [".", "black; any key ends it"],
-  ["−", "two maps: their difference, and back"],
-  ["W", "after the answer: the whole page, with all that can be changed"],
+  [".", "black screen; any key ends it"],
+  ["−", "two maps: show or hide their difference"],
+  ["W", "after the answer: the whole page, with all its controls"],
   ["P", "projector"],
-  ["[ ], { }", "in the projector: head and layer before, after"],
-  ["O M T U E", "in the projector: head on or off, mask, order, undo, edit the sentence"],
-  ["?", "these keys"],
+  ["[ ], { }", "in the projector: previous or next head and layer"],
+  ["O M T U E", "in the projector: ablate the head, mask, positional encoding, undo, edit the sentence"],
+  ["?", "this list"],
 ];
 
 /** What the notes of a step say, line by line. @param {Place} place */
 function notesOf({ lesson, step }) {
-  const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
+  const papers = lesson.papers.length ? `Further reading: ${lesson.papers.join("; ")}.` : "";
   const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
-  return notes.length ? notes : ["There are no notes on this step."];
+  return notes.length ? notes : ["This step has no notes."];
 }
 
 export class LessonPanel {
@@ -55,7 +55,10 @@ export class LessonPanel {
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
       where: h("p", { class: "where" }),
-      leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
+      leave: press("leave", "leave the lesson", {
+        class: "quiet",
+        title: "the picture stays as it is",
+      }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
       away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
@@ -63,7 +66,7 @@ export class LessonPanel {
       ask: h("h2"),
       options: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
-      taught: press("class", "class", { class: "quiet", title: TAUGHT }),
+      taught: press("class", "count hands", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
       now: h("p", { class: "now-you" }),
       back: press("back"),
@@ -73,7 +76,7 @@ export class LessonPanel {
       said: div("notes over"),
       page: press("page", "whole page", {
         class: "quiet",
-        title: "the page with all that can be changed",
+        title: "the page with all its controls",
         "aria-pressed": "false",
       }),
       breaks: h("p", { class: "breaks" }),
@@ -128,7 +131,7 @@ export class LessonPanel {
     if (place) this.drawStep({ ...shown, place });
     else {
       setText(p.where, "Lesson");
-      setText(p.title, "There is no such step");
+      setText(p.title, "This step does not exist");
       const all = button("all lessons", () => this.act("lessons"));
       p.verdict.replaceChildren(h("p", {}, sentence), all);
     }
@@ -156,7 +159,7 @@ export class LessonPanel {
     p.page.hidden = !shown.open || shown.away;
     setAttribute(p.page, "aria-pressed", String(shown.whole));
     p.breaks.hidden = !shown.open || at < count;
-    if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "The wrong idea: "), lesson.breaks);
+    if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "Misconception: "), lesson.breaks);
     p.now.hidden = !shown.open || at < count || !lesson.now_you;
     if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
     setText(p.back, shown.back);
@@ -190,7 +193,7 @@ export class LessonPanel {
       const [chosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
-      setText(mark, right ? "✓ right: measured just now" : chosen && open ? "your answer" : "");
+      setText(mark, right ? "✓ right, as just measured" : chosen && open ? "your answer" : "");
       setAttribute(option, "aria-pressed", String(chosen));
       setAttribute(option, "data-right", right ? "" : null);
       this.hands.drawBars(votes, letter);

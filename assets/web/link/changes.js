@@ -86,7 +86,7 @@ function changedMasks(controls, tokens) {
     found.push({ key: "mask", text: [`mask: ${seen.mask}`, ...said].join(" "), back: out });
   }
   const back = painted ? { on: rest } : maskOf(rest);
-  if (unseen.length) found.push({ key: "unseen", text: `hidden from all others: ${unseen.join(", ")}`, back });
+  if (unseen.length) found.push({ key: "unseen", text: `masked for all others: ${unseen.join(", ")}`, back });
   return found;
 }
 

@@ -19,7 +19,7 @@ export class MaskLine {
     this.meaning = h("span");
     this.numbers = span("numbers");
     this.combine = button("combine", () => view.set(this, { opened: !this.isOpen }), {
-      title: "join masks with and, or, not",
+      title: "combine masks with and, or, not",
     });
     this.joins = choice("What a click on a mask does", JOINS, (join) => view.set(view, { join }));
     this.rule = /** @type {HTMLInputElement} */ (
@@ -56,9 +56,9 @@ export class MaskLine {
     setAttribute(this.combine, "aria-pressed", String(join !== "use"));
     this.row.hidden = !this.isOpen;
     this.joins.press(join);
-    const name = picture.painted ? "Painted on the rule" : "Rules joined by & (and), | (or), ! (not)";
+    const name = picture.painted ? "Rule under the painted cells" : "Rules combined with & (and), | (or), ! (not)";
     setAttribute(this.rule, "aria-label", name);
-    setText(this.ruleName, picture.painted ? "painted on the rule" : "rule in use");
+    setText(this.ruleName, picture.painted ? "painted cells on the rule" : "rule in use");
     const { writtenKey, refused, controls } = this.view;
     const isRefused = refused.has(writtenKey);
     const written = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended

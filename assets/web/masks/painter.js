@@ -46,7 +46,7 @@ const LABEL = 0.43; // rem of a letter of a label
 
 const NO_KEYS = ["embed_options", "big"]; // that say nothing of what is shown
 const PLACE = ["at", "pad", "big"]; // keys that change no number of a map
-const NAMES = { pos: "Position encoding", t: "Softmax temperature", off: "Heads off" }; // what is changed beside the mask
+const NAMES = { pos: "Positional encoding", t: "Temperature", off: "Ablate heads" }; // what is changed beside the mask
 
 const STYLES = [viewCss, choicesCss, listingCss, sheetCss, painterCss, barCss, stageCss];
 
@@ -83,7 +83,7 @@ export class Painter extends PlaceView {
     };
     this.line = new MaskLine(this);
     this.bar = new PainterBar(this);
-    this.also = new ControlChips(this, "What is changed beside the mask", { names: NAMES });
+    this.also = new ControlChips(this, "Other changes to the model", { names: NAMES });
     this.outcomes = new MaskOutcomes(this);
     const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
     this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
@@ -285,7 +285,7 @@ export class Painter extends PlaceView {
     const link = clicks[join];
     this.join = "use";
     if (link) return this.chooseMask(link);
-    this.tooMuch = `${picture.rule} ${join} ${rule} takes more than ${MAX_RULE_LENGTH} characters as a rule.`;
+    this.tooMuch = `The combined rule ${picture.rule} ${join} ${rule} is longer than ${MAX_RULE_LENGTH} characters.`;
     return this.redraw();
   }
 
@@ -438,8 +438,8 @@ export class Painter extends PlaceView {
  */
 function limitsInWords({ tokens, most, longest, cards }, tooLong) {
   const size = `${many(tooLong, "character")} of ${longest.toLocaleString("en")}`;
-  const large = `Too large for a link (${size}). The weights still show the previous mask: undo, or paint fewer single cells.`;
-  const long = `A mask can be painted for at most ${most} tokens, this sentence has ${tokens.length}. The rules work at any length.`;
+  const large = `This mask is too large for a link (${size}), so the weights still show the previous one. Undo, or paint fewer single cells.`;
+  const long = `A mask can be painted for at most ${most} tokens, and this sentence has ${tokens.length}. The rules work at any length.`;
   return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
 }
 
@@ -477,7 +477,7 @@ const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640,
 /** What an open and a hatched cell mean. */
 function legend() {
   const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
-  const parts = [span("swatch"), "open: may look", span(`swatch ${kind}`), `${blocked}: may not look`];
+  const parts = [span("swatch"), "open: may attend", span(`swatch ${kind}`), `${blocked}: may not attend`];
   return h("p", { class: "legend" }, ...parts);
 }
 

@@ -10,8 +10,8 @@ import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/v
 
 /** @type {[Tool, string, string][]} */
 const TOOLS = [
-  ["block", "block", "paint: what is touched is blocked"],
-  ["allow", "allow", "erase: what is touched is allowed"],
+  ["block", "block", "paint: blocks the cells that you touch"],
+  ["allow", "allow", "erase: allows the cells that you touch"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
 ];
@@ -26,7 +26,7 @@ const TOUCHES = [
   [true, "scroll"],
 ];
 const SIDES = ["before", "after"].map((side) => /** @type {[string, string]} */ ([side, side]));
-const EMPTY = "block every cell of the row in focus: what happens to a word that may look at nobody?";
+const EMPTY = "block every cell of the row in focus: what happens to a word that may look at no key?";
 
 export class PainterBar {
   /** @param {Painter} view */
@@ -34,16 +34,16 @@ export class PainterBar {
     this.view = view;
     this.undo = button("undo", () => view.undo());
     this.clear = button("clear", () => view.clear());
-    this.empty = button("empty a row", () => view.emptyRow(), { title: EMPTY });
+    this.empty = button("block this row", () => view.emptyRow(), { title: EMPTY });
     this.groups = groupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
     this.means = meanChoice(view);
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
-    this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
+    this.scopes = choice("Heads to paint", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
     this.sides = choice("Weights before or after the mask", SIDES, (side) => view.set(view, { side }));
-    this.touches = choice("What touching does", TOUCHES, (scrolls) => view.set(view, { scrolls }));
+    this.touches = choice("Brush", TOUCHES, (scrolls) => view.set(view, { scrolls }));
     this.touch = named("touch:", this.touches.element);
     const painting = group("Painting", this.undo, this.clear);
     this.above = div("bar tools", this.tools.element);

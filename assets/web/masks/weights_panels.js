@@ -59,7 +59,7 @@ export class WeightsPanels {
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
       own.draw(shown, asTable, colours, room);
     });
-    setText(this.law, `colour: √ of the weight${this.maps[0].map.omits}`);
+    setText(this.law, `colour scale widened for small weights${this.maps[0].map.omits}`);
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
   }

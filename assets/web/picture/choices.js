@@ -12,15 +12,16 @@ import { toggled } from "../base/words.js";
 
 const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
-const DEGREES = "Below 1 the strongest word gets even more; above 1 all words become more equal.";
-const ABOUT_LAMPS = "Press a dot to switch that head off: what it finds is not passed on.";
+const DEGREES =
+  "The temperature divides the scores. Below 1 the strongest word gets even more weight; above 1 the weights become more equal.";
+const ABOUT_LAMPS = "Press a dot to ablate that head: its output then counts as 0.";
 const FIRST = ["as trained", "none"]; // of the encodings
 const WRITTEN = /** @type {Kind[]} */ ([
-  { name: "combination", line: "rules joined by & (and), | (or), ! (not)", numbers: [], key: "rule" },
-  { name: "painted", line: "cells painted on the Masks page", numbers: [], key: "on" },
+  { name: "combination", line: "rules combined with & (and), | (or), ! (not)", numbers: [], key: "rule" },
+  { name: "painted", line: "single cells, painted on the Masks page", numbers: [], key: "on" },
 ]);
 export const KINDS = [...MASKS, ...WRITTEN];
-const FIELDS = { rule: "Rules joined by & (and), | (or), ! (not)", on: "Painted on the rule" };
+const FIELDS = { rule: "Rules combined with & (and), | (or), ! (not)", on: "Rule under the painted cells" };
 
 /** One out of several; Tab reaches the chosen one, and arrows choose the next. @param {string} name */
 const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
@@ -115,7 +116,7 @@ function makeDegrees(name, set) {
   const oninput = () => set(String(Number(input.value)));
   const input = h("input", { type: "range", min, max, step: "0.1", "aria-label": name, oninput });
   const value = h("output", {});
-  const ends = div("ends label", h("span", {}, "sharper"), h("span", {}, "blurrier"));
+  const ends = div("ends label", h("span", {}, "sharper attention"), h("span", {}, "softer attention"));
   const element = div("degrees", h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
   const say = (/** @type {string} */ now) => {
     if (input.value !== now) input.value = now;
@@ -136,9 +137,9 @@ export class Choices {
     this.kinds = kinds;
     this.masks = radios(`Mask${ending}`);
     this.numbers = div("numbers");
-    this.positions = radios(`Position encoding${ending}`);
+    this.positions = radios(`Positional encoding${ending}`);
     this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
-    this.degrees = makeDegrees(`Softmax temperature${ending}`, (t) => this.set({ t }, true));
+    this.degrees = makeDegrees(`Temperature${ending}`, (t) => this.set({ t }, true));
     const allOn = button("all on", () => this.switchOff([]));
     this.inside = /** @type {Record<string, HTMLElement>} */ ({
       mask: h("div", {}, this.masks, this.numbers),

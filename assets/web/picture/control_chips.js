@@ -5,7 +5,13 @@ import { button, h, setAttribute, setText, span, svg } from "../base/dom.js";
 import { Choices, KINDS } from "./choices.js";
 import { headName, inOrder } from "../link/look.js";
 
-export const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
+export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate heads" };
+const GLOSSES = /** @type {Record<string, string>} */ ({
+  mask: "which words each word may look at",
+  pos: "how the model knows the word order",
+  t: "how sharp or soft attention is",
+  off: "switch heads off: their output then counts as 0",
+});
 const ICONS = {
   mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
   pos: "M2 12c2.5-9 5-9 7.5 0s5 9 7.5 0 3.500-7 5-5",
@@ -113,13 +119,13 @@ export class ControlChips extends Choices {
       setAttribute(opener, "aria-expanded", String(key === open));
       setAttribute(opener, "data-differs", this.differs(key) ? "" : null);
       setAttribute(opener, "data-idle", this.isIdle(key) ? "" : null);
-      setAttribute(opener, "title", this.whyNot(key) || null);
+      setAttribute(opener, "title", this.whyNot(key) || GLOSSES[key] || null);
     }
     this.panel.hidden = !open;
     if (!open) return;
     const name = `${this.names[open]}${this.ending}`;
     setText(this.title, name);
-    setText(this.reason, this.whyNot(open));
+    setText(this.reason, this.whyNot(open) || GLOSSES[open] || "");
     setAttribute(this.panel, "aria-label", name);
     for (const [key, element] of Object.entries(this.inside)) {
       element.hidden = key !== open;

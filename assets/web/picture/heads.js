@@ -21,11 +21,11 @@ import { BLOCKED, number, OFF } from "../base/words.js";
  */
 
 /** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
-export const FAMILIES = { back: "one word back", ends: "start or end", links: "links two words", spread: "spread out" };
+export const FAMILIES = { back: "previous", ends: "start or end", links: "word pair", spread: "spread out" };
 /** @type {Record<string, string>} */
 const OF_KIND = {
-  ...{ "word before": "back", "links words": "links", copies: "links", "spread out": "spread" },
-  ...{ "word after": "", itself: "", "near words": "" },
+  ...{ previous: "back", "word pair": "links", induction: "links", "spread out": "spread" },
+  ...{ next: "", itself: "", neighbours: "" },
 };
 
 /** The family of a kind: those that are named after tokens look at the start or the end; "" for a kind of its own.
@@ -118,17 +118,17 @@ export class HeadsGrid {
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
     const is = state.all && kind ? `, ${kind[0]}` : "";
-    setAttribute(tile, "aria-label", `${name}${is}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
+    setAttribute(tile, "aria-label", `${name}${is}${off ? ", ablated" : ""}${away ? ", hidden" : ""}`);
     const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
     setText(place, kind?.[0] ?? "");
     setAttribute(place, "title", kind ? `${kind[0]}: ${number(kind[1])}` : null);
     setAttribute(tile, "data-family", familyOf(kind) || null);
     setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
-    const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
+    const click = off ? "is ablated: restore it" : "is on: ablate it";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
-    setAttribute(lamp, "title", state.fixed || (off ? OFF : "on: click to switch it off in the model"));
+    setAttribute(lamp, "title", state.fixed || (off ? OFF : "on; click to ablate it (switch it off in the model)"));
     lamp.toggleAttribute("disabled", Boolean(state.fixed));
     tile.style.setProperty("--index", String(index));
     this.updateEdges(tile, pair, index);

@@ -73,6 +73,6 @@ export class Lines {
       }
     }
     context.globalAlpha = 1;
-    this.canvas.setAttribute("aria-label", `${name} as lines: from each word to those that it looks at`);
+    this.canvas.setAttribute("aria-label", `${name} as lines from each word to those that it attends to`);
   }
 }

@@ -209,7 +209,7 @@ export class BigMap extends DrawnGrid {
 
   /** What a legend says of the numbers that are left out. */
   get omits() {
-    return this.limits.least && this.element.dataset.number ? "; numbers from .05" : "";
+    return this.limits.least && this.element.dataset.number ? "; numbers below .05 left out" : "";
   }
 
   /** A number in the few letters of a cell. @param {number} weight */

@@ -28,16 +28,16 @@ export function groupChoice(view) {
 /** @type {[Mean | "", string, string][]} */
 const OF = [
   ["", "one head", "the head in focus"],
-  ["mean", "mean of heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
+  ["mean", "mean of heads", "the mean over this layer’s heads, which nn.MultiheadAttention returns by default"],
   ["meanall", "of all layers", "the mean over every head of the model"],
 ];
-const SEEN = "the mean over the heads that are not removed from view";
+const SEEN = "the mean over the heads that are not hidden";
 
 /** One head, or the mean over several in its place.
  * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
 export function meanChoice(view, hides = false) {
-  const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of those in sight", SEEN])] : OF;
+  const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of the visible heads", SEEN])] : OF;
   const choose = (/** @type {Mean | ""} */ mean) => view.see(choosesMean(view.look, mean));
   const { element, buttons, press } = choice("One head or a mean", options, choose);
   return { element, buttons, draw: () => press(meanOf(view.look)) };

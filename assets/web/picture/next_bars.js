@@ -7,7 +7,7 @@ import { number, percent, quoted } from "../base/words.js";
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
 
 const MAX_LENGTH = "60"; // characters of a word
-const PARTIAL = "a part of a character, which cannot be typed";
+const PARTIAL = "part of a character, which cannot be typed";
 
 /** Fills a list with bars: `choose` is what a press does, none where it does nothing.
  * @param {HTMLElement} list @param {NextToken[]} tokens
@@ -24,8 +24,8 @@ export function drawNext(list, tokens, { choose, before }) {
     drawToken(one, token, before);
     if (!choose) return;
     one.disabled = !token.text;
-    setAttribute(one, "title", token.text ? "write it behind the sentence" : PARTIAL);
-    setAttribute(one, "aria-label", `write ${said(token, before)}`);
+    setAttribute(one, "title", token.text ? "append it to the sentence" : PARTIAL);
+    setAttribute(one, "aria-label", `append ${said(token, before)}`);
   });
 }
 
@@ -46,8 +46,9 @@ export function nextMoved(tokens) {
   if (!now || now.before === null) return "";
   const was = tokens.reduce((best, one) => ((one.before ?? 0) > (best.before ?? 0) ? one : best));
   const [first, last] = [was, now].map(({ label }) => quoted(label));
-  const chance = percent(was.before ?? 0);
-  return `Next word: ${first} ${chance}, now ${was === now ? "" : `${last} `}${percent(now.chance)}.`;
+  const [before, chance] = [was.before ?? 0, now.chance].map(number);
+  if (was === now) return `The most likely next word is still ${last}: ${chance} (before: ${before}).`;
+  return `The most likely next word is now ${last}: ${chance} (before: ${first}, ${before}).`;
 }
 
 /** @param {NextToken} token @param {string} where */
@@ -56,12 +57,12 @@ const said = ({ label, chance, before }, where) =>
 
 /** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
 export function makeWord(typed) {
-  const named = { placeholder: "a word", "aria-label": "How likely is this word?" };
+  const named = { placeholder: "a word", "aria-label": "Probability of this word" };
   const field = h("input", { type: "text", maxlength: MAX_LENGTH, ...named });
   field.addEventListener("input", () => typed(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
   const text = h("span", { class: "word-said", role: "status" });
-  const label = h("label", { class: "named" }, span("label", "How likely is"), field);
+  const label = h("label", { class: "named" }, span("label", "Probability of"), field);
   const element = div("word", label, text);
   const draw = (/** @type {string} */ word, /** @type {string} */ sentence) => {
     setField(field, word);

@@ -68,7 +68,7 @@ export class ProjectorBar {
   makePlace(axis) {
     const [before, after] = axis === "layer" ? "{}" : "[]";
     const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
-      const props = { "aria-label": `${axis} ${by < 0 ? "before" : "after"}`, "aria-keyshortcuts": key };
+      const props = { "aria-label": `${by < 0 ? "previous" : "next"} ${axis}`, "aria-keyshortcuts": key };
       return button(text, () => this.step(axis, by), props, hint(key));
     };
     const now = span("now");

@@ -57,8 +57,8 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   const inRow = (/** @type {number} */ j) => (ofRow ? write(ofRow[j]) : written(row, j));
   if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
   else {
-    const rest = ofRow ? "; the CSV is of the same row" : "; the whole map is in the CSV";
-    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}${rest}.`;
+    const rest = ofRow ? "; the CSV file has the same row" : "; the CSV file has the whole map";
+    const note = `Only row ${row}, ${tokens[row]}, of ${n} × ${wide} weights is listed${rest}.`;
     parent.replaceChildren(h("p", {}, note), rowTable(shown, ofRow ?? rowOf(weights, row, wide), what, inRow));
   }
 }

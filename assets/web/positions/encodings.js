@@ -17,8 +17,8 @@ const GROUPS = [
   { learnt: true, title: "Trained with this", note: "", link: "" },
   {
     learnt: false,
-    title: "Never seen by this model",
-    note: "This model was trained with its own table. The others show what breaks when it is swapped, not which is better. For that, train a model with each: ",
+    title: "Not used in training",
+    note: "This model was trained with its own table. The others show what breaks when the table is replaced, not which encoding is better. To find that out, train a model with each: ",
     link: "compared on Train →",
   },
 ];
@@ -69,7 +69,7 @@ class Encodings extends View {
       fill(list, own, make, (tile, one) => this.updateTile(tile, one, tiles.indexOf(one)));
     }
     setText(this.name, tiles[at].told);
-    setText(this.place, "each row is one word; a column is what it looks at");
+    setText(this.place, "each row is one word, each column a word that it may attend to");
     setText(this.note, tiles[at].note);
     const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
     const name = `${place}, ${tiles[at].title}`;
@@ -77,7 +77,7 @@ class Encodings extends View {
     const room = { width: contentWidth(this.picture), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
     this.large.draw(shown, inks(this.element), room);
-    setText(this.caption, `${place}: mean weight on the word before, by encoding. Press one to enlarge it.`);
+    setText(this.caption, `${place}: mean weight on the previous word, by encoding. Press a map to enlarge it.`);
     this.read(null);
   }
 

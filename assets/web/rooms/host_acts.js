@@ -21,7 +21,7 @@ export const ACTS = {
   answer: ["S", "answer"],
   second: ["X", "second question"],
   idle: ["Q", "end the question"],
-  gather: ["G", "let go, gather"],
+  gather: ["G", "free exploration, follow again"],
   code: ["K", "the code"],
   keys: ["?", "keys"],
 };

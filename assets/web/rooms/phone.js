@@ -24,13 +24,13 @@ const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
 const PANEL = { verdict: null, away: false, notes: false, keys: false, whole: true, taught: false, back: "", next: "" };
 /** Phase of a room -> what a phone is told to do. @type {Record<string, string>} */
 const TO_DO = {
-  open: "Choose; you may change your mind until the vote is closed.",
-  discuss: "Talk to your neighbour: who is right, and why? Then you vote again.",
+  open: "Choose an answer. You may change it until the vote is closed.",
+  discuss: "Discuss with your neighbour which answer is right, and why. Then you vote again.",
 };
 const CLOSED = "The vote is closed.";
 const KEPT = [
-  "No name, no account, no cookie: this tab alone keeps the number that lets you vote once.",
-  "The room with its votes is deleted when its host says so, or 90 minutes after the last act.",
+  "No name, account or cookie is needed. Only this tab keeps the number that lets you vote once.",
+  "The room and its votes are deleted when the host closes the room, or 90 minutes after the last activity.",
 ];
 
 /** The way into a room, and what is kept of who goes in, before he does. @param {Node} said */
@@ -38,7 +38,7 @@ function makeDoor(said) {
   const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
   const field = h("input", { name: "code", required: "", ...typed });
   const press = button("join", () => {}, { type: "submit", class: "strong" });
-  const privacy = h("a", { href: "./room/privacy", target: "_blank" }, "What is kept, in full");
+  const privacy = h("a", { href: "./room/privacy", target: "_blank" }, "What is stored, in full");
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     join(field.value.replaceAll(/[^A-Za-z0-9]/g, ""));
@@ -64,7 +64,7 @@ class Phone {
     this.p = {
       code: span("code"),
       people: span("people"),
-      alone: h("a", { class: "strong" }, "go on alone"),
+      alone: h("a", { class: "strong" }, "explore on your own"),
       leave: button("leave", () => leave()),
       said: h("p", { class: "said", role: "status" }),
       why: h("p", { role: "alert" }),
@@ -74,7 +74,7 @@ class Phone {
     };
     const { code, people, alone, leave: away, said, why, large, there, place } = this.p;
     this.door = makeDoor(why);
-    this.elsewhere = h("p", {}, "This is shown in front: it has no picture for a phone. ", there);
+    this.elsewhere = h("p", {}, "This is shown on the projector and has no picture for a phone. ", there);
     page.append(h("header", {}, code, people, span("push"), alone, away), said, this.door);
     page.append(large, this.elsewhere, place, this.panel.element);
     page.className = theme;
@@ -169,7 +169,7 @@ class Phone {
     const place = this.placeOf(now);
     const isOpen = now.question ? now.phase === "answer" : open;
     setText(p.code, now.code);
-    setText(p.people, isProjector ? `${now.joined} in` : "");
+    setText(p.people, isProjector ? `${now.joined} joined` : "");
     for (const way of [p.alone, p.there]) setAttribute(way, "href", `./${path}?${query}`);
     document.documentElement.classList.toggle("learning", place !== null);
     this.drawPlace(now, path in this.files); // first: a view that has no room draws no curtain

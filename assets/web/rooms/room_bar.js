@@ -21,7 +21,7 @@ import { csvOf, handsOf, hintOf, LETTERS, stepsOf } from "./tally.js";
 const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
 const MAX_OPTIONS = 6;
-const OWN_LINK = "Whoever has your own link is the host: keep it for another window of yours.";
+const OWN_LINK = "Anyone with the host link can act as the host. Keep it for yourself, to open another window.";
 /** What the host may do at any time. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
@@ -72,10 +72,10 @@ class HostBar {
     const counts = h("a", { download: "headlight-room.csv" }, "counts, CSV");
     const handout = h("a", { target: "_blank" }, "handout with the votes");
     const lock = button("", () => act("lock", { on: !room.now?.locked }));
-    const end = button("delete now", () => erase(), { title: "the room and its votes" });
+    const end = button("close room", () => erase(), { title: "deletes the room and its votes" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
     // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
-    const own = makeCopy("copy your own link", () => linkOf(house.address, true));
+    const own = makeCopy("copy host link", () => linkOf(house.address, true));
     const note = h("p", { class: "small" }, OWN_LINK);
     const ways = div("ways", own, counts, handout, lock, end);
     const element = div("code-card", span("large"), image, span("address"), note, ways);
@@ -84,7 +84,7 @@ class HostBar {
 
   makeAsk() {
     const text = h("textarea", { rows: "2", maxlength: "300", "aria-label": "Question" });
-    const hint = { placeholder: "an answer a line, two to six", "aria-label": "Answers" };
+    const hint = { placeholder: "one answer per line, two to six", "aria-label": "Answers" };
     const lines = h("textarea", { rows: "4", maxlength: "600", ...hint });
     const send = button("ask the class", () => {
       const options = lines.value.split("\n").map((line) => line.trim());
@@ -94,7 +94,7 @@ class HostBar {
       this.card = "";
       ask({ ...question, learn: "" });
     });
-    return div("ask-card", h("h2", {}, "A question of your own"), text, lines, send);
+    return div("ask-card", h("h2", {}, "Your own question"), text, lines, send);
   }
 
   makeKeys() {
@@ -181,8 +181,8 @@ class HostBar {
     if (!now) return; // it is gone; why stays to be read
     this.meet(now);
     setText(p.code.firstElementChild, now.code);
-    setText(p.people, `${now.joined} in`);
-    setText(p.gather.firstElementChild, now.follows ? "let go" : "gather");
+    setText(p.people, `${now.joined} joined`);
+    setText(p.gather.firstElementChild, now.follows ? "free exploration" : "gather");
     setText(p.status, said || this.status(now));
     this.drawActs();
     p.ask.hidden = now.phase !== "idle";
@@ -225,7 +225,7 @@ class HostBar {
     setText(card.children[0], code);
     setAttribute(card.image, "src", qrOf(house.address));
     setText(card.children[2], sayLink(house.address));
-    setText(card.lock, locked ? "let others in" : "let nobody else in");
+    setText(card.lock, locked ? "unlock the room" : "lock the room");
     setAttribute(card.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(past))}`);
     const lesson = beside.askedNow()?.lesson.id ?? "";
     card.handout.hidden = !lesson;
@@ -268,7 +268,7 @@ class PhoneBar {
     if (!now) return;
     if (now.follows) location.assign(this.back.href); // all are gathered
     setText(this.code, now.code);
-    setText(this.back, now.question ? "there is a question: vote" : "follow again");
+    setText(this.back, now.question ? "a question is open: vote" : "follow again");
   }
 }
 

@@ -8,13 +8,13 @@ const TALK = [35, 70]; // % of right answers between which talking to a neighbou
 /** What is said to the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
 export function hintOf(counts, right) {
   const voted = counts.reduce((sum, count) => sum + count, 0);
-  if (!voted) return "Nobody has voted.";
+  if (!voted) return "No votes yet.";
   if (right < 0) return `${voted} have voted.`;
   const share = Math.round((100 * counts[right]) / voted);
   const [least, most] = TALK;
-  if (share < least) return `${share} % are right: explain first, then vote again.`;
-  if (share > most) return `${share} % are right: show the answer.`;
-  return `${share} % are right: let them discuss, then vote again.`;
+  if (share < least) return `${share} % are right. Explain first, then vote again.`;
+  if (share > most) return `${share} % are right. Show the answer.`;
+  return `${share} % are right. Let them discuss, then vote again.`;
 }
 
 /** The letters of a tally, each as often as it was chosen: as hands are counted. @param {number[]} counts */

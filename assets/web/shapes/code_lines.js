@@ -59,14 +59,17 @@ export class CodeLines {
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
     const { where, first: from, lines } = trace.sources[step.source];
-    setText(this.where, `${where}, lines ${from}–${from + lines.length - 1}: this ran; marked: made this step`);
+    setText(
+      this.where,
+      `${where}, lines ${from}–${from + lines.length - 1}: this code ran; the highlighted line made this tensor`,
+    );
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));
     fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {
       setText(line.children[0], folded ? "·" : text || " ");
       setText(line.children[1], folded ? "" : shape);
       setAttribute(line, "class", marked ? "marked" : folded ? "folded" : null);
-      setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
+      setAttribute(line, "title", folded ? `These lines only trace values, so they are hidden:\n${folded}` : null);
       setAttribute(line, "aria-current", marked ? "true" : null);
     });
     const first = /** @type {HTMLElement | null} */ (this.list.querySelector(".marked"));
@@ -86,7 +89,7 @@ export function wholeClasses(view) {
   const summary = h("summary");
   const ask = () => {
     const [impl, vs = "none"] = view.picture.traces.map(({ implementation }) => implementation);
-    setText(summary, `The class, and every function that it calls: ${impl}${vs === "none" ? "" : ` and ${vs}`}`);
+    setText(summary, `The class and every function that it calls: ${impl}${vs === "none" ? "" : ` and ${vs}`}`);
     if (element.open) sources.ask(new URLSearchParams({ impl, vs }));
   };
   const element = h("details", { ontoggle: ask }, summary, room);

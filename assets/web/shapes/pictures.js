@@ -108,7 +108,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   const plan = layout(tensor);
   if (!tensor.here) {
     contextOf(canvas, width, 1);
-    return { seen: "its numbers were too many to send", areas: [] };
+    return { seen: "too many numbers to send", areas: [] };
   }
   const every = Math.ceil(Math.sqrt(tensor.count / MAX_PIXELS));
   const single = plan.count === 1;
@@ -199,7 +199,7 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
   const { memory, heads, strides, sizes, letters } = tensor;
   canvas.hidden = !tensor.here || memory.length > MAX_PIXELS;
   if (canvas.hidden)
-    return tensor.here ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
+    return tensor.here ? `its memory has ${memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");
   const line = Math.max(1, ...steps);
   const lines = Math.ceil(memory.length / line);
@@ -221,5 +221,5 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
   context.imageSmoothingEnabled = line > width * 1.5;
   context.drawImage(drawn, 0, 0, width, high);
   if (jump) light(context, jump, { line, lines, width, high }, colours);
-  return `its memory, place by place, ${line.toLocaleString("en")} a line`;
+  return `its memory, place by place, ${line.toLocaleString("en")} per line`;
 }

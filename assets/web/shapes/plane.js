@@ -47,7 +47,7 @@ export class Plane extends BigMap {
     const whose = tensor.ofHeads || plane.cols === "j" ? `head ${head}: ` : "";
     const name = `${whose}${plane.height} ${AXES[plane.rows]} × ${plane.width} ${AXES[plane.cols]}`;
     const piece = plane.cols === "c" ? `, ${plane.first} to ${plane.first + plane.width - 1}` : "";
-    setText(this.caption, tensor.here ? `values of ${name}${piece}` : "these numbers were too many to send");
+    setText(this.caption, tensor.here ? `values of ${name}${piece}` : "too many numbers to send");
     this.element.hidden = this.readout.hidden = this.table.element.hidden = !tensor.here;
     if (!tensor.here) return;
     const rows = tokens.slice(0, plane.height);

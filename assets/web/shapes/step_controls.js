@@ -38,16 +38,16 @@ function makeNumber(label, props, set) {
 export class StepControls extends ControlChips {
   /** @param {StepView} view */
   constructor(view) {
-    super(view, "What is changed in the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
+    super(view, "Changes to the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
-    this.second = makeList("Beside it", (vs) => this.set({ vs }));
+    this.second = makeList("Compare with", (vs) => this.set({ vs }));
     const whose = /** @type {[string, string][]} */ ([OWN, "random"].map((own) => [own, own]));
     this.whose = choice("Weights of this layer", whose, (lw) => this.set({ lw }));
     this.biases = group("Biases");
     const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
     const whole = { type: "number", min: "0", max: "9999", step: "1" };
-    this.dice = makeNumber("Seed of the draws", whole, (dice) => this.set({ dice }, true));
+    this.dice = makeNumber("Random seed", whole, (dice) => this.set({ dice }, true));
     this.random = div("numbers", named("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
     // what is written below comes with the answer, and moves nothing that is pressed

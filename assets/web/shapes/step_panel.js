@@ -32,7 +32,7 @@ export class Side {
       name: h("code"),
       label: h("p", { class: "label" }),
       axes: span("axes"),
-      texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
+      texts: h("dl", { class: "texts", "aria-label": "the same step in other tutorials" }),
       why: h("span"),
       learn: button("", () => this.lesson && view.lesson.open(this.lesson), { class: "learn" }),
       facts: h("dl", { class: "facts" }),

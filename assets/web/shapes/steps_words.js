@@ -40,18 +40,20 @@ export function madeFrom(step, trace) {
   const [one] = from;
   if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
     return step.name === "joined"
-      ? `The ${from.length} heads' own tensors, one beside the other.`
+      ? `The ${from.length} heads’ own tensors, side by side.`
       : `The ${from.length} heads' own tensors, stacked only for this display; the computation has no such tensor.`;
   }
   if (step.view) {
     const place = (/** @type {Tensor} */ { sizes, strides, offset }) => [sizes, strides, offset].join();
-    if (place(step) === place(one)) return `Nothing happened here: this is ${names} itself.`;
-    const order = step.contiguous ? "in the order of memory" : "in another order than memory, so it is not contiguous";
+    if (place(step) === place(one)) return `Nothing happens here; this is ${names} itself.`;
+    const order = step.contiguous
+      ? "in the order of memory"
+      : "in another order than in memory, so it is not contiguous";
     const isPart = step.count < one.count;
     const part = isPart ? `${whole(step.count)} of the ${whole(one.count)} numbers` : "the same numbers";
-    return `No number moved: it reads ${part} of ${names} ${order}.`;
+    return `No number was moved. It reads ${part} of ${names} ${order}.`;
   }
   if (from.length === 1 && /^(mixed\.contiguous|joined)$/.test(step.name))
-    return `No value changed: ${names} was copied (${whole(step.bytes)} bytes) so that it is contiguous.`;
+    return `No value changed. ${names} was copied (${whole(step.bytes)} bytes) so that it is contiguous.`;
   return `${whole(step.count)} numbers, computed from ${names}.`;
 }

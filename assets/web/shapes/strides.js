@@ -6,17 +6,17 @@ import { many } from "../base/words.js";
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const ONE = { b: "text", i: "query", j: "key", h: "head", d: "feature", c: "channel" };
-const AT_REST = "Point at an axis to see its jump in the memory above.";
+const AT_REST = "Point at an axis to see its stride in the memory above.";
 
 /** @param {Tensor} tensor @param {number[]} index @param {number} axis */
 function sentence(tensor, index, axis) {
   const stride = tensor.strides[axis];
   const jump = tensor.jump(index, axis);
   const one = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
-  if (!jump) return `There is only one ${one} here; the next would lie ${many(stride, "place")} on.`;
+  if (!jump) return `There is only one ${one} here; the next would be ${many(stride, "place")} away.`;
   const { first, from, to } = jump;
   const places = `from place ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
-  return `From ${one} ${first} to ${one} ${first + 1} memory jumps ${many(stride, "place")}: ${places}.`;
+  return `From ${one} ${first} to ${one} ${first + 1} is a step of ${many(stride, "place")} in memory, ${places}.`;
 }
 
 export class Strides {

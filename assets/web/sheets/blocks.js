@@ -119,7 +119,10 @@ function updateContinuation(element, block) {
     setAttribute(one, "style", `--share: ${token[3]}%`);
     one.onpointerenter = one.onclick = () => setText(readout, said(token));
   });
-  setText(readout, block.tokens.length ? "The stronger the colour, the likelier the model found the token." : "");
+  setText(
+    readout,
+    block.tokens.length ? "A stronger colour means that the model gave the token a higher probability." : "",
+  );
 }
 
 const makeContinuation = () =>

@@ -6,7 +6,7 @@ import { rove } from "../base/view_base.js";
 import { walkedTiles } from "../base/grid_keys.js";
 
 const HOW =
-  "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
+  "Press a patch, or a token outside the picture, to see its row. A stronger colour means a larger weight (√ of the weight). The dashed line is the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
 /** What a row is drawn from: `weights` are those of the row that is chosen, `own` how many tokens are of no patch.
@@ -27,7 +27,7 @@ export function told({ tokens, weights, inside, across }, row) {
   const shape = inside.length
     ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
     : "";
-  return `${placeOf(tokens[row])} looks most at ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
+  return `${placeOf(tokens[row])} attends most to ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
 
 /** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
@@ -44,7 +44,7 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
   /** @type {HTMLElement} */ (picture).style.setProperty("--across", String(across));
   /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
   setAttribute(grid, "aria-label", `${name}: patches`);
-  setAttribute(own, "aria-label", `${name}: tokens of no patch`);
+  setAttribute(own, "aria-label", `${name}: tokens outside the picture`);
   const fillToken = (one, token, at) => {
     const weight = weights[at];
     one.onclick = () => choose(at);

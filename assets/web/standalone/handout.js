@@ -70,7 +70,7 @@ function questionOf(step, number, maps, colours) {
   const options = step.options.map(({ letter, text }) =>
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
-  const way = address ? div("code", code, h("a", { href: address }, code ? "this step, live" : address)) : null;
+  const way = address ? div("code", code, h("a", { href: address }, code ? "this step in Headlight" : address)) : null;
   const sentences = step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`));
   const asks = div("asks", h("h2", {}, `${number} · ${step.say}`), ...sentences, h("p", { class: "ask" }, step.ask));
   const lines = Array.from({ length: LINES }, () => div("line"));
@@ -149,8 +149,8 @@ function draw(told, floats, place) {
       { class: "answers" },
       h("h1", {}, "Answers"),
       ...steps.map((step, place) => answerOf(step, place + 1, votes[place + 1] ?? [])),
-      h("p", { class: "breaks" }, h("b", {}, "The wrong idea: "), lesson.breaks),
-      lesson.papers.length ? h("p", { class: "papers" }, `To read on: ${lesson.papers.join("; ")}`) : null,
+      h("p", { class: "breaks" }, h("b", {}, "Misconception: "), lesson.breaks),
+      lesson.papers.length ? h("p", { class: "papers" }, `Further reading: ${lesson.papers.join("; ")}`) : null,
     ),
   );
 }

@@ -10,7 +10,7 @@ import { MapPanel } from "../picture/map_panel.js";
 import { parts, rowOf, unpackFloats, unpackMaps } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { View, contentWidth, fillChoice, group, mapOrTable, numbers, panel } from "../base/view_base.js";
-import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js";
+import { BLOCKED, number, OFF, quoted, ranked } from "../base/words.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "../explore/explore.css" with { type: "css" };
 import standaloneCss from "./standalone.css" with { type: "css" };
@@ -19,7 +19,7 @@ import standaloneCss from "./standalone.css" with { type: "css" };
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
 /** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
 
-const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
+const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
 const STYLES = [viewCss, exploreCss, standaloneCss];
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
@@ -50,7 +50,7 @@ class Standalone extends View {
     this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
     this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
     this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
-    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.go({ layer, head }),
@@ -67,7 +67,7 @@ class Standalone extends View {
 
   makeLarge() {
     const hatch = this.state.forbidden.some(Boolean) ? `; hatched: ${BLOCKED}` : "";
-    const law = h("span", {}, `colour: √ of the weight${hatch}`);
+    const law = h("span", {}, `colour scale widened for small weights (√ of the weight)${hatch}`);
     const legend = div("legend", "0", this.ramp, "1", law);
     return panel(
       "large",
@@ -169,7 +169,7 @@ class Standalone extends View {
     const isBlocked = forbids(this.state.forbidden, at.head, n, keys.length);
     const own = quoted(tokens[at.row]);
     const seesNobody = keys.every((_, j) => isBlocked(at.row, j));
-    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(keys[key])}`;
+    const said = seesNobody ? "may look at no key" : `attends most to ${quoted(keys[key])}: ${number(share)}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
     this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);

@@ -14,7 +14,7 @@ import filmCss from "./film.css" with { type: "css" };
 
 const LENGTH = 6000; // ms that the whole film plays
 const SLOWEST = 600; // ms a step
-const LEGEND = "rows are queries, columns keys; layers and heads are counted from 0";
+const LEGEND = "rows are queries, columns are keys; layers and heads are counted from 0";
 
 const STYLES = [viewCss, filmCss];
 
@@ -42,7 +42,7 @@ class FilmView extends ApiView {
       first: button("first", () => this.seek(0)),
       play: button("play", () => this.play(!this.playing), { class: "play", "aria-pressed": "false" }),
       last: button("last", () => this.seek(Infinity)),
-      slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" }),
+      slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Training step" }),
       count: span("count"),
       panels: div("films"),
       ramp: span("ramp"),
@@ -200,7 +200,14 @@ class FilmView extends ApiView {
     this.point(this.pointed);
     p.ramp.style.backgroundImage = gradient(theme);
     for (const part of this.scale) part.hidden = choice.table; // nothing in a table is told by colour
-    setText(p.law, [...(choice.table ? [] : ["colour: √ of the weight"]), ...films.notes, LEGEND].join(" · "));
+    setText(
+      p.law,
+      [
+        ...(choice.table ? [] : ["colour scale widened for small weights (√ of the weight)"]),
+        ...films.notes,
+        LEGEND,
+      ].join(" · "),
+    );
     const readouts = this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`);
     if (!this.playing) this.say([p.count.textContent, ...readouts].join(". "));
     Object.assign(this.element.dataset, { step, choice: writeChoice(choice), films: films.films.length });

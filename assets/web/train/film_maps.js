@@ -51,7 +51,7 @@ export class Film {
     const at = Math.max(0, reached);
     const mine = own.steps[at];
     const place = layers > 1 ? `layer ${layer} · ` : "";
-    const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its one head";
+    const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its only head";
     const behind = mine < step && mine === own.steps.at(-1);
     const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${at}`;
@@ -88,7 +88,7 @@ export function strongest({ tokens, keys, weights, forbids }) {
   const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees itself alone
   let best = first;
   for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
-  return `strongest: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(keys[best % n])} ${digits(weights[best])}`;
+  return `largest weight: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(keys[best % n])} ${digits(weights[best])}`;
 }
 
 export class FilmMap extends BigMap {

@@ -12,7 +12,7 @@ const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not 
 const MAX_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
-const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en")} bytes may go at once. Shorten it.`;
+const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];

@@ -18,7 +18,8 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 // ms until the address says what is typed or chosen: browsers take few changes of it a second, and each takes them as long
 // as a frame, which is the picture's
 const PAUSE = { typing: 400, choosing: 100 };
-const LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked.";
+const LOADS =
+  "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked.";
 const OF_HEADS = ["off", "off2", "unheard", "unheard2"];
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
@@ -75,7 +76,7 @@ export class ApiView extends View {
 
   /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
   staleLabel(_key) {
-    return "Below: the text before,";
+    return "Below is the previous text,";
   }
 
   /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */
@@ -202,7 +203,7 @@ export class ApiView extends View {
     const left = leftOut().map((key) => CALLED[key]);
     const most = MAX_LINK_BYTES.toLocaleString("en");
     const omits = left.length
-      ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
+      ? `The full link would be longer than ${most} bytes, so it leaves out ${left.join(" and ")}.`
       : "";
     const ofPicture = picture?.notices.filter((one) => !picture.told.includes(one)) ?? [];
     const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...ofPicture];

@@ -5,7 +5,7 @@ import { urlOf } from "../base/dom.js";
 const TIMES = 5; // that is asked until it is given up
 const EARLY = 5; // seconds until it is asked again, at the most
 const LATER = [204, 429, 502, 503, 504]; // what a busy server says, or a proxy whose server is away
-export const LOST = "The server cannot be reached; it is tried again.";
+export const LOST = "The server cannot be reached; trying again.";
 
 /** @param {number} seconds */
 export const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));

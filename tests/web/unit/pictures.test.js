@@ -63,31 +63,31 @@ test("maps of tokens that look at others", () => {
 
 test("spellings", () => {
   const [, key, value] = story(["it"], 0, Float32Array.of(0.25, 0.75), ["it", "no word"]);
-  assert.equal(key, "what each word offers: no word fits it well.");
-  assert.equal(value, "what is passed on: the words’ values, 25 % in all.");
+  assert.equal(key, "what each word offers. None matches this query well.");
+  assert.equal(value, "what is passed on, with a total weight of 0.25 on the words.");
   assert.equal(short(0.004), "");
   assert.deepEqual([-0.6, 0.6, -1, 0.004].map(shortSigned), ["−.60", "+.60", "−1", ""]);
 });
 
 test("a change in words", () => {
-  assert.equal(gave("it", "animal", 0.6397, 0.04), "“it” gave “animal” 64 %, now 4 %.");
-  assert.equal(gave("cross", "t", 0.9999, 0.0009), "“cross” gave “t” all its attention (100 %); now 0.1 %.");
-  assert.equal(gave("it", "Drive", 0.5, 0.5), "“it” still gives “Drive” 50 %.");
-  assert.equal(gave("it", "a", 1, 0, true), "“it” gives “a” all its attention (100 %) on the left, 0 % on the right.");
-  assert.equal(gave("it", "a", 0.1, 0.1, true), "“it” gives “a” 10 % on both sides.");
+  assert.equal(gave("it", "animal", 0.6397, 0.04), "Attention from “it” to “animal” fell from 0.64 to 0.04.");
+  assert.equal(gave("cross", "t", 0.9999, 0.0009), "Attention from “cross” to “t” fell from 1.00 to 0.0009.");
+  assert.equal(gave("it", "Drive", 0.5, 0.5), "Attention from “it” to “Drive” is still 0.50.");
+  assert.equal(gave("it", "a", 1, 0, true), "Attention from “it” to “a” is 1.00 on the left and 0.00 on the right.");
+  assert.equal(gave("it", "a", 0.1, 0.1, true), "Attention from “it” to “a” is 0.10 on both sides.");
   const next = [
     { label: "Road", chance: 0.4, before: 0.06 },
     { label: "Drive", chance: 0.3, before: 0.84 },
   ];
-  assert.equal(nextMoved(next), "Next word: “Drive” 84 %, now “Road” 40 %.");
-  assert.equal(nextMoved(next.slice(1)), "Next word: “Drive” 84 %, now 30 %.");
+  assert.equal(nextMoved(next), "The most likely next word is now “Road”: 0.40 (before: “Drive”, 0.84).");
+  assert.equal(nextMoved(next.slice(1)), "The most likely next word is still “Drive”: 0.30 (before: 0.84).");
   assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
 });
 
 test("a file is named after what it shows", () => {
   const named = (title, link) => fileNameOf("explore", title, new URLSearchParams(link));
-  assert.equal(named("“it” puts 64 % on “animal”", "pos=none"), "it-animal-no-positions");
-  assert.equal(named("“[CLS]” puts 99 % on “'”", "mask=causal&off=L3+H1"), "cls-causal-mask-l3-h1-off");
+  assert.equal(named("“it” attends most to “animal”: 0.64", "pos=none"), "it-animal-no-positions");
+  assert.equal(named("“[CLS]” attends most to “'”: 0.99", "mask=causal&off=L3+H1"), "cls-causal-mask-l3-h1-off");
   const changed = "t=2&off=L0+H1&off=L0+H2&pos=rotary";
   assert.equal(named("The mean", changed), "headlight-explore-rotary-positions-temperature-2-2-heads-off");
   assert.equal(named("“../../etc” “日本語” “<b>”", ""), "etc-日本語-b");

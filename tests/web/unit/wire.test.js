@@ -35,5 +35,5 @@ test("what is too long to be sent is refused with a sentence, and by the name of
   const said = /** @type {string[]} */ ([]);
   const wire = new ApiClient({ take: assert.fail, refuse: (...why) => said.push(why.join(" ")) });
   wire.ask("maps", new URLSearchParams({ at: "1.1", s: "ж".repeat(11_000) }), "");
-  assert.deepEqual(said, ["This is too long to send: 60,000 bytes may go at once. Shorten it. s 0"]);
+  assert.deepEqual(said, ["This is too long to send. At most 60,000 bytes are allowed; shorten it. s 0"]);
 });
