@@ -59,9 +59,9 @@ def check_threads(recipes: tuple[Recipe, ...]) -> None:
     Raises:
         SizeError: a recipe wants more threads than one training may use.
     """
-    threads, max_threads = max((recipe.threads for recipe in recipes), default=1), most_threads()
-    if threads > max_threads:
-        raise SizeError(f"threads={threads}: choose at most {max_threads} on this machine")
+    threads, limit = max((recipe.threads for recipe in recipes), default=1), most_threads()
+    if threads > limit:
+        raise SizeError(f"threads={threads}: choose at most {limit} on this machine")
 
 
 def check_parameters(recipes: tuple[Recipe, ...]) -> None:
