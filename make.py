@@ -5,7 +5,9 @@
     test-all      test, and cross products, other kernels, long walks, killed servers, installed commands
     test-quick    test without a browser               test-browser  all browser tests
     test-web      the browser's modules in Node        test-numeric  what compares floats, with other kernels
-    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
+    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, spelling, docs, Biome, TypeScript,
+                                                                     known faults
+    docs          the documents as a site in build/docs; a broken link or anchor is an error
     faults        what the visitor sees when something breaks: a disk is full, a trainer is killed, a server ends
     check         lint and test-all, side by side
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
@@ -66,7 +68,7 @@ BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
            "screenshots": ("tests.browser.screenshots",)}  # fmt: skip
-COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock", "scripts")
+COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "docs", "models", "lock", "scripts")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
@@ -254,9 +256,14 @@ def lint_web() -> int:
     return max(rules, with_node("node", tsc, "-p", "."), scripts("--check"))
 
 
+def docs(*args: str) -> int:
+    """Build the documents as a site in build/docs; the configuration makes every warning an error."""
+    return python_m("mkdocs", "build", "--quiet", "--config-file", "docs/site/mkdocs.yml", *args)
+
+
 def lint() -> int:
-    checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
-    return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), lint_web())
+    checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["codespell_lib"])
+    return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), docs(), lint_web())
 
 
 def lock(*args: str) -> int:
@@ -307,8 +314,8 @@ def main(command: str, *args: str) -> int:
         return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
     if command in MODULES:
         return python_m(*MODULES[command], *args)
-    if command in ("test-web", "scripts"):
-        return {"test-web": test_web, "scripts": scripts}[command](*args)
+    if command in ("test-web", "scripts", "docs"):
+        return {"test-web": test_web, "scripts": scripts, "docs": docs}[command](*args)
     return test(command, *args) if command in TESTS else lint()
 
 
