@@ -7,9 +7,11 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from pygments.formatters import HtmlFormatter
 
 ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments, by theme
 MAX_OUTPUT_CHARS = 2000  # of one cell of the notebook
 _LINK = re.compile(r"(?<=\]\()(?!https?:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 
@@ -20,6 +22,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=_from_root((ROOT / source).read_text("utf-8"))))
     notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text("utf-8"))
     files.append(File.generated(config, "tutorial.md", content=_markdown(notebook)))
+    css = (
+        HtmlFormatter(style=style).get_style_defs(f'[data-bs-theme="{theme}"] .highlight')
+        for theme, style in STYLES.items()
+    )
+    files.append(File.generated(config, "site/code.css", content="\n".join(css)))
     return files
 
 

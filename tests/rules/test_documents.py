@@ -9,8 +9,11 @@ from pathlib import Path
 
 from PIL import Image
 
+import mha_core
 from headlight.ui.pages import DEFAULT, PAGES
+from mha_core import masks, positions
 from tests.browser.screenshots import FOLDER, SIZE, THEMES, file_of
+from tests.rules.test_exports import NAMES
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "mha_core"
@@ -40,6 +43,24 @@ def test_every_file_stands_there_once_with_its_length_and_the_sums_are_theirs() 
     assert f"positions are {first + after:,} lines" in table
     assert f"read these {first:,}," in table
     assert others.startswith(f"{after:,} are reference")
+
+
+def test_every_link_of_the_top_level_documents_leads_to_a_file() -> None:
+    """`make docs` checks those of docs/, and all anchors."""
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+        prose = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose)
+        assert [target for target in targets if not (ROOT / target).exists()] == [], name
+
+
+def test_the_reference_has_every_name_of_the_contract() -> None:
+    pages = {mha_core: "mha_core", masks: "masks", positions: "positions"}
+    elsewhere = {"IMPLEMENTATIONS", "MultiHeadAttention", "attention", "masks", "positions", "errors"}
+    for module, names in NAMES.items():
+        text = (ROOT / "docs" / "api" / f"{pages[module]}.md").read_text("utf-8")
+        members = re.search(r"members: \[(.*)\]", text)
+        assert members
+        assert set(names.split()) - elsewhere <= set(members[1].split(", ")), module
 
 
 def test_every_page_has_a_picture_in_both_themes() -> None:
