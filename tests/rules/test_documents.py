@@ -84,6 +84,11 @@ def test_the_readme_and_the_tour_show_them_in_the_readers_theme() -> None:
         assert [alt.partition(":")[0] for *_, alt in shown] == [PAGES[page].title for page in pages]
 
 
+def test_the_tour_has_a_section_for_every_page_in_order() -> None:
+    headings = [f"{page.title}: {page.question[0].lower()}{page.question[1:]}" for page in PAGES.values()]
+    assert re.findall(r"^### (.+: .+\?)$", TOUR, re.MULTILINE) == headings
+
+
 def test_every_name_of_the_walk_stands_in_its_file() -> None:
     """CONTRIBUTING follows one request through the files."""
     steps = re.findall(r"^\| (\d+) \| (\S+) \| `(\w+)` \|", CONTRIBUTING, re.MULTILINE)
