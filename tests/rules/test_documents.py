@@ -84,6 +84,14 @@ def test_the_readme_and_the_tour_show_them_in_the_readers_theme() -> None:
         assert [alt.partition(":")[0] for *_, alt in shown] == [PAGES[page].title for page in pages]
 
 
+def test_every_file_that_contributing_names_exists() -> None:
+    """Those that a recipe adds stand in its diff."""
+    prose = re.sub(r"^```diff.*?^```$", "", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
+    files = re.findall(r"\b(?:mha_core|headlight|pages|assets|tests|docs|deploy)/[\w/]+\.\w+", prose)
+    assert len(files) > 40
+    assert [file for file in files if not (ROOT / file).exists()] == []
+
+
 def test_the_tour_has_a_section_for_every_page_in_order() -> None:
     headings = [f"{page.title}: {page.question[0].lower()}{page.question[1:]}" for page in PAGES.values()]
     assert re.findall(r"^### (.+: .+\?)$", TOUR, re.MULTILINE) == headings
