@@ -87,7 +87,7 @@ def test_the_readme_and_the_tour_show_them_in_the_readers_theme() -> None:
 def test_every_file_that_contributing_names_exists() -> None:
     """Those that a recipe adds stand in its diff."""
     prose = re.sub(r"^```diff.*?^```$", "", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
-    files = re.findall(r"\b(?:mha_core|headlight|pages|assets|tests|docs|deploy)/[\w/]+\.\w+", prose)
+    files = re.findall(r"\b(?:mha_core|headlight|pages|assets|tests|docs|deploy)/[\w/.]+\.\w+", prose)
     assert len(files) > 40
     assert [file for file in files if not (ROOT / file).exists()] == []
 
