@@ -258,7 +258,7 @@ def lint_web() -> int:
 
 def docs(*args: str) -> int:
     """Build the documents as a site in build/docs; the configuration makes every warning an error."""
-    return python_m("mkdocs", "build", "--quiet", "--config-file", "docs/site/mkdocs.yml", *args)
+    return python_m("mkdocs", "build", "--config-file", "docs/site/mkdocs.yml", *args)
 
 
 def lint() -> int:

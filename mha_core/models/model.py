@@ -147,7 +147,7 @@ class Model(Protocol):
         """Computes every map and hidden state of one text.
 
         Args:
-            text: anything; "" is `[CLS] [SEP]`. Nothing is ever cut. Or a list of ids, to which nothing is added; of a
+            text: anything; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added; of a
                 model that reads pictures or sounds one of them, see `HfModel.run`.
             mask: beside the model's own, for all layers: written form ("causal & window:3"), rule, or bool (i, j) |
                 (h, i, j), True = may look.
