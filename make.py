@@ -5,7 +5,9 @@
     test-all      test, and cross products, other kernels, long random walks, killed servers, installed commands
     test-quick    test without a browser               test-browser  all browser tests
     test-web      the browser's modules in Node        test-numeric  tests that compare floats, with other kernels
-    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, vulnerabilities
+    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, spelling, docs, Biome, TypeScript,
+                                                                     vulnerabilities
+    docs          the documents as a site in build/docs; a broken link or anchor is an error
     faults        what the user sees when something breaks: a full disk, a killed trainer, a server that stops
     check         lint and test-all, in parallel
     bench         benchmarks: core, server, screen     lock          write both lock files again (needs uv)
@@ -66,7 +68,7 @@ BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
            "screenshots": ("tests.browser.screenshots",)}  # fmt: skip
-COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock", "scripts")
+COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "docs", "models", "lock", "scripts")
 # the most basic kernels of torch and MKL, which no current processor selects by default
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of pytest; each takes about 1.2 GiB with its browser
@@ -259,10 +261,15 @@ def lint_web() -> int:
     return max(rules, with_node("node", tsc, "-p", "."), scripts("--check"))
 
 
+def docs(*args: str) -> int:
+    """Build the documents as a site in build/docs; the configuration makes every warning an error."""
+    return python_m("mkdocs", "build", "--config-file", "docs/site/mkdocs.yml", *args)
+
+
 def lint() -> int:
-    """Run all linters and type checkers, and look for known vulnerabilities."""
-    checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
-    return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), lint_web())
+    """Run all linters and type checkers, build the documents, and look for known vulnerabilities."""
+    checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["codespell_lib"])
+    return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), docs(), lint_web())
 
 
 def lock(*args: str) -> int:
@@ -314,8 +321,8 @@ def main(command: str, *args: str) -> int:
         return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
     if command in MODULES:
         return python_m(*MODULES[command], *args)
-    if command in ("test-web", "scripts"):
-        return {"test-web": test_web, "scripts": scripts}[command](*args)
+    if command in ("test-web", "scripts", "docs"):
+        return {"test-web": test_web, "scripts": scripts, "docs": docs}[command](*args)
     return test(command, *args) if command in TESTS else lint()
 
 

@@ -28,7 +28,7 @@ TITLE = """\
 # Recompute an attention map
 
 These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
- where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
+ where it can be imported: with the `.venv` of Headlight's folder, or installed as docs/install.md describes."""
 _USUAL = {name: parameter.default for name, parameter in inspect.signature(Model.run).parameters.items()}
 
 

@@ -80,7 +80,7 @@ def look(model_type: str) -> Row:
         torch.set_num_threads(1)
         names = tiny_models.classes(model_type)
         if not names:
-            row.reason = "no class that reads text, pictures or sound alone"
+            row.reason = "no class that reads only text, images or sound"
         for name, more in product(names, tiny_models.TRIES):
             if row.kind == name and row.reason.startswith(("ImportError", "TypeError")):
                 continue  # other sizes help nothing
@@ -89,7 +89,7 @@ def look(model_type: str) -> Row:
                 return found
             row = row if row.reason and row.kind == name else found
     except TooSlow:
-        row.reason = f"takes more than {MAX_SECONDS} s of a processor"
+        row.reason = f"takes more than {MAX_SECONDS} s of processor time"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return row
@@ -145,7 +145,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
     found = run(request)
     if not request.calls:
         if not theirs:
-            row.reason = "gives no maps"
+            row.reason = "returns no maps"
             return
         row.road, row.maps, row.rows = "output_attentions", shapes(theirs), rows_of(theirs)
         row.same_output = True
@@ -175,7 +175,7 @@ def same(a: torch.Tensor, b: torch.Tensor) -> bool:
 def compare(theirs: list[torch.Tensor], ours: list[torch.Tensor]) -> str:
     """How many of the maps that the model hands out are, bit for bit, among those that were recorded."""
     if not theirs:
-        return "none handed out"
+        return "none returned"
     left = list(ours)
     same = 0
     for one in theirs:
@@ -237,7 +237,7 @@ def main() -> None:
 
 
 def report(rows: list[Row], seconds: float) -> str:
-    """docs/models.md."""
+    """Write docs/models.md."""
     spent = sum(resource.getrusage(whose)[0] for whose in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     shown = [row for row in rows if row.road]
     seam_rows = [row for row in shown if row.road == "seam"]
@@ -246,22 +246,28 @@ def report(rows: list[Row], seconds: float) -> str:
     for row in rows:
         if not row.road:
             refused.setdefault(row.reason.partition(":")[0], []).append(row.model_type)
-    return f"""# Every model type of transformers, and what of its attention can be seen
+    return f"""# Model types of transformers
 
-Written by `make models` in {seconds / 60:.0f} minutes, {spent / 60:.0f} of a processor's time: \
-transformers {offline.transformers().__version__}, torch {torch.__version__.split("+")[0]}, \
-{datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny with random weights, \
-reads {tiny_models.READ} tokens (writes {tiny_models.WRITTEN} where it has a decoder beside; \
-windows of {tiny_models.WINDOW}); pictures and sounds are noise. In {len(exact)} of {len(seam_rows)} that run through \
-the seam the output is bit for bit that of plain eager attention, switching every head off changes it, and all maps \
-are finite; {len(shown) - len(seam_rows)} only hand their maps out. Maps: how many × heads × queries × keys; "handed \
-out": how many of the model's own maps are, bit for bit, among those recorded; rows: what they sum to.
+Which attention maps Headlight records of each model type of transformers. Written by `make models` in \
+{seconds / 60:.0f} minutes, {spent / 60:.0f} of processor time: transformers {offline.transformers().__version__}, \
+torch {torch.__version__.split("+")[0]}, {datetime.now(UTC):%Y-%m-%d}.
 
-| type | class | maps | output | handed out | rows | heads off | recorded beside the maps |
+Each of the {len(rows)} model types, made tiny with random weights, reads {tiny_models.READ} tokens and, where it has \
+a decoder too, writes {tiny_models.WRITTEN}; windows have {tiny_models.WINDOW}; images and sounds are noise. \
+{len(seam_rows)} types run with Headlight's attention function: in {len(exact)} of them the output is bit-equal to \
+that of plain eager attention, ablating every head changes it, and all maps are finite. \
+{len(shown) - len(seam_rows)} more types only return their own maps.
+
+- *maps*: number × heads × queries × keys
+- *returned*: how many of the maps that the model itself returns are among the recorded ones, bit for bit
+- *row sums*: the sum of a row of weights
+- *ablated*: what ablating every head does to the output
+
+| type | class | maps | output | returned | row sums | ablated | also recorded |
 |---|---|---|---|---|---|---|---|
 {chr(10).join(map(_line, shown))}
 
-{len(rows) - len(shown)} types show no maps here, many because these few rules make none of them that is tiny and runs:
+No maps were recorded of {len(rows) - len(shown)} types, many because no tiny model of them could be made:
 
 | why | types |
 |---|---|
@@ -271,9 +277,9 @@ out": how many of the model's own maps are, bit for bit, among those recorded; r
 
 def _line(row: Row) -> str:
     cells = (row.model_type, row.kind, row.maps, "bit-equal" if row.same_output else "differs", row.same_maps, row.rows)
-    heads = "change it" if row.heads_off else "change nothing"
+    heads = "changes it" if row.heads_off else "no change"
     if row.road != "seam":
-        cells, heads = (*cells[:3], "", "these alone", row.rows), ""
+        cells, heads = (*cells[:3], "", "only these", row.rows), ""
     return f"| {' | '.join((*cells, heads, ', '.join(row.parts)))} |"
 
 

@@ -1,4 +1,4 @@
-"""Every code block of README and CONTRIBUTING: Python is run, commands exist, folders are there.
+"""Every code block of README, CONTRIBUTING and the guide: Python is run, commands exist, folders are there.
 
 The changes (diff) of CONTRIBUTING are applied and tried by test_contributing.
 """
@@ -24,7 +24,7 @@ from mha_core.training import recipe
 from tests.core.runs import case
 
 ROOT = Path(__file__).parents[2]
-FILES = ("README.md", "CONTRIBUTING.md")
+FILES = ("README.md", "CONTRIBUTING.md", "docs/install.md", "docs/python.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -71,9 +71,9 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "defaults", lambda task: replace(usual(task), steps=4, evaluations=1))
 
 
-@pytest.mark.thorough("models of the README are trained, if only for a few steps")
+@pytest.mark.thorough("models of the guide are trained, if only for a few steps")
 @pytest.mark.usefixtures("brief")
-def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
+def test_the_python_of_the_documents_runs_and_says_what_is_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -82,10 +82,10 @@ def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
     for block in blocks("python"):
         for statement, remark in remarked(block):
             if isinstance(statement, ast.Expr):
-                value = eval(compile(ast.Expression(statement.value), "<README>", "eval"), names)
+                value = eval(compile(ast.Expression(statement.value), "<documents>", "eval"), names)
                 checked += [remark] if check_remark(value, remark) else []
             else:
-                exec(compile(ast.Module([statement], []), "<README>", "exec"), names)
+                exec(compile(ast.Module([statement], []), "<documents>", "exec"), names)
     assert len(checked) >= 3, checked
     assert "weights" in capsys.readouterr().out
     assert (tmp_path / "my-run" / "model.safetensors").is_file()
@@ -93,7 +93,7 @@ def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     kinds = {name: [kind for kind, _ in BLOCK.findall((ROOT / name).read_text("utf-8"))] for name in FILES}
-    assert set(kinds["README.md"]) == {"sh", "python", "text"}
+    assert set(kinds["README.md"]) == set(kinds["docs/install.md"]) | set(kinds["docs/python.md"]) == {"sh", "python"}
     assert set(kinds["CONTRIBUTING.md"]) == {"sh", "diff", "text"}
 
 

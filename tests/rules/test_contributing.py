@@ -13,9 +13,20 @@ import pytest
 from tests.closeness import SAME_FUNCTION
 
 ROOT = Path(__file__).parents[2]
-CHANGES = re.findall(r"^### (.+?)\n.*?```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.S | re.M)
+RECIPES = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Recipes\n")[2]
+CHANGES = re.findall(r"^### (.+?)\n.*?```diff\n(.*?)```", RECIPES, re.S | re.M)
 
 TRIED = {
+    "A glossary term": """
+from headlight.ui.terms import MARKED
+assert "saliency" in MARKED
+""",
+    "A head measure": """
+import torch
+from mha_core.heads.measures import head_measures
+measures = head_measures(torch.eye(3).expand(2, 4, 3, 3), [5, 6, 7])
+assert measures.values["largest"].tolist() == [[1] * 4] * 2 and measures.rows["largest"] == 3
+""",
     "A mask rule": """
 from mha_core import masks
 assert masks.allow(masks.parse("causal & every:2"), 3, 3)[0, 0].tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1]]

@@ -159,7 +159,7 @@ def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     project = PROJECT["project"]
     released = re.search(
-        rf"^## {re.escape(project['version'])} – (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+        rf"^## \[{re.escape(project['version'])}\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
     )
     assert released
     assert {"cff-version", "type", "message", "abstract"} <= cited.keys()
@@ -167,6 +167,23 @@ def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
     assert str(cited["version"]) == project["version"]
     assert all(cited[key] == project[key] for key in ("authors", "license", "keywords"))
     assert cited["date-released"] == datetime.date.fromisoformat(released[1])
+
+
+def test_the_changelog_has_a_line_a_change_in_the_sections_of_its_format() -> None:
+    """https://keepachangelog.com: newest version first, six kinds of changes."""
+    kinds = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    _, *releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)
+    dates = [
+        match[1] for match in (re.match(r"\[[\d.]+\] - (\S+)$", line.splitlines()[0]) for line in releases) if match
+    ]
+    assert releases[0].startswith("[Unreleased]\n")
+    assert dates == sorted(dates, reverse=True)
+    assert len(dates) == len(releases) - 1
+    for release in releases:
+        _, *lines = filter(None, release.splitlines())
+        headings = [line.removeprefix("### ") for line in lines if line.startswith("### ")]
+        assert headings == [kind for kind in kinds if kind in headings], release[:20]
+        assert [line for line in lines if not line.startswith(("### ", "- ")) or len(line.split()) > 30] == []
 
 
 def test_built_scripts_are_of_these_sources() -> None:
