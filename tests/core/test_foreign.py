@@ -298,6 +298,6 @@ def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: An
 
 def test_where_it_is_not_known(loaded: Any) -> None:
     model = loaded("falcon")
-    assert "outside the place" in model.reasons["lengths"]
+    assert "outside the attention hook" in model.reasons["lengths"]
     with pytest.raises(Unsupported, match="only its maps are known"):
         handed_over(model, model.run(TEXT), 0)

@@ -119,7 +119,7 @@ CASES: list[tuple[str, Spoil, str]] = [
     ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
     ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 256 is read"),
     ("no type", described(model_type=None), r"names no model_type"),
-    ("an unknown type", described(model_type="evil"), r"model_type='evil' is none"),
+    ("an unknown type", described(model_type="evil"), r"model_type='evil' is not a model type"),
     ("quantised", described(quantization_config={"quant_method": "bitsandbytes"}), r"is quantised"),
     ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
     ("lacking tensors", without_tensors, r"the weights lack 9 tensors of LlamaForCausalLM, as "),

@@ -89,13 +89,13 @@ HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
     (shaped(2, 2, 3, 3, 2), r"they say \(2, 2, heads, 3, 3\)"),
     (lambda header, said: header["maps.0"].update(dtype="F16"), "its maps are F16, float32"),
     (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
-    (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
+    (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each of its groups"),
     (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
     (saying(steps=[300, 0]), "increasing integers from 0 on"),
     (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
     (saying(groups="ab"), "not a recording"),
     (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
-    (group(rows=["a", None, "c"]), "no text"),
+    (group(rows=["a", None, "c"]), "not a string"),
     (group(name="cross"), "distinct names"),
 ]
 
