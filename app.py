@@ -56,7 +56,7 @@ if st.get_option("logger.level") != "debug":
     logs.install_redacting_records()
 
 try:
-    STORE = store.store_at(os.environ.get(store.VARIABLE, ""))
+    STORE = store.open_store(os.environ.get(store.VARIABLE, ""))
 except ValueError as error:
     sys.exit(f"headlight: {store.VARIABLE}: {error}.")
 
@@ -69,13 +69,13 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Load the model, run it once, and freeze all objects for the garbage collector."""
     end: AbstractContextManager[None] = nullcontext()
     try:
-        from headlight.jobs.visit import end_all, wind_up
+        from headlight.jobs.visit import end_all, shut_down
         from headlight.lessons import course
         from headlight.picture.pictures import warm_up
 
         warm_up()
-        course.begin(sys.argv[1:])
-        end = readiness.graceful_shutdown(wind_up, end_all)
+        course.load_at_startup(sys.argv[1:])
+        end = readiness.graceful_shutdown(shut_down, end_all)
     except ImportError as error:  # a package is missing, which the pages name
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()

@@ -137,10 +137,10 @@ def check_lessons(folder: Path) -> Path:
 
 def check_rooms(address: str) -> str:
     """Check the address of a store of rooms and return it. Raises UsageError."""
-    from .rooms.store import store_at
+    from .rooms.store import open_store
 
     try:
-        store_at(address)
+        open_store(address)
     except ValueError as error:
         raise UsageError(f"--rooms: {error}") from None
     return address
@@ -220,12 +220,12 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     model = args.model
     if model is not None and model not in (names := available()):
         try:
-            model = foreign.named(str(start_folder / model) if (start_folder / model).is_dir() else model).name
+            model = foreign.offer(str(start_folder / model) if (start_folder / model).is_dir() else model).name
         except HeadlightError as error:
             raise UsageError(f"--model: {error}; the built-in models are {', '.join(names)}") from None
     if args.recording is not None:
         try:
-            model = recordings.opened(args.recording)
+            model = recordings.offer(args.recording)
         except HeadlightError as error:
             raise UsageError(f"“{args.recording.name}” cannot be opened: {error}") from None
     host = "127.0.0.1" if args.host in WILDCARD_HOSTS else args.host

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = {name: value for name in ("steps", "threads") if (value := getattr(args, name)) is not None}
         jobs = _jobs(check_folder("--out", args.out), lists, args.seeds, options)
-        return _report(sweep.run(jobs, sweep.workers_of(args, args.threads)))
+        return _report(sweep.run(jobs, sweep.worker_count(args, args.threads)))
     except (HeadlightError, UsageError, OSError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
@@ -74,7 +74,7 @@ def _jobs(
             recipe.check()
             job = sweep.PlannedRun(recipe, task)
             folder = out / f"{name}-{position}-{implementation}-{layers}layer{'s'[: layers > 1]}-{seed}"
-            if folder.exists() and sweep.known(folder, job) is None:
+            if folder.exists() and sweep.find_existing(folder, job) is None:
                 raise HeadlightError(f"the folder “{folder}” contains another run; choose another --out")
             jobs[folder] = job
     return jobs

@@ -23,7 +23,7 @@ class Spread:
     calls: int
 
 
-def calls(
+def time_calls(
     candidates: Candidates,
     rounds: int,
     *,
@@ -51,12 +51,12 @@ def calls(
             yield name, number, time.perf_counter() - start
 
 
-def interleaved(
+def median_times(
     candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
 ) -> dict[str, float]:
     """Return the median seconds of each candidate over all rounds of `calls`, in the given order."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for name, number, took in calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
+    for name, number, took in time_calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
         if number >= 0:
             seconds[name].append(took)
     return {name: statistics.median(times) for name, times in seconds.items()}

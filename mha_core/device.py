@@ -58,7 +58,7 @@ def require_dtype(dtype: torch.dtype, device: torch.device) -> None:
         raise DtypeError("mps has no float64; choose torch.float32 or device='cpu'")
 
 
-def seed_draws(device: torch.device, seed: int) -> None:
+def seed_dropout(device: torch.device, seed: int) -> None:
     """Seed the generator that dropout on a device draws from.
 
     On a CPU `torch.manual_seed` would take up to half a millisecond more, because it also seeds, lazily and with a
@@ -67,7 +67,7 @@ def seed_draws(device: torch.device, seed: int) -> None:
     (torch.default_generator if device.type == "cpu" else torch).manual_seed(seed)
 
 
-def copied(module: M, device: torch.device) -> M:
+def copy_to(module: M, device: torch.device) -> M:
     """Return a copy of a module on a device, without a second copy on the module's own device."""
     copies: dict[int, torch.Tensor] = {id(buffer): buffer.to(device, copy=True) for buffer in module.buffers()}
     for weight in module.parameters():
@@ -75,13 +75,13 @@ def copied(module: M, device: torch.device) -> M:
     return copy.deepcopy(module, copies)
 
 
-def is_out_of_memory(error: BaseException) -> bool:
+def is_oom_error(error: BaseException) -> bool:
     """Return whether a GPU ran out of memory; mps and cuBLAS report it as a plain RuntimeError."""
     text = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in text or "alloc_failed" in text
 
 
-def or_on_the_cpu(
+def run_with_cpu_fallback(
     call: Callable[[torch.device], T], device: torch.device, *, allowed: bool, smaller: str = "shorten the text"
 ) -> tuple[T, tuple[str, ...]]:
     """Run `call` on the device, or on the CPU when the device is out of memory.
@@ -102,7 +102,7 @@ def or_on_the_cpu(
     try:
         return call(device), ()
     except RuntimeError as error:
-        if device.type == "cpu" or not is_out_of_memory(error):
+        if device.type == "cpu" or not is_oom_error(error):
             raise
         if not allowed:
             raise DeviceError(f"{full} is out of memory; {smaller} or choose the cpu") from error

@@ -123,7 +123,7 @@ class Step:
 
     name: str
     expression: str
-    of: tuple[str, ...]
+    inputs: tuple[str, ...]
     axes: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -215,7 +215,7 @@ class Trace:
                 raise SizeError(f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}; so far {bound}")
 
 
-def on_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
+def steps_to_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with their tensors on the CPU; strides and shared memory are preserved."""
     pieces: dict[tuple[tuple[torch.device, int], torch.dtype], Tensor] = {}
     moved = []

@@ -5,11 +5,11 @@ from typing import Final
 
 from headlight.api.routes import Handler
 from headlight.export import take_along
-from headlight.export.files import FILES, OF_SETTINGS
+from headlight.export.files import FILES, SETTINGS_KINDS
 from headlight.export.snippet import notebook
 from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
-from headlight.lessons.quantities.scene import own_quantities
+from headlight.lessons.quantities.scene import example_quantities
 from headlight.ui import tables
 from pages.by_hand import files as by_hand_files
 from pages.by_hand.quantities import quantities
@@ -26,7 +26,7 @@ from pages.shapes import files as shapes_files
 from pages.shapes import message as shapes
 from pages.train import message as train
 
-own_quantities["by_hand"] = quantities
+example_quantities["by_hand"] = quantities
 
 _FILES: Final[dict[str, ModuleType]] = {
     "explore": explore_files,
@@ -43,8 +43,8 @@ _WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # they take se
 def _file(page: str, kind: str) -> Handler:
     """Return the handler of a page's file of one kind, see `headlight.export.files`."""
     module = _FILES[page]
-    if kind in OF_SETTINGS:
-        sides = getattr(module, "sides_of_link", take_along.of_link)
+    if kind in SETTINGS_KINDS:
+        sides = getattr(module, "sides_from_link", take_along.sides_from_link)
         return lambda raw: _WRITERS[kind](*sides(raw))
     handler: Handler | None = getattr(module, kind, None)
     return handler or (lambda raw: tables.WRITERS[kind](module.tables(raw)))
@@ -53,23 +53,23 @@ def _file(page: str, kind: str) -> Handler:
 HANDLERS: Final[dict[str, Handler]] = {
     "maps": explore.maps,
     "focus": explore.focus,
-    "compared": explore.compared,
+    "compared": explore.comparison_text,
     "overview": heads_overview.answer,
     "sentences": heads_overview.sentences,
     "flow": layer_flow.answer,
     "channels": pair_channels.answer,
     "part": explore.maps,
     "tile": long_pictures.tile,
-    "seen": given.png,
-    "heard": given.wav,
-    "masked": masks.masked,
-    "entered": masks.entered,
+    "seen": given.to_png,
+    "heard": given.to_wav,
+    "masked": masks.masks_message,
+    "entered": masks.entry_message,
     "outcomes": masks.outcomes,
     "pair": compare.pair,
-    "begun": compare.begun,
-    "several": compare.more,
-    "shuffled": compare.shuffled,
-    "each": compare.each,
+    "begun": compare.initial_pair,
+    "several": compare.several_maps,
+    "shuffled": compare.shuffle_test,
+    "each": compare.head_cosines,
     "steps": shapes.steps,
     "reshape": shapes.reshape,
     "classes": shapes.classes,
@@ -82,8 +82,8 @@ HANDLERS: Final[dict[str, Handler]] = {
 
 # page -> handler of its first message, which is sent within the page
 FIRST: Final[dict[str, Handler]] = {
-    "explore": explore.first,
-    "masks": masks.first,
-    "compare": compare.first,
-    "shapes": shapes.first,
+    "explore": explore.first_message,
+    "masks": masks.first_message,
+    "compare": compare.first_message,
+    "shapes": shapes.first_message,
 }

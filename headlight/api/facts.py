@@ -63,7 +63,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "LEFT_OUT": ("string[]", "Keys that are dropped from a longer link, in this order.", list(DROP_ORDER)),
         "MAX_QUERY_BYTES": ("number", "Longest query that the server accepts, in bytes.", MAX_BYTES),
         "MAX_SENTENCE_LENGTH": ("number", "Longest sentence that is computed, in characters.", limits.MAX_TEXT_LENGTH),
-        "MAX_TEXT_LENGTH": ("number", "Longest sentence that a field accepts, in characters.", FIELDS["s"].longest),
+        "MAX_TEXT_LENGTH": ("number", "Longest sentence that a field accepts, in characters.", FIELDS["s"].max_length),
         "MAX_RULE_LENGTH": ("number", "Longest rule of a mask, in characters.", limits.MAX_RULE_LENGTH),
         "MAX_WINDOW": ("number", "Largest number in a rule of a mask.", limits.MAX_WINDOW),
         "TEMPERATURES": ("number[]", "Range of the softmax temperature.", list(limits.TEMPERATURES)),

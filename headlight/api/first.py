@@ -18,10 +18,10 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import MAX_BYTES, Query
 from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.server.base_path import BASE
 from headlight.server.network import should_gzip
-from headlight.server.sockets import client_network_of
+from headlight.server.sockets import client_network_from_scope
 from headlight.ui import pages
 from mha_core.errors import HeadlightError
 
@@ -89,10 +89,10 @@ class PrerenderMiddleware:
         """Return the message, None if it is not ready in time."""
         raw = scope["query_string"]
         try:
-            if not source_of(Query(raw)["model"]).is_loaded:  # the page loads it and shows the progress
+            if not get_source(Query(raw)["model"]).is_loaded:  # the page loads it and shows the progress
                 return None
             return await self._queue.submit(
-                Client(f"opens from {client_network_of(scope)}"),
+                Client(f"opens from {client_network_from_scope(scope)}"),
                 (page, raw),
                 lambda: self._first_message(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
@@ -186,7 +186,7 @@ def _model_tag(path: str, raw: bytes) -> str:
     if not any(page.model and path == f"/{pages.path(name)}" for name, page in pages.PAGES.items()):
         return ""
     try:
-        title = source_of(LinkQuery(raw).name).title
+        title = get_source(LinkQuery(raw).name).title
     except HeadlightError:
         return ""
     title_json = json.dumps(title).replace("<", "\\u003c")

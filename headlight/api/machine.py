@@ -23,7 +23,7 @@ from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import hub
 
-from .routes import error_response, is_own_page
+from .routes import error_response, is_same_origin
 
 PATH = f"{API}/machine"
 MAX_QUERY_BYTES = 4096
@@ -35,17 +35,17 @@ Params = dict[str, str]
 
 def list_cached(_: Params) -> list[dict[str, str]]:
     """Return the models in the hub's cache."""
-    return [asdict(source) for source in foreign.cached()]
+    return [asdict(source) for source in foreign.list_cached()]
 
 
 def open_folder(params: Params) -> dict[str, str]:
     """Register the model in a local folder and return its source."""
-    return asdict(foreign.opened(params.get("path", "")))
+    return asdict(foreign.open_folder(params.get("path", "")))
 
 
 def download_size(params: Params) -> dict[str, int]:
     """Return the number of bytes that a download from the hub takes."""
-    return {"size": hub.size_of(*_repo_and_revision(params))}
+    return {"size": hub.download_size(*_repo_and_revision(params))}
 
 
 def _repo_and_revision(params: Params) -> tuple[str, str | None]:
@@ -65,7 +65,7 @@ async def machine_app(scope: Scope, receive: Receive, send: Send) -> None:
     params = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
     if name not in (*HANDLERS, "download") or len(raw) > MAX_QUERY_BYTES:
         response: ASGIApp = error_response(404, "Unknown route.")
-    elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
+    elif scope["method"] != "GET" or not is_same_origin(Headers(scope=scope)):
         response = error_response(403, "Only requests from Headlight’s own pages are accepted.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
@@ -113,7 +113,7 @@ def _download(params: Params, progress: Callable[[float], None]) -> dict[str, st
         _, revision = hub.download(*spec, progress)
     finally:
         _download_lock.release()
-    return asdict(foreign.cached_one(spec[0], revision))
+    return asdict(foreign.find_cached(spec[0], revision))
 
 
 def _call(handler: Callable[[Params], Any], params: Params) -> Response:

@@ -16,14 +16,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight.picture import words
-from headlight.picture.link_query import Refused
+from headlight.picture.link_query import UnusableText
 from headlight.picture.query import MAX_BYTES, parse
 from headlight.queue.client import Client, is_open
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.queue.policy import QueueFull, Superseded, Work
 from headlight.server.missing import missing_package
 from headlight.server.network import should_gzip
-from headlight.server.sockets import abort_connection, client_network_of, wait_for_disconnect
+from headlight.server.sockets import abort_connection, client_network_from_scope, wait_for_disconnect
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 
@@ -95,11 +95,11 @@ class DataApi:
             await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
         except QueueFull as busy:
             await error_response(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
-        except Refused as error:
+        except UnusableText as error:
             fits = {"Headlight-Fits": str(error.fits)} if error.fits else {}
             await error_response(422, str(error), {"Headlight-Key": error.key, **fits})(scope, receive, send)
         except HeadlightError as error:
-            await error_response(422, words.sentence(error))(scope, receive, send)
+            await error_response(422, words.error_sentence(error))(scope, receive, send)
         except ClientDisconnected:
             return
         except Exception as error:  # its message may quote the user, so that it is not logged
@@ -118,7 +118,7 @@ class DataApi:
     def _client(self, scope: Scope, headers: Headers) -> Client:
         """Return the client of a request: its session, or its address alone where no page is open."""
         name = headers.get(SESSION_HEADER, "")
-        return Client(client_network_of(scope), name if is_open(name) else "")
+        return Client(client_network_from_scope(scope), name if is_open(name) else "")
 
 
 async def _send_chunks(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
@@ -140,7 +140,7 @@ def _rejection(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | 
         return error_response(404, "Unknown route.")
     if scope["method"] != "GET":
         return error_response(405, "Only GET is allowed.", {"Allow": "GET"})
-    if not is_own_page(headers):
+    if not is_same_origin(headers):
         return error_response(403, "Only requests from Headlight’s own pages are accepted.")
     if len(scope["query_string"]) > MAX_BYTES:
         return error_response(414, f"A query may have at most {MAX_BYTES:,} bytes.")
@@ -158,7 +158,7 @@ def classify(route: str, raw: bytes) -> Work:
     if route == "lesson.handout" or (is_long and route in LOW_PRIORITY):
         return Work.HEAVY
     if route in LOW_PRIORITY:
-        return Work.BELOW
+        return Work.LOW_PRIORITY
     return Work.LONG if is_long or "." in route else Work.PICTURE
 
 
@@ -188,7 +188,7 @@ def _headers(tag: str) -> dict[str, str]:
     }
 
 
-def is_own_page(headers: Headers) -> bool:
+def is_same_origin(headers: Headers) -> bool:
     """Return whether a request comes from this server's own page, judged by the headers that the browser sends."""
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host"):

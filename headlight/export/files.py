@@ -5,13 +5,13 @@ kinds of `OF_SETTINGS` need only the settings of each side and the cursor, which
 its link and others return themselves.
 """
 
-OF_SETTINGS = ("about", "ipynb")
+SETTINGS_KINDS = ("about", "ipynb")
 FILES: dict[str, tuple[str, ...]] = {
-    "explore": ("csv", "npz", "html", *OF_SETTINGS),
-    "compare": ("csv", "npz", *OF_SETTINGS),
-    "masks": ("csv", "npz", *OF_SETTINGS),
-    "shapes": ("csv", "npz", *OF_SETTINGS),
-    "positions": ("csv", "npz", *OF_SETTINGS),
-    "by_hand": ("csv", "npz", *OF_SETTINGS),
-    "implementations": OF_SETTINGS,
+    "explore": ("csv", "npz", "html", *SETTINGS_KINDS),
+    "compare": ("csv", "npz", *SETTINGS_KINDS),
+    "masks": ("csv", "npz", *SETTINGS_KINDS),
+    "shapes": ("csv", "npz", *SETTINGS_KINDS),
+    "positions": ("csv", "npz", *SETTINGS_KINDS),
+    "by_hand": ("csv", "npz", *SETTINGS_KINDS),
+    "implementations": SETTINGS_KINDS,
 }

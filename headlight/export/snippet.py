@@ -19,7 +19,7 @@ from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings
 from headlight.queue.slots import threads_for
-from headlight.registry import models, source_of
+from headlight.registry import get_source, models
 from headlight.registry.recordings import RecordedModel
 from mha_core import Model
 
@@ -80,10 +80,10 @@ def cells(sides: Mapping[str, Settings], cursor: Cursor) -> list[CodeCell]:
         HeadlightError: the model was deleted.
     """
     first = next(iter(sides.values()))
-    model = pictures.model_of(first)
+    model = pictures.model_for(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     others = model.has_other_keys if isinstance(model, RecordedModel) else model.group == "cross"
-    cursor_on = cursor.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).is_generative)
+    cursor_on = cursor.resolve(model.tokenize(first.text)[0], is_generative=get_source(first.model).is_generative)
     look = _focus(list(sides), cursor_on, "columns" if others else "tokens")
     following = [_next_tokens(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
@@ -97,9 +97,9 @@ def _load(settings: Settings, model: Model) -> CodeCell:
     if isinstance(model, RecordedModel):
         code = 'from mha_core.pretrained.recording_file import read\n\nrecording = read("recording.safetensors")'
         return CodeCell(f"The recording “{model.recording.title}”; adapt the path of its file.", code)
-    source, history = source_of(settings.model), model.history
+    source, history = get_source(settings.model), model.history
     name, sentence = source.in_code
-    behind = f".of({_literal(source.group)})" if source.group else ""
+    behind = f".for_group({_literal(source.group)})" if source.group else ""
     # the pages run our layers in the one implementation that can do everything, with the same weights
     if history and history.recipe.implementation != model.sizes.implementation:
         behind = f".as_implementation({_literal(model.sizes.implementation)}){behind}"
@@ -113,7 +113,7 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     """Run the model on the sentence, with every switch that differs from its default."""
     if isinstance(model, RecordedModel):
         sentence = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
-        return CodeCell(sentence, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
+        return CodeCell(sentence, f"{name} = recording.run({model.group}, {model.step_number(settings.text)})")
     switches = settings.switches(model).items()
     changed = {key: value for key, value in switches if isinstance(value, Tensor) or value != _USUAL[key]}
     masks = [_mask_code(f"{name}_{key}", value) for key, value in changed.items() if isinstance(value, Tensor)]
@@ -126,7 +126,7 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     if len(call) > 100:
         call = "\n".join([f"{name} = model.run(", *(f"    {argument}," for argument in arguments), ")"])
     # numbers of another count of threads differ in their last digit
-    threads = threads_for(pictures.pass_length(model, settings.text), models.heads(model))
+    threads = threads_for(pictures.pass_length(model, settings.text), models.count_heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
     if file:
         set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # adapt the path of its file\n{set_up}'

@@ -16,7 +16,7 @@ from .snippet import snippet
 Sides = Mapping[str, Settings]  # name of the side ("run" if it is the only one) -> settings of its picture
 
 
-def of_link(raw: bytes) -> tuple[Sides, Cursor]:
+def sides_from_link(raw: bytes) -> tuple[Sides, Cursor]:
     """Return the settings and the cursor of a page with one picture.
 
     Raises:
@@ -34,7 +34,7 @@ def about(sides: Sides, cursor: Cursor) -> bytes:
     """
     facts = []
     for side, settings in sides.items():
-        lines = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
+        lines = ({"side": side} if len(sides) > 1 else {}) | words.provenance(pictures.picture(settings))
         facts.append("\n".join(f"{name}: {value}" for name, value in lines.items()))
     return json.dumps({"facts": facts, "code": snippet(sides, cursor)}).encode()
 

@@ -94,7 +94,7 @@ class Job(ABC):
         return self.is_finished and not self.error and not self._is_complete()
 
     @property
-    def place(self) -> int:
+    def position(self) -> int:
         """Position in the queue, from 1; 0 when the job has started."""
         return self._queue.position(self._entry)
 

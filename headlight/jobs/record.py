@@ -12,7 +12,7 @@ from mha_core.errors import HeadlightError, SizeError
 from mha_core.training.events import History, Step, from_values
 from mha_core.training.recipe import Recipe
 
-CUT_SHORT = ("stopped", "time")  # end reasons of runs that had steps left
+EARLY_ENDS = ("stopped", "time")  # end reasons of runs that had steps left
 MAX_MESSAGE_BYTES = 128 * 2**20  # bytes, mostly snapshots, which the process bounds itself
 
 
@@ -34,10 +34,10 @@ class Record:
     def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:
         self.folder = folder
         self.saved: tuple[Path | None, ...] = (None,) * len(recipes)
-        self.told: tuple[str, ...] = ()
+        self.notices: tuple[str, ...] = ()
         self.error = ""
-        self.news = 0
-        self.done = ""
+        self.revision = 0
+        self.end_reason = ""
         self._histories = [History(recipe) for recipe in recipes]
         self._lock = threading.Lock()  # of the histories
 
@@ -58,12 +58,12 @@ class Record:
                 folder = self.folder / str(number)
                 self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
             case {"told": sentence}:
-                self.told = (*self.told, sentence)
+                self.notices = (*self.notices, sentence)
             case {"error": error}:
                 self.error = error
             case {"done": reason}:
-                self.done = reason
-        self.news += not single_step
+                self.end_reason = reason
+        self.revision += not single_step
 
     def read(self, pipe: Connection) -> None:
         """Read messages until the process closes its pipe; an invalid one sets `error`."""
@@ -83,12 +83,12 @@ class Record:
             self.error = f"the training process sent an invalid message ({type(error).__name__})"
 
     @property
-    def started(self) -> bool:
+    def has_started(self) -> bool:
         """Return whether a run has started."""
         return any(run.start for run in self._histories)
 
     @property
-    def looked(self) -> bool:
+    def has_evaluations(self) -> bool:
         """Return whether a run has been evaluated on its test rows, so that there is something to draw."""
         return any(run.evaluations for run in self._histories)
 
@@ -108,7 +108,7 @@ class Record:
     def progress(self) -> float:
         """Progress of all steps from 0 to 1; a run that ended early by its own rule counts fully."""
         with self._lock:
-            cut_short = [run.end is None or run.end.reason in CUT_SHORT for run in self._histories]
+            cut_short = [run.end is None or run.end.reason in EARLY_ENDS for run in self._histories]
             steps = [run.step / run.recipe.steps for run in self._histories]
         parts = [step if cut else 1.0 for step, cut in zip(steps, cut_short, strict=True)]
         return sum(parts) / len(parts)

@@ -90,12 +90,12 @@ class TrainingJob(Job):
             self._process.kill()
 
     @property
-    def shortened(self) -> float:
+    def preempted_after(self) -> float:
         """Seconds after which it was ended because others waited; 0 if it was not."""
-        return self._shortened if self.is_finished and self.record.done == "time" else 0.0
+        return self._shortened if self.is_finished and self.record.end_reason == "time" else 0.0
 
     def _is_complete(self) -> bool:
-        return self.record.done in ("steps", "time")
+        return self.record.end_reason in ("steps", "time")
 
     def _progress(self) -> float:
         return self.record.progress
@@ -114,7 +114,7 @@ class TrainingJob(Job):
             reader.join()  # it reads the pipe to its end
             pipe.close()
         self.error = self.error or self.record.error
-        if not self.record.done and not self.error and not was_stopped:
+        if not self.record.end_reason and not self.error and not was_stopped:
             self.error = f"the training process ended unexpectedly ({_exit_reason(process.exitcode or 0)})"
 
     def _watch(self, process: BaseProcess, pipe: Connection) -> bool:
@@ -157,7 +157,7 @@ def _exit_reason(code: int) -> str:
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def convert_write_errors() -> Iterator[None]:
     """Convert an OSError on writing into a HeadlightError."""
     try:
         yield

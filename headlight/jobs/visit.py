@@ -32,7 +32,7 @@ from mha_core.training.events import History
 from mha_core.training.tasks import TrainingData
 
 from .job import active_jobs
-from .training import TrainingJob, writing
+from .training import TrainingJob, convert_write_errors
 
 TTL_SECONDS = 2 * 3600.0
 MAX_RUNS = 120  # of a workspace; beyond, the oldest are deleted
@@ -49,7 +49,7 @@ RESUMED = "Your trainings continued from another server, with all that was saved
 
 
 @dataclass(frozen=True)
-class OwnRun:
+class UserRun:
     """A trained model of the user.
 
     Attributes:
@@ -66,7 +66,7 @@ class OwnRun:
     folder: Path
     history: History
     added_at: float
-    opened: bool = False
+    is_imported: bool = False
 
 
 @dataclass(eq=False)
@@ -77,10 +77,10 @@ class Tab:
 
     def is_open(self) -> bool:
         """Return whether the tab is connected; True without a server."""
-        return not self.socket or self.socket in sockets.connected
+        return not self.socket or self.socket in sockets.open_connections
 
 
-class Visit:
+class Workspace:
     """A user's temporary folder with all trainings and runs.
 
     Args:
@@ -92,7 +92,7 @@ class Visit:
     """
 
     def __init__(self, address: str = "", name: str = "") -> None:
-        with writing():
+        with convert_write_errors():
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # readable only by the server's user
         self.name = name or secrets.token_urlsafe(16)  # 128 random bits, a secret
         self.address = address
@@ -100,14 +100,14 @@ class Visit:
         self.tabs: weakref.WeakSet[Tab] = weakref.WeakSet()
         self.seen_at = time.monotonic()
         self.jobs: list[TrainingJob] = []  # the latest is the last
-        self.runs: dict[str, OwnRun] = {}
+        self.runs: dict[str, UserRun] = {}
         self.data: dict[str, str] = {}  # uploads: kind -> name in the store
         self.lock = threading.RLock()
         self.end = weakref.finalize(self, _delete, self.folder, self.jobs, self.name, self.runs, self.data)
         self._registered: set[Path] = set()
         self._stored_names: object = None  # the names that were last saved to the store
         with _lock:
-            _visits.add(self)
+            _workspaces.add(self)
         start_sweeping()
 
     def persist(self) -> str:
@@ -123,7 +123,7 @@ class Visit:
         return any(tab.is_open() for tab in list(self.tabs))
 
     @property
-    def heard(self) -> Callable[[], bool]:
+    def connection_check(self) -> Callable[[], bool]:
         """`is_connected` for a job; it holds only a weak reference to the workspace."""
         reference = weakref.ref(self)
         return lambda: (workspace := reference()) is not None and workspace.is_connected()
@@ -142,10 +142,10 @@ class Visit:
                 with suppress(HeadlightError):  # the next sweep retries
                     self.save_to_store()
 
-    def add(self, folder: Path, history: History, *, opened: bool = False, name: str = "") -> OwnRun:
+    def add(self, folder: Path, history: History, *, is_imported: bool = False, name: str = "") -> UserRun:
         """Add a saved run to the models, with a new id unless `name` is one."""
         run_id, label = name or secrets.token_urlsafe(16), trained.about(history).title
-        run = OwnRun(run_id, label, folder, history, time.monotonic(), opened)
+        run = UserRun(run_id, label, folder, history, time.monotonic(), is_imported)
         with self.lock:
             self.runs[run.id] = run
             self._registered.add(folder)
@@ -179,7 +179,7 @@ class Visit:
         Raises:
             HeadlightError: it cannot be written.
         """
-        with self.lock, writing():
+        with self.lock, convert_write_errors():
             for run in self.runs.values():
                 if run.folder.is_dir():
                     trained.save_to_store(run.id, run.folder)
@@ -211,13 +211,13 @@ class Visit:
         return size
 
 
-_visits: weakref.WeakSet[Visit] = weakref.WeakSet()
-_by_name: dict[str, Visit] = {}  # persistent workspaces by name
+_workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
+_by_name: dict[str, Workspace] = {}  # persistent workspaces by name
 _lock = threading.Lock()  # of the two above
 _resume_lock = threading.Lock()  # two tabs may resume one workspace at the same time
 
 
-def find(name: object, address: str = "") -> Visit | None:
+def find_workspace(name: object, address: str = "") -> Workspace | None:
     """Return the workspace of a name that a browser has sent; None if it does not exist.
 
     Raises:
@@ -232,20 +232,20 @@ def find(name: object, address: str = "") -> Visit | None:
         return _by_name.get(name) or _resume(name, address)  # another tab may have resumed it meanwhile
 
 
-def _resume(name: str, address: str) -> Visit | None:
+def _resume(name: str, address: str) -> Workspace | None:
     """Return the workspace of another server; None if the store has none of this name."""
     names = load_names(name)
     runs = [run for run in names.runs if store.has("model", run)]
     if not runs:
         return None
-    workspace = Visit(address, name)
+    workspace = Workspace(address, name)
     try:
         workspace.data.update(names.data)
         workspace.notices = [RESUMED]
         for number, run in enumerate(runs):
             folder = workspace.folder / f"resumed-{number}"
             try:
-                workspace.add(folder, saved.unpack(trained.Trained(run).packed(), folder), opened=True, name=run)
+                workspace.add(folder, saved.unpack(trained.Trained(run).to_zip(), folder), is_imported=True, name=run)
             except HeadlightError as error:
                 workspace.notices.append(f"One of your trained models cannot be opened: {error}.")
     except BaseException:
@@ -296,7 +296,7 @@ def save_names(workspace: str, runs: Iterable[str], data: Mapping[str, str]) -> 
         store.put("visit", json.dumps(document).encode(), workspace)
 
 
-def wind_up(seconds: float) -> None:
+def shut_down(seconds: float) -> None:
     """Shut down all jobs within so many seconds, and save their runs to the store for other servers."""
     end = time.monotonic() + seconds
     jobs = active_jobs()
@@ -305,7 +305,7 @@ def wind_up(seconds: float) -> None:
     for job in jobs:
         job.join(max(0.0, end - time.monotonic()))
     with _lock:
-        workspaces = list(_visits)
+        workspaces = list(_workspaces)
     for workspace in workspaces:
         _register_finished(workspace)
 
@@ -313,7 +313,7 @@ def wind_up(seconds: float) -> None:
 def end_all() -> None:
     """End all workspaces with their jobs and runs, except for what other servers can resume from the store."""
     with _lock:
-        workspaces, persistent = list(_visits), set(_by_name)
+        workspaces, persistent = list(_workspaces), set(_by_name)
         _by_name.clear()
     for workspace in workspaces:
         if store.is_shared() and workspace.name in persistent:
@@ -324,7 +324,7 @@ def end_all() -> None:
 def sweep() -> None:
     """Delete old runs, old detached workspaces, and the folders that killed servers left behind."""
     with _lock:
-        workspaces = list(_visits)
+        workspaces = list(_workspaces)
     store.sweep(STRAY_SECONDS)  # first: the live workspaces then save again what the store found too old
     for workspace in workspaces:
         _register_finished(workspace)
@@ -343,7 +343,7 @@ def _sweep_detached() -> None:
     """End the workspaces that were detached too long ago, and the oldest beyond the bounds."""
     with _lock:
         workspaces = list(_by_name.values())
-    now, left = time.monotonic(), list[Visit]()
+    now, left = time.monotonic(), list[Workspace]()
     for workspace in workspaces:
         if workspace.is_connected():
             workspace.seen_at = now
@@ -362,7 +362,7 @@ def _sweep_detached() -> None:
         _discard(oldest)
 
 
-def _discard(workspace: Visit) -> None:
+def _discard(workspace: Workspace) -> None:
     """End a detached workspace; other servers can still resume it from a shared store."""
     with _lock:
         _by_name.pop(workspace.name, None)
@@ -371,7 +371,7 @@ def _discard(workspace: Visit) -> None:
     workspace.end()
 
 
-def _register_finished(workspace: Visit) -> None:
+def _register_finished(workspace: Workspace) -> None:
     """Register the finished runs of one of many workspaces: an error must not affect the others."""
     try:
         workspace.register_finished(check=True)
@@ -379,7 +379,7 @@ def _register_finished(workspace: Visit) -> None:
         logging.getLogger(__name__).warning("A workspace could not be saved: %r", error)
 
 
-def _detach(workspace: Visit) -> None:
+def _detach(workspace: Workspace) -> None:
     """End a workspace in this process, but leave its part of the store to other servers."""
     if workspace.end.detach():
         _clear(workspace.folder, workspace.jobs)

@@ -74,7 +74,7 @@ class Course:
         }
 
 
-def begin(arguments: Sequence[str]) -> Course:
+def load_at_startup(arguments: Sequence[str]) -> Course:
     """Read the course at startup, with the folder of `--lessons DIR` if there is one, and log its errors.
 
     Args:

@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.picture import words
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.server.addresses import MAX_QR_BYTES, public_url, qr_code
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
@@ -81,7 +81,7 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     try:
         answer = verdict_message(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
-        answer = {"picked": step.right, "numbers": [], "sentence": words.sentence(error), "because": ""}
+        answer = {"picked": step.right, "numbers": [], "sentence": words.error_sentence(error), "because": ""}
     message: HandoutStep = {
         "sentences": _sentences(step),
         "address": address,
@@ -116,7 +116,7 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    cursor = query.at.on(tokens, goes_on=source_of(settings.model).is_generative)
+    cursor = query.at.resolve(tokens, is_generative=get_source(settings.model).is_generative)
     forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), cursor.row or 0
     header = HandoutMap(tokens=tokens, layer=cursor.layer, head=cursor.head, row=row, label=label, forbidden=forbidden)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mha_core.measure import measures
-from mha_core.measure.rounding import of_sums
+from mha_core.measure.rounding import sum_bound
 
 from .grammar import RuleError
 from .values import Axis, Value, align
@@ -62,7 +62,7 @@ def reduce(name: str, values: list[Value], letter: str = "") -> Value:
 def call(name: str, values: list[Value]) -> Value:
     """Call any other function; raise a RuleError for wrong arguments."""
     if name == "rounding_of":
-        return Value.number(of_sums(*(max(0, value.integer) for value in values)))
+        return Value.number(sum_bound(*(max(0, value.integer) for value in values)))
     function = _OTHERS[name]
     needed = len(signature(function).parameters)
     if len(values) != needed:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from headlight.link.fields import FIELDS
 from headlight.picture.query import Query
-from headlight.registry import MINILM, source_of
+from headlight.registry import MINILM, get_source
 from mha_core.errors import HeadlightError
 
 from . import functions, variants
@@ -34,7 +34,7 @@ def check_link(query: str) -> None:
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
         parsed[key]
-    if source_of(parsed.name).is_loaded:  # loading SmolLM2 just for a check would take long
+    if get_source(parsed.name).is_loaded:  # loading SmolLM2 just for a check would take long
         parsed.settings()
         if any(key == "at" for key, _ in parsed.pairs) or parsed.name != MINILM:
             parsed.at  # noqa: B018

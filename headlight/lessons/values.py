@@ -44,7 +44,7 @@ class Value:
         return cls(torch.tensor(value, dtype=torch.bool if isinstance(value, bool) else torch.float64))
 
     @classmethod
-    def of(cls, tensor: Tensor, letters: str, tokens: Sequence[str] = ()) -> Value:
+    def from_tensor(cls, tensor: Tensor, letters: str, tokens: Sequence[str] = ()) -> Value:
         """Return a value with these axes, of which `i` and `j` have the tokens."""
         axes = (Axis(letter, tuple(tokens) if letter in "ij" else ()) for letter in letters.split())
         return cls(tensor.detach().cpu(), tuple(axes))

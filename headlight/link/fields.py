@@ -87,13 +87,13 @@ class Field:
     choices: tuple[str, ...] = ()
     range: tuple[float, float] = (0, 0)
     step: float | None = None
-    longest: int = limits.MAX_CHOICE_LENGTH
+    max_length: int = limits.MAX_CHOICE_LENGTH
     noun: str = ""
     note: str = ""
 
 
 def _text(key: str, default: str, label: str, max_length: int = 100, *, noun: str = "", note: str = "") -> Field:
-    return Field(key, "text", default, label, longest=max_length, noun=noun, note=note)
+    return Field(key, "text", default, label, max_length=max_length, noun=noun, note=note)
 
 
 def _number(

@@ -12,7 +12,7 @@ CURRENT = 1
 MAX_LENGTH = 20  # characters of a version in the warning
 
 
-def in_words(values: list[str]) -> str:
+def version_warning(values: list[str]) -> str:
     """Return the warning for the values of a link's `v`; "" for a link of this version."""
     if values in ([], [str(CURRENT)]):
         return ""

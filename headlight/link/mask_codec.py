@@ -70,23 +70,23 @@ def read_flips(text: str, heads: int) -> Tensor | None:
     return flips
 
 
-def usable(text: str, heads: int) -> str | None:
+def normalize(text: str, heads: int) -> str | None:
     """Normalize a painted mask; return None if it is not valid. "" is valid: nothing is painted."""
     flips = read_flips(text, heads) if text else None
     return "" if not text else None if flips is None else write_flips(flips)
 
 
-def tokens_of(painted: str) -> int:
+def token_count(painted: str) -> int:
     """Return the number of tokens of a painted mask."""
     return int(painted.split(".")[0])
 
 
-def per_head(painted: str) -> bool:
+def is_per_head(painted: str) -> bool:
     """Return whether the heads of a painted mask differ."""
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
 
 
-def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None) -> Tensor:
+def allow_mask(mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None) -> Tensor:
     """Return the mask of a rule with painted cells.
 
     Args:
@@ -104,25 +104,25 @@ def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none",
         MaskError: the rule is unknown.
     """
     allow = masks.allow(masks.parse(mask), n, n)[0, 0]
-    flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
+    flips = read_flips(painted, heads) if painted and token_count(painted) == n else None
     if flips is not None:
-        allow = allow ^ flips if per_head(painted) else allow ^ flips[0]
+        allow = allow ^ flips if is_per_head(painted) else allow ^ flips[0]
     allow = allow if built_in == "none" else allow & masks.allow(masks.parse(built_in), n, n)[0, 0]
     more = 0 if keys is None else keys - n
     return torch.nn.functional.pad(allow[..., : n + more], (0, max(0, more)), value=True) if more else allow
 
 
-def of_head(allow: Tensor, head: int) -> Tensor:
+def head_mask(allow: Tensor, head: int) -> Tensor:
     """Return the mask (i, j) of one head from a mask (i, j) or (h, i, j)."""
     return allow[head] if allow.dim() == 3 else allow
 
 
 @lru_cache(maxsize=64)
-def forbidden(
+def forbidden_cells(
     mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None
 ) -> list[str]:
     """Return the forbidden cells by `write_cells`: one text for all heads, or one for each."""
-    allow = allowed(mask, painted, n, heads, built_in, keys)
+    allow = allow_mask(mask, painted, n, heads, built_in, keys)
     return [write_cells(~head_allow) for head_allow in (allow if allow.dim() == 3 else allow[None])]
 
 

@@ -37,7 +37,7 @@ class Cursor:
         return ".".join(map(str, numbers))
 
     @classmethod
-    def of(cls, text: str) -> Cursor:
+    def from_text(cls, text: str) -> Cursor:
         """Parse a valid text."""
         return cls(*(int(number) for number in text.split(".")))
 
@@ -46,7 +46,9 @@ class Cursor:
         sides = ((self.row, tokens), (self.key, tokens if columns is None else columns))
         return all(place is None or place < len(side) for place, side in sides)
 
-    def on(self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, goes_on: bool = False) -> Cursor:
+    def resolve(
+        self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, is_generative: bool = False
+    ) -> Cursor:
         """Return a cursor that fits the tokens: drop an invalid row or key and choose a default row.
 
         The default is the first "it", whose referent is the classic question, otherwise the first word; for a
@@ -55,7 +57,7 @@ class Cursor:
         n = len(tokens)
         if self.row is not None and self.row < n:
             return self if self.fits(tokens, columns) else replace(self, key=None)
-        row = n - 1 if goes_on else tokens.index("it") if "it" in tokens else min(1, n - 1)
+        row = n - 1 if is_generative else tokens.index("it") if "it" in tokens else min(1, n - 1)
         return replace(self, row=row, key=None)
 
 
@@ -88,7 +90,7 @@ def parse_at(text: str, layers: int, heads: int) -> Cursor | None:
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
         return None
     numbers = [int(number) for number in text.split(".")]
-    return Cursor.of(text) if numbers[0] < layers and numbers[1] < heads else None
+    return Cursor.from_text(text) if numbers[0] < layers and numbers[1] < heads else None
 
 
 def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
@@ -153,6 +155,6 @@ def head_name(layer: int, head: int) -> str:
     return f"L{layer} H{head}"
 
 
-def named_heads(layers: int, heads: int) -> dict[str, tuple[int, int]]:
+def heads_by_name(layers: int, heads: int) -> dict[str, tuple[int, int]]:
     """Return all heads of a model by name."""
     return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}

@@ -39,4 +39,4 @@ NEXT_TOKEN_EXAMPLES = (
 )
 NAMES = {example.text: example.name for example in (*EXAMPLES, *NEXT_TOKEN_EXAMPLES)}
 PRESETS = tuple(example.text for example in EXAMPLES)
-CONTINUED = {example.text: example.cursor for example in NEXT_TOKEN_EXAMPLES}
+NEXT_TOKEN_CURSORS = {example.text: example.cursor for example in NEXT_TOKEN_EXAMPLES}

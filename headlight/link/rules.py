@@ -21,7 +21,7 @@ _STOPS = {".", "!", "?"}
 MAX_DOCUMENTS = 40  # more would make the rule too long for a link
 
 
-def usable(rule: str) -> bool:
+def is_usable(rule: str) -> bool:
     """Return whether a rule from a user is valid and short, with numbers of at most three digits."""
     if len(rule) > MAX_RULE_LENGTH or re.search(r"\d{4}", rule):
         return False
@@ -32,12 +32,12 @@ def usable(rule: str) -> bool:
     return True
 
 
-def plain(rule: str) -> str:
+def normalize(rule: str) -> str:
     """Normalize a usable rule: "causal&window:3" -> "causal & window:3"."""
     return _write(_terms(rule))
 
 
-def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
+def to_controls(rule: str, painted: str = "") -> dict[str, str | int]:
     """Return the values of the mask controls, by key, for a rule with painted cells."""
     if painted:
         return {"mask": "painted", "on": rule, "p": painted}
@@ -50,21 +50,21 @@ def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
 
 
 @lru_cache(maxsize=512)
-def joined(rule: str, join: str, other: str) -> str | None:
+def join_rules(rule: str, join: str, other: str) -> str | None:
     """Join two rules by one of `JOINS`; return None if the result is too long.
 
     "and" of rules with | is multiplied out, as the written form has no brackets.
     """
-    left, right = _terms(plain(rule)), _terms(plain(other))
+    left, right = _terms(normalize(rule)), _terms(normalize(other))
     if join.endswith("not"):
         right = _negate(right)
     if len(left) * len(right) > MAX_RULE_LENGTH:  # a term has at least one character
         return None
     text = _write([*left, *right] if join.startswith("or") else [[*a, *b] for a in left for b in right])
-    return text if usable(text) else None
+    return text if is_usable(text) else None
 
 
-def unseen(rule: str) -> tuple[int, ...]:
+def unseen_tokens(rule: str) -> tuple[int, ...]:
     """Return the keys that are `unseen` in all alternatives (|) of a usable rule."""
     position_sets = [{place for part in term for place in _places(part)} for term in _terms(rule)]
     return tuple(sorted(set.intersection(*position_sets)))
@@ -119,7 +119,7 @@ class DrawnRule(TypedDict):
 
 
 def gallery(
-    tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str, built_in: str = "none"
+    tokens: Sequence[str], heads: int, head: int, rule: str, base: str, painted: str, built_in: str = "none"
 ) -> list[DrawnRule]:
     """Draw all kinds of masks for a sentence.
 
@@ -146,27 +146,27 @@ def gallery(
     ]
     windows, why_not = _windows_or_reason(n, heads)
     cards.append(card("per head", f"a different window per head; head {head}: {head + 1}", "none", windows, why_not))
-    line, why_not = (f"your cells, on “{plain(beneath)}”", "") if painted else ("paint cells in the grid below",) * 2
-    cards.append(card("painted", line, beneath, painted, why_not))
+    line, why_not = (f"your cells, on “{normalize(base)}”", "") if painted else ("paint cells in the grid below",) * 2
+    cards.append(card("painted", line, base, painted, why_not))
     return cards
 
 
 @lru_cache(maxsize=64)
 def _draw(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
     """Return the cells that a head's mask forbids, as text, and their number in words."""
-    allow = mask_codec.of_head(mask_codec.allowed(rule, painted, n, heads, built_in), head)
-    return write_cells(~allow), counted(allow)
+    allow = mask_codec.head_mask(mask_codec.allow_mask(rule, painted, n, heads, built_in), head)
+    return write_cells(~allow), blocked_text(allow)
 
 
 def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:
     """Return written form -> name, "" for the written form itself, and meaning of each kind."""
     numbers = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
     kind = rule.split(":")[0]
-    if kind in numbers and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
+    if kind in numbers and is_usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
         numbers[kind] = rule
     _, width, gap = numbers["dilated"].split(":")
     part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
-    documents = ":".join(map(str, starts_of_documents(tokens)))
+    documents = ":".join(map(str, document_starts(tokens)))
     return {
         "none": ("full", "every word sees every word") if built_in == "none" else ("none", "only the model’s own mask"),
         "causal": ("causal", "no word sees the future"),
@@ -196,7 +196,7 @@ def per_head_windows(n: int, heads: int) -> Tensor:
     return distance[None] > torch.arange(heads)[:, None, None]
 
 
-def starts_of_documents(tokens: Sequence[str]) -> list[int]:
+def document_starts(tokens: Sequence[str]) -> list[int]:
     """Return the starts of documents: after each . ! ? but a final one, otherwise the middle.
 
     [CLS] belongs to the first document, [SEP] to the last.
@@ -207,12 +207,12 @@ def starts_of_documents(tokens: Sequence[str]) -> list[int]:
     return starts[:MAX_DOCUMENTS] or [max(1, n // 2)]
 
 
-def counted(allow: Tensor) -> str:
+def blocked_text(allow: Tensor) -> str:
     """Return the number of blocked cells of a mask (i, j), and of its empty rows if any, in words."""
     blocked, empty = int((~allow).sum()), int((~allow.any(dim=-1)).sum())
-    return f"{blocked:,} of {allow.numel():,} blocked{f', {empty_rows(empty)}' if empty else ''}"
+    return f"{blocked:,} of {allow.numel():,} blocked{f', {empty_rows_text(empty)}' if empty else ''}"
 
 
-def empty_rows(count: int) -> str:
+def empty_rows_text(count: int) -> str:
     """Return a number of empty rows in words."""
     return "one row empty" if count == 1 else f"{count} rows empty"

@@ -11,7 +11,7 @@ from headlight.link.fields import FIELDS, SIDE_KEYS
 from headlight.link.limits import MAX_RULE_LENGTH, MAX_TEXT_LENGTH, MAX_TOKENS
 from headlight.link.place import Cursor, DisplayOptions
 from headlight.link.presets import NAMES
-from headlight.registry import MINILM, album, models, source_of
+from headlight.registry import MINILM, album, get_source, models
 from headlight.ui.numbers import count, cut
 from mha_core import Model
 from mha_core import device as devices
@@ -26,7 +26,7 @@ from .settings import Settings
 
 T = TypeVar("T")
 COMMON_KEYS = (link_version.KEY, "model", "dev", "big")  # keys of every page
-SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
+SHARPER_TEMPERATURE = 0.5  # the temperature of a right side of which nothing else can be changed
 # While one of these texts cannot be used, the view keeps the last one that could.
 TEXT_KEYS = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = f"Write {FORMS}: documents:5 starts a document at token 5, and unseen:4 hides token 4 from all others."
@@ -60,7 +60,7 @@ class PictureAnswer(TypedDict):
     key: int | None
 
 
-class Refused(HeadlightError):
+class UnusableText(HeadlightError):
     """A text that cannot be used.
 
     Attributes:
@@ -89,13 +89,13 @@ class LinkQuery(Query):
 
     def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
         super().__init__(raw, minilm_cursor=minilm_at, ignored_key="" if takes_model else "model")
-        version = link_version.in_words(self.parsed.version)
+        version = link_version.version_warning(self.parsed.version)
         self.warnings = {link_version.KEY: version} if version else {}
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
         try:
-            source_of(self.name).check()
+            get_source(self.name).check()
         except HeadlightError as error:
-            self.name = self.ignore("model", MINILM, f" {words.sentence(error)}")
+            self.name = self.ignore("model", MINILM, f" {words.error_sentence(error)}")
 
     def __getitem__(self, key: str) -> Any:
         return self.default(key) if key in self.unusable else self.values[key]
@@ -136,23 +136,23 @@ class LinkQuery(Query):
         if key in parsed:
             return parsed[key]
         is_one_text = key in TEXT_KEYS and len(texts) == 1
-        return texts[0][: FIELDS[key].longest] if is_one_text else self.ignore(key, self.default(key))
+        return texts[0][: FIELDS[key].max_length] if is_one_text else self.ignore(key, self.default(key))
 
     def _text_rejection(self, key: str, text: str) -> str:
         """Return why a model that reads preset sentences alone rejects this one, "" if it accepts it."""
         is_unset = key == "s2" and (not text or self.parsed.values.get("model2"))
-        is_allowed = is_unset or text in source_of(self.name).presets or album.is_there(text)
+        is_allowed = is_unset or text in get_source(self.name).presets or album.has_media(text)
         return "" if is_allowed else self.fixed.get("s", "")
 
     @cached_property
     def fixed(self) -> Mapping[str, str]:
         """Controls without effect in the model, as `models.fixed`."""
-        return models.fixed(self.model)
+        return models.disabled_controls(self.model)
 
     def default(self, key: str) -> Any:
         """Return the value of a control that the link does not set."""
         if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
-            return SHARPER  # only the temperature can differ
+            return SHARPER_TEMPERATURE  # only the temperature can differ
         if key == "pos2" and ("pos" in self.fixed or self.parsed.values.get("model2")):
             return "as trained"  # the sides differ in their models or not at all
         return devices.available()[0] if key == "dev" else super().default(key)
@@ -160,14 +160,14 @@ class LinkQuery(Query):
     @cached_property
     def model(self) -> Model:
         """The model, with the default kind of attention if it lacks the one in the link."""
-        source = source_of(self.name)
+        source = get_source(self.name)
         try:
             return pictures.model_on(self.device, self.name)
         except Unsupported as error:
             if not source.group:
                 raise
             self.name = source.name
-            self.ignore("model", more=f" {words.sentence(error)}", usable=[source.name])
+            self.ignore("model", more=f" {words.error_sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)
 
     @cached_property
@@ -179,7 +179,7 @@ class LinkQuery(Query):
             return self.ignore("dev", "auto")
 
     def fitted_settings(
-        self, side: str = "", text: str = "", *, most: int | None = MAX_TOKENS
+        self, side: str = "", text: str = "", *, max_tokens: int | None = MAX_TOKENS
     ) -> tuple[Settings, list[str]]:
         """Return the settings of a side that its sentence supports, and warnings about the others.
 
@@ -193,14 +193,14 @@ class LinkQuery(Query):
         """
         settings = self.settings(side, text)
         try:
-            settings_in_use, warnings = pictures.fitted(settings, most)
+            settings_in_use, warnings = pictures.fit_settings(settings, max_tokens)
             pictures.tokens(settings_in_use)
         except HeadlightError as error:
-            fits = _longest_fit(settings, most)
-            message = words.sentence(error)
+            fits = _longest_fit(settings, max_tokens)
+            message = words.error_sentence(error)
             if isinstance(error, TooLong):
                 message = _too_long(self.model, error, settings.text[fits:])
-            raise Refused(f"s{side}" if self[f"s{side}"] else "s", message, fits) from error
+            raise UnusableText(f"s{side}" if self[f"s{side}"] else "s", message, fits) from error
         return settings_in_use, warnings
 
     def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> Cursor:
@@ -213,7 +213,7 @@ class LinkQuery(Query):
         cursor = self.at
         if not cursor.fits(tokens, columns):
             self.ignore("at", usable=[f"{cursor.layer}.{cursor.head}"])
-        return cursor.on(tokens, columns, goes_on=source_of(self.name).is_generative)
+        return cursor.resolve(tokens, columns, is_generative=get_source(self.name).is_generative)
 
     @property
     def look(self) -> DisplayOptions:
@@ -226,7 +226,7 @@ class LinkQuery(Query):
         try:
             return super().rule(key)
         except HeadlightError as error:
-            raise Refused(key, NOT_A_RULE) from error
+            raise UnusableText(key, NOT_A_RULE) from error
 
     def ignore(self, key: str, value: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
         """Mark a key as unusable and add a warning, once; return `value`.
@@ -254,7 +254,7 @@ class LinkQuery(Query):
 
 def _longest_fit(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> int:
     """Return the length of the longest prefix of a text that fits, cut at a word; 0 if all fits."""
-    text, model = settings.text[:MAX_TEXT_LENGTH], pictures.model_of(settings)
+    text, model = settings.text[:MAX_TEXT_LENGTH], pictures.model_for(settings)
 
     def is_too_long(end: int) -> bool:
         try:
@@ -292,7 +292,7 @@ def picture_payload(
         notices: further notices.
         texts: texts of the picture by their keys.
     """
-    (layers, heads), presets = query.sizes, source_of(query.name).presets
+    (layers, heads), presets = query.sizes, get_source(query.name).presets
     _ = query.readings  # adds all warnings
     warnings = query.warning_texts((*keys, "mask"))  # Masks does not own the key, but reads it
     return {
@@ -331,5 +331,5 @@ def to_param(value: Any) -> str | list[str]:
 def warning_text(key: str, texts: Sequence[str], instead: str = "the default") -> str:
     """Return the warning that the link's texts of a key cannot be used."""
     length = max(map(len, texts), default=0)
-    why = f"{length:,} characters, too long to be" if length > FIELDS[key].longest else "which cannot be"
+    why = f"{length:,} characters, too long to be" if length > FIELDS[key].max_length else "which cannot be"
     return f"The link says {key}={cut(', '.join(texts), 40)}, {why} used here; {instead} is used instead."

@@ -9,7 +9,7 @@ from headlight.link.place import Cursor, DisplayOptions
 Heads = Sequence[tuple[int, int]]  # layer and head of each
 
 
-def heads_of(look: DisplayOptions, cursor: Cursor, layers: int, heads: int) -> list[tuple[int, int]] | None:
+def heads_to_average(look: DisplayOptions, cursor: Cursor, layers: int, heads: int) -> list[tuple[int, int]] | None:
     """Return the heads to average, None for the single head in focus.
 
     The options name the layer's heads, all heads, or the visible ones: the layer's or all, without hidden ones. If none
@@ -27,7 +27,7 @@ def heads_of(look: DisplayOptions, cursor: Cursor, layers: int, heads: int) -> l
     return [pair for pair in heads_in_scope if pair not in look.hidden] or layer_heads
 
 
-def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
+def focus_allow(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
     """Return the allowed cells (i, j) of the selected map; of a mean, those allowed in any of its heads.
 
     Args:
@@ -38,12 +38,12 @@ def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
     return allow if allow.dim() == 2 else allow[[head] if heads is None else [number for _, number in heads]].any(dim=0)
 
 
-def map_of(weights: Tensor, cursor: Cursor, heads: Heads | None) -> Tensor:
+def focus_map(weights: Tensor, cursor: Cursor, heads: Heads | None) -> Tensor:
     """Return the selected map (i, j) out of weights (layers, h, i, j)."""
-    return weights[cursor.layer, cursor.head] if heads is None else mean_of(weights, heads)
+    return weights[cursor.layer, cursor.head] if heads is None else head_mean(weights, heads)
 
 
-def mean_of(weights: Tensor, heads: Heads) -> Tensor:
+def head_mean(weights: Tensor, heads: Heads) -> Tensor:
     """Return the mean (i, j) over these heads of weights (layers, h, i, j)."""
     layers = {layer for layer, _ in heads}
     if len(heads) == len(layers) * weights.shape[1]:  # whole layers

@@ -32,7 +32,7 @@ class NextToken(TypedDict):
     before: float | None  # probability in the baseline, None without one
 
 
-def compared(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
+def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
     """Return the likeliest next tokens, the likeliest first; none for a model that does not predict one.
 
     Args:
@@ -40,7 +40,7 @@ def compared(baseline: Picture | None, picture: Picture, count: int = LIKELIEST)
         picture: the picture.
         count: number of tokens.
     """
-    chances, earlier = chances_of(picture), None if baseline is None else chances_of(baseline)
+    chances, earlier = next_probabilities(picture), None if baseline is None else next_probabilities(baseline)
     if chances is None:
         return []
     ids = torch.topk(chances, min(count, len(chances))).indices.tolist()
@@ -49,31 +49,31 @@ def compared(baseline: Picture | None, picture: Picture, count: int = LIKELIEST)
     return [_next_token(picture, number, chances, earlier) for number in ids]
 
 
-def drawn(picture: Picture, temperature: float, seed: int) -> NextToken | None:
+def sample(picture: Picture, temperature: float, seed: int) -> NextToken | None:
     """Return the token sampled with this seed and temperature, and its probability there; None at temperature 0."""
     logits = picture.run.logits
-    if logits is None or not temperature or not writes(picture):
+    if logits is None or not temperature or not continues_text(picture):
         return None
     number = choose(logits[-1], temperature, seed, len(picture.run.ids))
     return _next_token(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
 
 
-def chances_of(picture: Picture) -> Tensor | None:
+def next_probabilities(picture: Picture) -> Tensor | None:
     """Return the probabilities of the next token, (v,) in float64; None for a model that does not predict one.
 
     Some kernels add float32 one by one: over 49,152 tokens that changes the fifth digit.
     """
     logits = picture.run.logits
-    return None if logits is None or not writes(picture) else logits[-1].double().softmax(-1)
+    return None if logits is None or not continues_text(picture) else logits[-1].double().softmax(-1)
 
 
-def writes(picture: Picture) -> bool:
+def continues_text(picture: Picture) -> bool:
     """Return whether the model continues its input text, unlike an encoder-decoder."""
     run = picture.run
-    return run.logits is not None and run.extras.patches is None and len(picture.model.groups) == 1
+    return run.logits is not None and run.extras.image is None and len(picture.model.groups) == 1
 
 
-def word_in_words(word: str, by_label: dict[str, Picture]) -> str:
+def describe_word(word: str, by_label: dict[str, Picture]) -> str:
     """Return a sentence with the probability that a word comes next in each picture, "" without a word.
 
     Args:
@@ -83,7 +83,7 @@ def word_in_words(word: str, by_label: dict[str, Picture]) -> str:
     if not word.strip():
         return ""
     try:
-        probabilities = {name: chance_of(picture, word) for name, picture in by_label.items()}
+        probabilities = {name: word_probability(picture, word) for name, picture in by_label.items()}
     except HeadlightError as error:
         return f"“{word.strip()}”: {error}."
     listing = ", ".join(f"{_format_probability(chance)} {name}".strip() for name, (chance, _) in probabilities.items())
@@ -96,7 +96,7 @@ def _format_probability(chance: float) -> str:
     return numbers.weight(chance) if chance >= 1e-4 else numbers.number(chance)
 
 
-def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
+def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
     """Return the probability that a word comes next, and its tokens.
 
     Raises:
@@ -111,7 +111,7 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
         raise HeadlightError(
             "it cannot be appended as it is, because together with the end of the sentence it splits into other tokens"
         )
-    first = chances_of(picture)
+    first = next_probabilities(picture)
     if first is None:
         raise HeadlightError("this model does not predict the next word")
     if len(ids) == n + 1:
@@ -119,7 +119,7 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     if settings.painted:
         raise HeadlightError(f"it takes {len(ids) - n} tokens, and the painted mask is for {n} alone")
     extended = pictures.picture(replace(settings, text=text))
-    with pass_slot(len(ids), models.heads(model)):
+    with pass_slot(len(ids), models.count_heads(model)):
         losses = surprise.surprise(model, extended.run)
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 

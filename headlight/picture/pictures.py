@@ -20,14 +20,14 @@ from headlight.queue.executor import yield_and_check_cancelled
 from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import peek, run_heavy, single_flight
 from headlight.queue.slots import pass_slot, threads_for
-from headlight.registry import MINILM, foreign, models, source_of
+from headlight.registry import MINILM, foreign, get_source, models
 from headlight.ui.packing import is_sent_whole, pack_maps
 from mha_core import Model, Run
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
-from mha_core.models.words import Word, words_of
+from mha_core.models.words import Word, split_words
 from mha_core.pretrained.hf_model import HfModel
 
 from .settings import Settings
@@ -82,7 +82,7 @@ class Picture:
         if list(tokens) not in (own_tokens, [*own_tokens, UNASSIGNED]):
             return None
         unassigned = [Word("", len(text), index, index + 1) for index in range(len(own_tokens), len(tokens))]
-        return words_of(self.model, text) + unassigned
+        return split_words(self.model, text) + unassigned
 
     @property
     def nbytes(self) -> int:
@@ -91,7 +91,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class CachedMap:
     """A single map (i, j), cached apart from its picture, as two long pictures would evict each other."""
 
     settings: Settings
@@ -113,28 +113,28 @@ def model_on(device: str, name: str = MINILM) -> Model:
     """
     if devices.pick(device).type == "cpu":
         device = "cpu"  # so that "auto" and "cpu" share one model
-    source = source_of(name)
+    source = get_source(name)
     model = source.load(device)
-    return model.of(source.group) if source.group else model
+    return model.for_group(source.group) if source.group else model
 
 
-def model_of(settings: Settings) -> Model:
+def model_for(settings: Settings) -> Model:
     """Return the model of these settings. Raises what `model_on` raises."""
     return model_on(settings.device, settings.model)
 
 
 def tokens(settings: Settings) -> list[str]:
     """Return the tokens of the sentence, without a pass. Raises what `Model.tokenize` raises."""
-    return model_of(settings).tokenize(settings.text)[0]
+    return model_for(settings).tokenize(settings.text)[0]
 
 
-def fits_at_first(settings: Settings) -> None:
+def check_prerender_size(settings: Settings) -> None:
     """Raise a HeadlightError if a picture is too large to be sent within the page itself."""
     if (count := len(tokens(settings))) > MAX_PRERENDER_TOKENS:
         raise HeadlightError(f"a page contains at most {MAX_PRERENDER_TOKENS} tokens, this picture has {count}")
 
 
-def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
+def fit_settings(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
     """Return the settings without a painted mask that does not fit the sentence, and warnings about it.
 
     Args:
@@ -147,18 +147,18 @@ def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Set
     check_length(settings.text)
     if settings.model == MINILM and not settings.painted:
         return settings, []
-    model = model_of(settings)
+    model = model_for(settings)
     count = len(tokens(settings))
     if max_tokens is not None and count > max_tokens:
         raise TooLong(limit=max_tokens, got=count)
     if not count:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
-    if settings.painted and isinstance(model, HfModel) and model.whole:
+    if settings.painted and isinstance(model, HfModel) and model.fixed_tokens:
         text = f"{model.name} pads every sound with silence, which has no painted cells; only the mask’s rule applies."
         return settings.without_painting, [text]
-    if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
+    if not settings.painted or mask_codec.token_count(settings.painted) == count:
         return settings, []
-    mismatch = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
+    mismatch = f"for {mask_codec.token_count(settings.painted)} tokens; the sentence has {count}"
     applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
     text = f"This mask was painted {mismatch}, {applies}"
     return settings.without_painting, [text]
@@ -167,29 +167,29 @@ def fitted(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Set
 @single_flight(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
 def picture(settings: Settings) -> Picture:
     """Compute or fetch the cached picture of these settings. Raises what `Model.run` raises."""
-    model = model_of(settings)
+    model = model_for(settings)
     count = pass_length(model, settings.text)
-    with pass_slot(count, models.heads(model)):
+    with pass_slot(count, models.count_heads(model)):
         start = time.perf_counter()
         run = with_unassigned_column(settings.run(model))
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
-    return Picture(settings, run, seconds, threads_for(count, models.heads(model)), worst, model)
+    return Picture(settings, run, seconds, threads_for(count, models.count_heads(model)), worst, model)
 
 
 def with_unassigned_column(run: Run) -> Run:
     """Return the run with an additional column for weight that goes to no token, if the model has such weight."""
-    if run.extras.nobody is None:
+    if run.extras.unassigned is None:
         return run
-    weights = torch.cat((run.weights, run.extras.nobody[..., None]), dim=-1)
-    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), UNASSIGNED])
+    weights = torch.cat((run.weights, run.extras.unassigned[..., None]), dim=-1)
+    return replace(run, weights=weights, key_tokens=[*(run.key_tokens or run.tokens), UNASSIGNED])
 
 
 def among_tokens(run: Run) -> Tensor | None:
     """Return the maps (layers, h, i, i) of the tokens among themselves, None if the keys are other tokens."""
-    if run.columns is None:
+    if run.key_tokens is None:
         return run.weights
-    return run.weights[..., :-1] if run.columns == [*run.tokens, UNASSIGNED] else None
+    return run.weights[..., :-1] if run.key_tokens == [*run.tokens, UNASSIGNED] else None
 
 
 def compute_pair(first: Settings, second: Settings) -> tuple[Picture, Picture]:
@@ -201,46 +201,46 @@ def compute_pair(first: Settings, second: Settings) -> tuple[Picture, Picture]:
 
 
 def _takes_one_thread(settings: Settings) -> bool:
-    model = model_of(settings)
-    threads = threads_for(pass_length(model, settings.text), models.heads(model))
+    model = model_for(settings)
+    threads = threads_for(pass_length(model, settings.text), models.count_heads(model))
     return model.device.type == "cpu" and threads == 1
 
 
 def pass_length(model: Model, text: str) -> int:
     """Return the number of tokens in a pass over a text, including the padding of a sound."""
     count = len(model.tokenize(text)[1])
-    return model.whole or count if isinstance(model, HfModel) else count
+    return model.fixed_tokens or count if isinstance(model, HfModel) else count
 
 
 @single_flight(
     LRUCache(PACKED_BYTES, len), lambda item, layer: (item.settings, 0 if is_sent_whole(item.run.weights) else layer)
 )
-def packed(picture: Picture, layer: int) -> bytes:
+def packed_maps(picture: Picture, layer: int) -> bytes:
     """Return the picture's maps as one packed message, cached for clicks that change only the view."""
     run = picture.run
-    return pack_maps(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
+    return pack_maps(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.key_tokens)
 
 
 @single_flight(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
-def pinned(settings: Settings, layer: int, head: int) -> Pinned:
+def pin_map(settings: Settings, layer: int, head: int) -> CachedMap:
     """Return one map of a picture, to be shown beside others. Raises what `Model.run` raises."""
     full = picture(settings)
     weights = full.run.weights[layer, head].clone()
-    return Pinned(settings, full.run.tokens, weights, full.run.columns, full.model)
+    return CachedMap(settings, full.run.tokens, weights, full.run.key_tokens, full.model)
 
 
-for _cached in cast("tuple[Any, ...]", (picture, pinned)):
-    foreign.holders.append(_cached.cache)
+for _cached in cast("tuple[Any, ...]", (picture, pin_map)):
+    foreign.picture_caches.append(_cached.cache)
 
 
-def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
+def difference_to_transformers(settings: Settings, *, compute: bool) -> float | None:
     """Return the largest difference between our MiniLM and that of transformers, over all maps and hidden states.
 
     Args:
         settings: the sentence and the device; all else is unmodified.
         compute: compute it, otherwise return the cached result or None.
     """
-    return (run_heavy if ask else peek)(_difference, settings.text, settings.device)
+    return (run_heavy if compute else peek)(_difference, settings.text, settings.device)
 
 
 @single_flight(LRUCache(256))
@@ -258,17 +258,17 @@ def reordered_difference(settings: Settings, order: str) -> float | None:
     ids = original.model.tokenize(order)[1]
     if sorted(ids) != sorted(original.run.ids):
         return None
-    with pass_slot(len(ids), models.heads(original.model)):
+    with pass_slot(len(ids), models.count_heads(original.model)):
         reordered = settings.run(original.model, order)
     return measures.difference_in_new_order(original.run, reordered)
 
 
-def known_cosines(settings: Settings) -> Tensor | None:
+def cached_cosines(settings: Settings) -> Tensor | None:
     """Return the cached result of `ablation_cosines`, None if there is none."""
     return peek(_cosines, settings)
 
 
-def cosines_without(settings: Settings) -> Tensor:
+def ablation_cosines(settings: Settings) -> Tensor:
     """Return the cosine of the sentence vector to itself with each head ablated alone, (layers, h).
 
     Raises what `Model.run` and the queue raise.
@@ -278,7 +278,7 @@ def cosines_without(settings: Settings) -> Tensor:
 
 @single_flight(LRUCache(64))
 def _cosines(settings: Settings) -> Tensor:
-    model = model_of(settings)
+    model = model_for(settings)
     return measures.ablate_each_head(
         model, settings.text, **settings.switches(model), on_progress=yield_and_check_cancelled
     )
@@ -299,7 +299,7 @@ def warm_up() -> None:
 
 def _retained_bytes(settings: Settings, model: Model) -> int:
     """Return the memory of the model that a cached picture keeps alive, 0 for a model that stays loaded."""
-    return 0 if source_of(settings.model).is_large else model.nbytes
+    return 0 if get_source(settings.model).is_large else model.nbytes
 
 
 @single_flight(LRUCache(256), lambda settings: settings.baseline)

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, Field
-from headlight.link.limits import MAX_CHOSEN, POSITIONS
-from headlight.link.place import Cursor, DisplayOptions, named_heads, parse_at, parse_look, parse_places
-from headlight.registry import MINILM, models, source_of
+from headlight.link.limits import MAX_CHOICES, POSITIONS
+from headlight.link.place import Cursor, DisplayOptions, heads_by_name, parse_at, parse_look, parse_places
+from headlight.registry import MINILM, get_source, models
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
@@ -25,7 +25,7 @@ from .settings import Settings
 MAX_BYTES = 60_000  # two sentences and a pinned one, with up to nine bytes a character
 MAX_PAIRS = 2_000
 # kind of a mask that has a written rule -> key of the rule
-WRITTEN = {"combination": "rule", "painted": "on"}
+RULE_KEYS = {"combination": "rule", "painted": "on"}
 MAX_NAMED = 12  # choices that an error lists
 _SWITCHES = {"true": True, "false": False}
 
@@ -175,28 +175,28 @@ class Query:
     def defaults(self) -> Mapping[str, Any]:
         """Defaults that differ from the table on this page and for this model."""
         first = {"at": self._minilm_cursor} if self._minilm_cursor and self.name == MINILM else {}
-        return source_of(self.name).defaults | first
+        return get_source(self.name).defaults | first
 
     def mask(self, side: str) -> tuple[str, str]:
         """Return the rule in written form and the painted cells."""
         kind = self[f"mask{side}"]
-        if kind not in WRITTEN:
+        if kind not in RULE_KEYS:
             return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""
-        return self.rule(f"{WRITTEN[kind]}{side}"), self.read(f"p{side}")
+        return self.rule(f"{RULE_KEYS[kind]}{side}"), self.read(f"p{side}")
 
     def rule(self, key: str) -> str:
         """Return the rule of a key in its normal form."""
         rule = self[key]
-        if not rules.usable(rule):
+        if not rules.is_usable(rule):
             raise HeadlightError("this is not a valid rule of a mask")
-        return rules.plain(rule)
+        return rules.normalize(rule)
 
 
 def _read_painting(query: Query, key: str) -> str:
     """Return the painted cells in their normal form, "" while the mask is not painted."""
     if query[f"mask{key[1:]}"] != "painted":
         return ""
-    cells = mask_codec.usable(query[key], query.sizes[1])
+    cells = mask_codec.normalize(query[key], query.sizes[1])
     if cells is None:
         raise UnusableValue("this is not a valid painted mask", "")
     return cells
@@ -212,7 +212,7 @@ def _read_position(query: Query, key: str) -> str:
 
 def _read_heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
     """Return the ablated heads as sorted (layer, head) pairs."""
-    pairs, names = named_heads(*query.sizes), query[key]
+    pairs, names = heads_by_name(*query.sizes), query[key]
     usable = [name for name in names if name in pairs]
     heads = tuple(sorted({pairs[name] for name in usable}))
     if len(usable) < len(names):
@@ -231,7 +231,7 @@ def _read_values_off(query: Query, key: str) -> tuple[int, ...]:
 def _read_cursor(query: Query, key: str) -> Cursor:
     cursor = parse_at(query[key], *query.sizes)
     if cursor is None:
-        raise UnusableValue(f"this model has no head “{query[key]:.20}”", Cursor.of(query.default(key)))
+        raise UnusableValue(f"this model has no head “{query[key]:.20}”", Cursor.from_text(query.default(key)))
     return cursor
 
 
@@ -253,7 +253,7 @@ READERS: dict[str, Callable[[Query, str], Any]] = {
 
 def _value(field: Field, texts: Sequence[str]) -> Any:
     """Return the value of a key. Raises a HeadlightError for a value that no control could have."""
-    if len(texts) > (MAX_CHOSEN if field.kind == "choices" else 1):
+    if len(texts) > (MAX_CHOICES if field.kind == "choices" else 1):
         raise HeadlightError(f"the link says “{field.key}” {len(texts)} times")
     for text in texts:
         _check(field, text)
@@ -267,8 +267,8 @@ def _value(field: Field, texts: Sequence[str]) -> Any:
 
 def _check(field: Field, text: str) -> None:
     """Check the length of a text and that it is one of the choices. Raises a HeadlightError."""
-    if len(text) > field.longest:
-        limit = f"{field.longest:,} characters, here it has {len(text):,}"
+    if len(text) > field.max_length:
+        limit = f"{field.max_length:,} characters, here it has {len(text):,}"
         raise HeadlightError(f"“{field.key}” of a link may have {limit}")
     if field.choices and text not in field.choices:
         several = len(field.choices) > MAX_NAMED

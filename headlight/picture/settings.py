@@ -65,15 +65,15 @@ class Settings:
         """Return the mask as `Model.run` takes it: the rule, or a tensor if cells are painted."""
         if not self.painted:
             return self.mask
-        return mask_codec.allowed(self.mask, self.painted, mask_codec.tokens_of(self.painted), model.sizes.n_heads)
+        return mask_codec.allow_mask(self.mask, self.painted, mask_codec.token_count(self.painted), model.sizes.n_heads)
 
     def allowed_cells(self, model: Model, n: int, keys: int | None = None) -> Tensor:
         """Return the cells that this mask and the model's own allow, as `mask_codec.allowed`, for n queries."""
-        return mask_codec.allowed(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
+        return mask_codec.allow_mask(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
 
     def forbidden_cells(self, model: Model, n: int, keys: int | None = None) -> list[str]:
         """Return the cells that this mask or the model's own forbids, as `mask_codec.forbidden`, for n queries."""
-        return mask_codec.forbidden(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
+        return mask_codec.forbidden_cells(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
 
     def switches(self, model: Model) -> dict[str, Any]:
         """Return the settings as keyword arguments of `Model.run` and `Model.run_batch`."""

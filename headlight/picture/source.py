@@ -28,10 +28,10 @@ class Excerpt:
         records: indices of the lines that only record steps.
     """
 
-    where: str
-    first: int
+    origin: str
+    first_line: int
     lines: tuple[str, ...]
-    marked: tuple[int, ...]
+    marks: tuple[int, ...]
     records: tuple[int, ...]
 
 
@@ -48,13 +48,13 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
         raise TypeError(f"{code.co_name} is not a function")
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     first, file = body[0].lineno, Path(code.co_filename)
-    marks = {number for statement in _source_statements(function, line - start + 1) for number in lines_of(statement)}
+    marks = {number for statement in _source_statements(function, line - start + 1) for number in line_range(statement)}
     return Excerpt(
-        where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_qualname}",
-        first=start + first - 1,
+        origin=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_qualname}",
+        first_line=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
-        marked=tuple(sorted(number - first for number in marks)),
-        records=tuple(sorted({n - first for statement in recording(function) for n in lines_of(statement)})),
+        marks=tuple(sorted(number - first for number in marks)),
+        records=tuple(sorted({n - first for statement in record_statements(function) for n in line_range(statement)})),
     )
 
 
@@ -65,7 +65,7 @@ def _source_statements(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
         (block, number)
         for block in blocks
         for number, statement in enumerate(block)
-        if line in lines_of(statement) and _is_record(statement)
+        if line in line_range(statement) and _is_record(statement)
     )
     group = takewhile(_is_record, reversed(block[:index]))  # a block of records follows the lines of all its tensors
     others = {_recorded_variable(statement) for statement in [*group, *takewhile(_is_record, block[index + 1 :])]}
@@ -79,7 +79,7 @@ def _source_statements(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
     return lines or [block[index]]
 
 
-def recording(function: ast.AST) -> list[ast.stmt]:
+def record_statements(function: ast.AST) -> list[ast.stmt]:
     """Return the statements that only serve the record: trace calls and assignments of `trace`."""
     statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
     return [node for node in statements if _is_record(node) or ast.unparse(node).startswith("trace = ")]
@@ -100,7 +100,7 @@ def _records_nothing(statement: ast.stmt) -> bool:
     return not any(_is_record(node) for node in ast.walk(statement) if isinstance(node, ast.stmt))
 
 
-def lines_of(statement: ast.stmt) -> range:
+def line_range(statement: ast.stmt) -> range:
     """Return the line numbers of a statement."""
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 

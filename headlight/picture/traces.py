@@ -16,7 +16,7 @@ from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
-from mha_core.device import seed_draws
+from mha_core.device import seed_dropout
 
 from . import pictures, words
 from .source import Excerpt, excerpt
@@ -55,7 +55,7 @@ def biases_in_words(biases: str) -> str:
 
 
 @dataclass(frozen=True)
-class Traced:
+class LayerTrace:
     """The recorded steps of one layer.
 
     Attributes:
@@ -74,7 +74,7 @@ class Traced:
     tokens: list[str]
     steps: tuple[Step, ...]
     notices: tuple[str, ...] = ()
-    instead: RandomLayer | None = None
+    random_layer: RandomLayer | None = None
 
     @property
     def nbytes(self) -> int:
@@ -85,28 +85,28 @@ class Traced:
     def parents(self, index: int) -> list[int]:
         """Return the indices of the steps that a step was computed from."""
         numbers = {step.name: number for number, step in enumerate(self.steps[:index])}
-        return [numbers[name] for name in self.steps[index].of]
+        return [numbers[name] for name in self.steps[index].inputs]
 
     def source(self, step: Step) -> Excerpt:
         """Return the function that recorded a step, with the lines that computed it."""
         return excerpt(step.code, step.line)
 
 
-def settings_within(settings: Settings, layer: int, implementation: str) -> tuple[Settings, list[str]]:
+def supported_settings(settings: Settings, layer: int, implementation: str) -> tuple[Settings, list[str]]:
     """Return the settings that an implementation supports, and warnings about the others."""
     can, warnings = IMPLEMENTATIONS[implementation].can, []
     if settings.temperature != 1 and "temperature" not in can:
         settings = replace(settings, temperature=1.0)
         warnings.append(f"{_LABELS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
-    if mask_codec.per_head(settings.painted) and "head_mask" not in can:
+    if mask_codec.is_per_head(settings.painted) and "head_mask" not in can:
         settings = settings.without_painting
         warnings.append(
             f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
         )
-    model = pictures.model_of(settings)
-    if not words.places(settings.position, model) - {"add"} <= can:
+    model = pictures.model_for(settings)
+    if not words.position_places(settings.position, model) - {"add"} <= can:
         name = model.sizes.position if settings.position == "trained" else settings.position
-        trained = words.places("trained", model) - {"add"} <= can
+        trained = words.position_places("trained", model) - {"add"} <= can
         instead = "the trained ones" if trained else "none"
         warnings.append(f"{implementation} cannot apply {name} positions; shown with {instead}.")
         settings = replace(settings, position="trained" if trained else "none")
@@ -123,17 +123,17 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
 
 
 @single_flight(LRUCache(TRACED_BYTES, getsizeof=lambda trace: trace.nbytes))
-def traced(settings: Settings, layer: int, implementation: str) -> Traced:
+def trace_layer(settings: Settings, layer: int, implementation: str) -> LayerTrace:
     """Compute or fetch the cached trace of a layer. Raises what `Model.run` raises."""
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     models.require(model, "steps")
-    with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
+    with pass_slot(len(model.tokenize(settings.text)[1]), models.count_heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
-    return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)
+    return LayerTrace(settings, layer, implementation, run.tokens, run.steps, run.notices)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class LayerTensors:
     """The recorded tensors of one layer, on the CPU.
 
     Attributes:
@@ -161,33 +161,33 @@ class Recorded:
         return beyond if float(beyond.abs().max()) > 1e-4 * max(1.0, float(plain.abs().max())) else None
 
 
-def recorded(settings: Settings, layer: int) -> Recorded:
+def layer_tensors(settings: Settings, layer: int) -> LayerTensors:
     """Return the recorded tensors of one layer. Raises what `Model.run` raises."""
-    trace = traced(settings, layer, "fused")
+    trace = trace_layer(settings, layer, "fused")
     steps = {step.name: step.value[0] for step in trace.steps if step.name in STEP_NAMES}
     mask = steps.pop("masked", None)
-    return Recorded(trace.tokens, **steps, allow=None if mask is None else mask > -math.inf, notices=trace.notices)
+    return LayerTensors(trace.tokens, **steps, allow=None if mask is None else mask > -math.inf, notices=trace.notices)
 
 
-def value_lengths(settings: Settings, layer: int) -> Tensor:
+def value_norms(settings: Settings, layer: int) -> Tensor:
     """Return ‖v‖ of every key in every head, (h, j) in float32.
 
     Weights show where a query looks, but not how much it receives. Heads that share their values have the same norms.
     Raises what `Model.run` raises.
     """
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     if "steps" not in model.can:
         v = pictures.picture(settings).run.extras.values[layer]
     else:
-        v = next(step.value for step in traced(settings, layer, "fused").steps if step.name == "v")[0]
+        v = next(step.value for step in trace_layer(settings, layer, "fused").steps if step.name == "v")[0]
     lengths: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
     return lengths.repeat_interleave(model.sizes.n_heads // len(lengths), dim=0)
 
 
 @contextmanager
-def drawn(seed: int, x: Tensor) -> Iterator[None]:
+def fixed_seed(seed: int, x: Tensor) -> Iterator[None]:
     """Seed torch's generator for the device of `x` and disable gradients, restoring both at the end of the block."""
     devices = [x.device] if x.is_cuda else []
     with _generator_lock, torch.random.fork_rng(devices), torch.no_grad():
-        seed_draws(x.device, seed)
+        seed_dropout(x.device, seed)
         yield

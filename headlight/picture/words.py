@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.link import mask_codec, rules
 from headlight.link.limits import POSITIONS
-from headlight.registry import MINILM, models, source_of
+from headlight.registry import MINILM, get_source, models
 from headlight.registry.recordings import RecordedModel
 from headlight.ui import numbers
 from mha_core import Model, positions
@@ -43,7 +43,7 @@ class Figure(TypedDict):
     ask: NotRequired[str]  # label of the button that computes the value
 
 
-def sentence(error: Exception) -> str:
+def error_sentence(error: Exception) -> str:
     """Return the message of an error as a sentence."""
     return f"{numbers.capital(str(error)).rstrip('.')}."
 
@@ -62,7 +62,7 @@ def figures(picture: Picture) -> list[Figure]:
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        label = f"the model’s answer for this {thing(model)} with these settings{then}"
+        label = f"the model’s answer for this {input_noun(model)} with these settings{then}"
         answer: Figure = {"value": first, "label": label}
         return [answer, *strip] if first else strip
     label = "largest difference from Hugging Face transformers (unchanged model, all maps and hidden states)"
@@ -74,7 +74,7 @@ def _row_sum(picture: Picture) -> Figure:
     return {"value": f"{picture.worst_row_sum:.6f}", "label": label}
 
 
-def compared(difference: float | None) -> str:
+def difference_value(difference: float | None) -> str:
     """Return the value of the figure that is computed on demand, "" before."""
     return "" if difference is None else numbers.scientific(difference)
 
@@ -83,7 +83,7 @@ def status(picture: Picture, sent: int) -> str:
     """Return device, computation time, size in bytes and number of tokens."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
     if isinstance(picture.model, RecordedModel):
-        return f"{picture.run.changes.said} · {size} of maps · {len(picture.run.tokens)} tokens"
+        return f"{picture.run.interventions.summary} · {size} of maps · {len(picture.run.tokens)} tokens"
     tokens = f"{len(picture.run.tokens)} of at most {picture.model.sizes.max_len} tokens"
     return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
 
@@ -92,16 +92,16 @@ def row_notes(model: Model) -> list[str]:
     """Return a note on whose tokens the rows are, if they are not those of the sentence."""
     if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
-    looked_at = f"; the columns are the {thing(model)}" if model.group == "cross" else ""
+    looked_at = f"; the columns are the {input_noun(model)}" if model.group == "cross" else ""
     return [f"The rows are the tokens that the model generates, the most likely one at each step{looked_at}."]
 
 
-def thing(model: Model) -> str:
+def input_noun(model: Model) -> str:
     """Return the noun for a model's input: "sentence", "picture" or "sound"."""
     return "sentence" if model.reads == "text" else model.reads
 
 
-def of_no_words(model: Model) -> list[str]:
+def modality_notes(model: Model) -> list[str]:
     """Return a note on what a word is for a model that reads pictures or sounds."""
     meanings = {"picture": "a patch, named by its row and column", "sound": "a moment, named by its start time"}
     if model.reads not in meanings:
@@ -112,11 +112,11 @@ def of_no_words(model: Model) -> list[str]:
 def label(settings: Settings, model: Model) -> str:
     """Return a short description of what differs from the unmodified model; of a recording, its step."""
     if isinstance(model, RecordedModel):
-        return model.recording.said(model.step_of(settings.text))
+        return model.recording.describe(model.step_number(settings.text))
     mask = _mask_label(settings, model) if settings.mask != "none" else []
     if settings.painted:
-        mask.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")
-    return changes.in_words(
+        mask.append("painted cells for single heads" if mask_codec.is_per_head(settings.painted) else "painted cells")
+    return changes.describe(
         model,
         mask,
         position=settings.position,
@@ -128,8 +128,8 @@ def label(settings: Settings, model: Model) -> str:
 
 def _mask_label(settings: Settings, model: Model) -> list[str]:
     """Return descriptions of the mask and of the tokens hidden from all others."""
-    unseen, rest = rules.unseen(settings.mask), rules.without_unseen(settings.mask)
-    hidden = changes.named(_tokens_at(settings, model, unseen))
+    unseen, rest = rules.unseen_tokens(settings.mask), rules.without_unseen(settings.mask)
+    hidden = changes.quote_tokens(_tokens_at(settings, model, unseen))
     rule = rest if hidden else settings.mask
     return [
         *([f"mask {rule.replace(':', ' ')}"] if rule != "none" else []),
@@ -145,10 +145,10 @@ def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[
 
 def zeroed_values(settings: Settings, model: Model) -> str:
     """Return the description of the zeroed values, 'without the value of “[CLS]”'; "" without any."""
-    return changes.without_values(_tokens_at(settings, model, settings.values_off))
+    return changes.ablated_values_text(_tokens_at(settings, model, settings.values_off))
 
 
-def computed_by(model: Model) -> str:
+def implementation_note(model: Model) -> str:
     """Return a note if the model's implementation is not the one it was trained in, otherwise ""."""
     if model.history is None:
         return ""
@@ -185,9 +185,9 @@ def position_note(position: str, model: Model) -> str:
         scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
         tables = ", with random numbers instead of trained ones" if position in _WITH_TABLES else ""
-        rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
+        rest = f"; {trained} is left out" if trained and not changes.is_as_trained(position, model) else ""
         note = f"{_acting(acts)}{scope}{size}{tables}{rest}"
-    fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
+    fits = "The model was trained like this" if changes.is_as_trained(position, model) else NOT_TRAINED
     return f"{note}. {fits}."
 
 
@@ -200,7 +200,7 @@ def _acting(acts: frozenset[str]) -> str:
     return " and ".join(_PLACES[place] for place in sorted(acts))
 
 
-def places(position: str, model: Model) -> frozenset[str]:
+def position_places(position: str, model: Model) -> frozenset[str]:
     """Return the places where a positional encoding acts, as `Position.acts`."""
     if position != "trained":
         return positions.acts(position)
@@ -210,7 +210,7 @@ def places(position: str, model: Model) -> frozenset[str]:
 
 def has_positions(settings: Settings, model: Model) -> bool:
     """Return whether the model receives any position information."""
-    return bool(places(settings.position, model))
+    return bool(position_places(settings.position, model))
 
 
 def is_masked(settings: Settings, model: Model) -> bool:
@@ -230,10 +230,10 @@ def _trained(model: Model) -> dict[str, str]:
     return {"trained": f"{history.end.step} steps, {attention}, {seeds}, {history.start.machine}"}
 
 
-def about(picture: Picture) -> dict[str, str]:
+def provenance(picture: Picture) -> dict[str, str]:
     """Return all details needed to reproduce these numbers."""
     model, name = picture.model, picture.settings.model
-    facts, title = model.facts, f"{source_of(name).title} ({model.origin})"
+    facts, title = model.facts, f"{get_source(name).title} ({model.origin})"
     if model.encoder is None:
         return {"model": title, **facts, **_capabilities(model), **_device_facts(picture)}
     return {
@@ -262,7 +262,7 @@ def _capabilities(model: Model) -> dict[str, str]:
     return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}
 
 
-def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
+def describe_repeats(tokens: Sequence[str], weights: Tensor) -> str:
     """Return whether the rows (i, j) of a repeated token are equal, or where each one peaks; "" without a repeat."""
     rows = repeated_words(weights, [tokens.index(token) for token in tokens])
     if rows is None:

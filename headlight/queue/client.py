@@ -22,8 +22,8 @@ class Session:
     """An open page, under the random name that the data API uses. Only Streamlit's session holds a reference to it."""
 
     def __init__(self) -> None:
-        self.name = secrets.token_hex(8)
-        _open[self.name] = self
+        self.id = secrets.token_hex(8)
+        _open[self.id] = self
 
 
 _open: WeakValueDictionary[str, Session] = WeakValueDictionary()

@@ -30,7 +30,7 @@ class Work(Enum):
     LARGE_PASS = "large passes"
     PICTURE = "pictures"
     LONG = "long pictures and files"
-    BELOW = "answers below a picture"
+    LOW_PRIORITY = "answers below a picture"
     HEAVY = "heavy computations"
     SCRIPT = "runs of a page's script"
     TRAINING = "trainings"
@@ -65,7 +65,7 @@ def bounds(threads: int) -> dict[Work, Bounds]:
         Work.LARGE_PASS: Bounds(1, 400, 10.0),
         Work.PICTURE: Bounds(passes, 200, 1.0, 6),
         Work.LONG: Bounds(1, 100, 10.0, 6),
-        Work.BELOW: Bounds(1, 100, 1.0, 6, yield_s=0.2),
+        Work.LOW_PRIORITY: Bounds(1, 100, 1.0, 6, yield_s=0.2),
         Work.HEAVY: Bounds(1, 40, 60.0, 6, yield_s=0.2),
         Work.SCRIPT: Bounds(max(2, passes), 400, 10.0),
         Work.TRAINING: Bounds(2, 40, 1800.0, preempt_after_s=180.0),

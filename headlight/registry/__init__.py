@@ -8,13 +8,13 @@ from .recordings import Recorded
 from .source import GROUPS, ModelSource
 from .trained import Shipped, Trained
 
-__all__ = ["MINILM", "SMOLLM2", "SOURCES", "available", "source_of"]
+__all__ = ["MINILM", "SMOLLM2", "SOURCES", "available", "get_source"]
 
 # in the order of the list; a name belongs to the first kind that it matches
 SOURCES: tuple[type[ModelSource], ...] = (MiniLM, SmolLM2, Shipped, Trained, Recorded, Foreign)
 
 
-def source_of(name: str) -> ModelSource:
+def get_source(name: str) -> ModelSource:
     """Return a model by its name in a link.
 
     The name may end with a kind of attention, as in "hf:org/t5@0123abc~cross".
@@ -29,9 +29,9 @@ def _source_class(name: str) -> type[ModelSource]:
     return next((kind for kind in SOURCES if kind.matches(name)), Trained)
 
 
-def available(own: Iterable[ModelSource] = ()) -> dict[str, tuple[str, str, str]]:
+def available(user_sources: Iterable[ModelSource] = ()) -> dict[str, tuple[str, str, str]]:
     """Return the models that a user with these own ones may choose: name -> title, group in the list, summary."""
-    sources = [*(source_of(name) for kind in SOURCES for name in kind.listed()), *own]
+    sources = [*(get_source(name) for kind in SOURCES for name in kind.listed()), *user_sources]
     sources.sort(key=lambda source: SOURCES.index(type(source)))
     abouts = {source.name: source.about for source in sources if source.exists}
     return {name: (a.title, a.group, a.summary) for name, a in abouts.items() if not a.reads_pictures}

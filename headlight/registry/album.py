@@ -56,7 +56,7 @@ class Album(Mapping[str, bytes]):
         match = self._name.fullmatch(name)
         return name in self._ours or (match is not None and store.has("data", match[1]))
 
-    def name_of(self, data: str | None) -> str:
+    def data_name(self, data: str | None) -> str:
         """Return the name of a user's upload in the store; "" without one."""
         return f"{self.kind}:{data}" if data else ""
 
@@ -76,6 +76,6 @@ SOUNDS = Album(
 ALBUMS = {album.kind: album for album in (PICTURES, SOUNDS)}
 
 
-def is_there(name: str) -> bool:
+def has_media(name: str) -> bool:
     """Return whether a picture or a sound has this name."""
     return any(album.has(name) for album in ALBUMS.values())

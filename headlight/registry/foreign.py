@@ -50,14 +50,14 @@ class _ModelCache(LRUCache[object, Model]):
     def popitem(self) -> tuple[object, Model]:
         """Evict the least recently used model and its pictures."""
         key, model = super().popitem()
-        for cache in holders:
+        for cache in picture_caches:
             for other in [k for k, picture in cache.items() if picture.model.name == model.name]:
                 del cache[other]
         return key, model
 
 
 model_cache = _ModelCache(CACHE_BYTES, lambda model: model.nbytes)
-holders: list[MutableMapping[Any, Any]] = []  # caches of pictures
+picture_caches: list[MutableMapping[Any, Any]] = []  # caches of pictures
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def input_kind(folder: Path | None) -> str:
     return "picture" if kind in image_processor.KINDS else "sound" if kind in audio_processor.KINDS else "text"
 
 
-def opened(path: str) -> LocalModel:
+def open_folder(path: str) -> LocalModel:
     """Register a folder of this machine, so that its model has a name.
 
     Raises:
@@ -190,7 +190,7 @@ def _register(path: str) -> LocalModel:
     return model
 
 
-def named(text: str) -> LocalModel:
+def offer(text: str) -> LocalModel:
     """Offer the model that the command names to all users.
 
     Args:
@@ -207,12 +207,12 @@ def named(text: str) -> LocalModel:
     elif not hub.is_id(repo):
         raise HeadlightError(f"“{text:.100}” is neither a folder nor an id of the Hugging Face hub, such as org/name")
     else:
-        model = cached_one(repo, revision)
+        model = find_cached(repo, revision)
     offered_names.add(model.name)
     return model
 
 
-def cached_one(repo: str, revision: str = "") -> LocalModel:
+def find_cached(repo: str, revision: str = "") -> LocalModel:
     """Return a model of the cache by its id.
 
     Raises:
@@ -227,7 +227,7 @@ def cached_one(repo: str, revision: str = "") -> LocalModel:
     return model
 
 
-def cached() -> list[LocalModel]:
+def list_cached() -> list[LocalModel]:
     """Return the models in the cache, each in the revision of its branch main, otherwise the newest one.
 
     Raises:
@@ -277,7 +277,7 @@ def _describe(name: str, title: str, folder: Path) -> LocalModel:
         config = folders.read_json(folder, folders.CONFIG)
         folders.refuse_code(config, folders.CONFIG)
         families.family(config)
-        size = folders.weights_of(folder).bytes
+        size = folders.read_weight_headers(folder).bytes
     except HeadlightError as error:
         return LocalModel(name, title, "", str(error))
     return LocalModel(name, title, ", ".join(part for part in (*_sizes(config), in_bytes(size)) if part))

@@ -31,7 +31,7 @@ run.show(layer=0, head=0).save("my-model.html")
 """
 
 
-def heads(model: Model) -> int:
+def count_heads(model: Model) -> int:
     """Return the number of heads of all layers."""
     return model.sizes.n_layers * model.sizes.n_heads
 
@@ -77,7 +77,7 @@ def _best(chances: Sequence[float], classes: Sequence[str]) -> list[str]:
     return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 
-def unknown(model: Model, text: str) -> list[str]:
+def unknown_token_notices(model: Model, text: str) -> list[str]:
     """Return a notice on the words, or characters, that are not in the model's vocabulary, if any."""
     if isinstance(model.tokenizer, ByteLevel):
         lost = model.tokenizer.unknown(text)
@@ -94,7 +94,7 @@ def unknown(model: Model, text: str) -> list[str]:
     return [f"{count} not in this model’s vocabulary ({examples}) and read as [UNK]."]
 
 
-def fixed(model: Model) -> Mapping[str, str]:
+def disabled_controls(model: Model) -> Mapping[str, str]:
     """Return the controls without effect on a model: key, or "steps", "batch" or "lengths" -> reason as a sentence."""
     lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
     reasons = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}

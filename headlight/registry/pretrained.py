@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from headlight.link.place import DEFAULT_AT
-from headlight.link.presets import CONTINUED
+from headlight.link.presets import NEXT_TOKEN_CURSORS
 from headlight.queue.single_flight import single_flight
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError
@@ -45,9 +45,9 @@ class SmolLM2(Pretrained):
     """The bundled language model; its title says so if its package is not installed."""
 
     names = (SMOLLM2,)
-    first_at = next(iter(CONTINUED.values()))
+    first_at = next(iter(NEXT_TOKEN_CURSORS.values()))
     is_generative = True
-    places = CONTINUED
+    known_heads = NEXT_TOKEN_CURSORS
 
     def check(self) -> None:
         """See `ModelSource`."""
@@ -60,4 +60,4 @@ class SmolLM2(Pretrained):
         title = f"{SMOLLM2_TITLE} (not installed)"
         with suppress(HeadlightError):  # a damaged file is reported when the model is loaded
             title = SMOLLM2_TITLE if smollm2.file().is_file() else title
-        return About(title, GROUP, f"30 × 9 heads, English, {ONE_WAY}", presets=tuple(CONTINUED))
+        return About(title, GROUP, f"30 × 9 heads, English, {ONE_WAY}", presets=tuple(NEXT_TOKEN_CURSORS))

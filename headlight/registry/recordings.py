@@ -23,7 +23,7 @@ from mha_core.models.block import BlockSizes
 from mha_core.models.inputs import Input
 from mha_core.models.model import EVERYTHING
 from mha_core.pretrained import recording_file
-from mha_core.pretrained.preprocessor import Named
+from mha_core.pretrained.preprocessor import NameTokenizer
 from mha_core.pretrained.recordings import Recording
 
 from .source import About, ModelSource
@@ -51,7 +51,7 @@ class RecordedModel(Model):
     origin = "recorded"
     can = frozenset[str]()
     reasons = dict.fromkeys((*EVERYTHING, "lengths", "text"), WHY)
-    tokenizer = Named((), WHY)
+    tokenizer = NameTokenizer((), WHY)
 
     def __init__(self, name: str, recording: Recording, group: int = 0) -> None:
         selected, steps = recording.groups[group], recording.steps
@@ -67,13 +67,13 @@ class RecordedModel(Model):
         _, layers, heads, rows, _ = selected.maps.shape
         self.sizes = BlockSizes(vocabulary=0, d_model=0, n_heads=heads, n_layers=layers, max_len=rows)
 
-    def of(self, group: str) -> "RecordedModel":
+    def for_group(self, group: str) -> "RecordedModel":
         """See `Model`."""
         if group not in self.groups:
             raise Unsupported(f"this recording has the groups 0 to {len(self.groups) - 1}, not {group:.20}")
         return RecordedModel(self.name, self.recording, int(group))
 
-    def step_of(self, text: str) -> int:
+    def step_number(self, text: str) -> int:
         """Return the step of a text."""
         return self.recording.steps[self.texts.index(text)]
 
@@ -116,7 +116,7 @@ class RecordedModel(Model):
         """Return the run of a step, with a copy of its maps: a view would keep all steps alive."""
         if text not in self.texts:
             raise HeadlightError(f"{WHY}, so it reads no text; its texts are {self.texts[0]} to {self.texts[-1]}")
-        run = self.recording.run(int(self.group), self.step_of(str(text)))
+        run = self.recording.run(int(self.group), self.step_number(str(text)))
         return replace(run, weights=run.weights.clone())
 
 
@@ -145,7 +145,7 @@ class Recorded(ModelSource):
         content = COMMAND_RECORDINGS.get(name) or store.read("data", name.removeprefix(PREFIX))
         if content is None:
             raise HeadlightError(DELETED)
-        return RecordedModel(name, drawable(content))
+        return RecordedModel(name, parse_recording(content))
 
     @property
     def about(self) -> About:
@@ -159,33 +159,33 @@ class Recorded(ModelSource):
         return About(model.recording.title, "Recorded", summary, presets=model.texts)
 
 
-def drawable(content: bytes) -> Recording:
+def parse_recording(content: bytes) -> Recording:
     """Return the recording in a file's bytes.
 
     Raises:
         HeadlightError: it is not a recording, or its maps are too large to be drawn.
     """
-    recording = recording_file.of_bytes(content)
+    recording = recording_file.from_bytes(content)
     max_tokens = max(max(group.maps.shape[-2:]) for group in recording.groups)
     if max_tokens > MAX_TOKENS:
         raise SizeError(f"it has maps of {max_tokens:,} tokens; at most {MAX_TOKENS} can be drawn")
     return recording
 
 
-def opened(path: Path) -> str:
+def offer(path: Path) -> str:
     """Offer the recording of a file to all users; return its name.
 
     Raises:
         HeadlightError: it cannot be read.
     """
-    content = recording_file.content(path)
-    drawable(content)
+    content = recording_file.read_content(path)
+    parse_recording(content)
     name = PREFIX + urlsafe_b64encode(hashlib.blake2b(content, digest_size=16).digest()).decode()[:22]
     COMMAND_RECORDINGS[name] = content
     return name
 
 
-def refuse(model: Model) -> None:
+def reject(model: Model) -> None:
     """Raise Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
         raise Unsupported(f"{WHY}; it can be viewed on Explore")

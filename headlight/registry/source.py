@@ -61,7 +61,7 @@ class ModelSource(ABC):
     has_numbers: ClassVar[bool] = False
     is_large: ClassVar[bool] = False
     is_generative: ClassVar[bool] = False
-    places: ClassVar[Mapping[str, str]] = {}
+    known_heads: ClassVar[Mapping[str, str]] = {}
     first_preset: ClassVar[int] = 0
     first_at: ClassVar[str] = "0.0"
 

@@ -78,7 +78,7 @@ class Trained(ModelSource):
             HeadlightError: the run was deleted, or the disk is full.
             WeightsFileError: the run is damaged, or of a newer version.
         """
-        content = self.packed()
+        content = self.to_zip()
         try:
             temporary = TemporaryDirectory(prefix="headlight-opened-")
         except OSError:
@@ -91,7 +91,7 @@ class Trained(ModelSource):
                 raise WeightsFileError(f"this trained model cannot be opened: {error}") from error
             yield folder
 
-    def packed(self) -> bytes:
+    def to_zip(self) -> bytes:
         """Return the run as a zip file.
 
         Raises:
@@ -133,7 +133,7 @@ class Shipped(ModelSource):
         """See `ModelSource`."""
         return with_full_implementation(load_model(str(SHIPPED / name), device=device))
 
-    def packed(self) -> bytes:
+    def to_zip(self) -> bytes:
         """Return the run as a zip file."""
         return saved.pack(SHIPPED / self.name)
 

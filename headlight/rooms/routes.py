@@ -12,9 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headlight.api.routes import error_response, is_own_page
+from headlight.api.routes import error_response, is_same_origin
 from headlight.server.readiness import STATE
-from headlight.server.sockets import abort_connection, client_network_of
+from headlight.server.sockets import abort_connection, client_network_from_scope
 from headlight.server.token_bucket import Rate, RateLimiter
 
 from . import room as rules
@@ -70,7 +70,7 @@ class RoomRoutes:
         elif scope["method"] != method:
             response = error_response(405, f"Only {method} is allowed here.", {"Allow": method})
         # another site can send no JSON without a CORS preflight, which is not answered
-        elif not is_own_page(request.headers) or (
+        elif not is_same_origin(request.headers) or (
             method == "POST" and request.headers.get("content-type") != "application/json"
         ):
             response = error_response(403, "Only Headlight’s own pages may use this route.")
@@ -83,7 +83,7 @@ class RoomRoutes:
 
     async def _post(self, rooms: RoomService, name: str, request: Request) -> Response:
         """Return the response to a POST; an error is a sentence."""
-        network = client_network_of(request.scope)
+        network = client_network_from_scope(request.scope)
         try:
             if not self._requests.allows(network):
                 raise RoomError(TOO_MANY_REQUESTS, 429)
@@ -145,7 +145,7 @@ class RoomRoutes:
             async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await send(message)
 
-        network, headers = client_network_of(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
+        network, headers = client_network_from_scope(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
         self._listeners[network] += 1
         try:
             async with aclosing(self._events(rooms, request.query_params, network)) as events:

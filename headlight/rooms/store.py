@@ -143,7 +143,7 @@ class ValkeyStore:
             raise StoreUnavailable from None
 
 
-def store_at(address: str) -> Store | None:
+def open_store(address: str) -> Store | None:
     """Return the store at a URL, that of this process for "" and None for "off".
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
-connected: set[str] = set()  # keys of the open connections
+open_connections: set[str] = set()  # keys of the open connections
 
 MAX_OPEN = 8192  # files and connections of this process
 
@@ -24,7 +24,7 @@ def client_network(address: str) -> str:
     return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
-def client_network_of(scope: Scope) -> str:
+def client_network_from_scope(scope: Scope) -> str:
     """Return the address that the client of a request is counted by."""
     return client_network(str((scope.get("client") or ("",))[0]))
 

@@ -22,7 +22,7 @@ def text(event: Mapping[str, Any], name: str, max_length: int = MAX_LENGTH) -> s
     return value
 
 
-def whole(event: Mapping[str, Any], name: str) -> int | None:
+def integer(event: Mapping[str, Any], name: str) -> int | None:
     """Return an integer of an event that JavaScript represents exactly; None for anything else, including booleans."""
     value = event.get(name)
     if not isinstance(value, int) or isinstance(value, bool):

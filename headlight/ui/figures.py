@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .numbers import whole
+from .numbers import integer
 from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 
 Figure = dict[str, Any]
@@ -69,12 +69,12 @@ def curves(
         spread: lower ends, upper ends and the name of a band behind the curves.
         marks: name -> x of a vertical line.
     """
-    layout = layout_of(theme, x_title, y_title)
+    layout = base_layout(theme, x_title, y_title)
     length = max(len(values) for values in series.values())
     is_short = length <= FEW_POINTS
     sampled = range(0, length, math.ceil(length / MAX_POINTS))
     ticks = _round_ticks(start, start + length - 1)
-    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [whole(x) for x in ticks], "zeroline": False}
+    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [integer(x) for x in ticks], "zeroline": False}
     layout["xaxis"]["range"] = [start - 0.02 * length - 0.2, start + 1.02 * length - 0.8]
     data: list[Figure] = []
     if spread is not None:
@@ -111,9 +111,9 @@ def over_steps(
         share: the values are shares, and the y axis shows all of 0 to 1.
         height: in pixels.
     """
-    layout = layout_of(theme, "step", y_title, height=height)
+    layout = base_layout(theme, "step", y_title, height=height)
     ticks = _round_ticks(0, span)
-    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [whole(x) for x in ticks], "zeroline": False}
+    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [integer(x) for x in ticks], "zeroline": False}
     layout["xaxis"]["range"] = [-0.02 * span, 1.02 * span]
     levels = {"range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2f"}
     layout["yaxis"] |= {"zeroline": False, **(levels if share else {"rangemode": "tozero"})}
@@ -148,7 +148,7 @@ def short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> Figure:
+def base_layout(theme: str, x_title: str, y_title: str, *, height: int = 340) -> Figure:
     """Return the layout that all charts share: colours, fonts, margins and axes."""
     palette = PALETTES[theme]
     axis = {

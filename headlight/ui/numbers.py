@@ -36,7 +36,7 @@ def exact(value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def whole(value: int) -> str:
+def integer(value: int) -> str:
     """Return an integer with thousands separators."""
     return f"{value:,}".replace("-", "−")
 
@@ -68,7 +68,7 @@ def percent(value: float) -> str:
     return "less than 0.1 %" if value < 0.0005 else f"{100 * value:.1f} %"
 
 
-def in_a_cell(value: float) -> str:
+def cell_text(value: float) -> str:
     """Return a weight for a small cell: ".12", "1", "1.11" as with dropout, "" if it rounds to 0."""
     text = f"{value:.2f}"
     return {"0.00": "", "1.00": "1"}.get(text, text.removeprefix("0"))

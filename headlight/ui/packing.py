@@ -10,7 +10,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from mha_core.show.packing import as_bytes, headed, pack
+from mha_core.show.packing import as_bytes, maps_header, pack
 
 ALL_LAYERS_UP_TO = 128  # tokens
 MAX_WHOLE_WEIGHTS = 72 * 128**2  # those of MiniLM for 128 tokens, of SmolLM2 for 66
@@ -33,7 +33,7 @@ def pack_maps(
     ends: tuple[int, int] = (0, 0),
     columns: Sequence[str] | None = None,
     *,
-    alone: bool = False,
+    single_layer: bool = False,
 ) -> bytes:
     """Pack the maps (layers, h, i, j) as uint8, round(255 · weight), with an error of at most 1/510.
 
@@ -48,10 +48,10 @@ def pack_maps(
         columns: labels of the keys, as in `Run`.
         single_layer: send that layer without thumbnails.
     """
-    if is_sent_whole(weights) and not alone:
-        return pack(headed(weights, tokens, digest, ends, range(len(weights)), 0, columns), as_bytes(weights))
-    small = [] if alone else [thumbnails(weights)]
-    header = headed(weights, tokens, digest, ends, [layer], small[0].shape[-2] if small else 0, columns)
+    if is_sent_whole(weights) and not single_layer:
+        return pack(maps_header(weights, tokens, digest, ends, range(len(weights)), 0, columns), as_bytes(weights))
+    small = [] if single_layer else [thumbnails(weights)]
+    header = maps_header(weights, tokens, digest, ends, [layer], small[0].shape[-2] if small else 0, columns)
     return pack(header, *map(as_bytes, [weights[layer : layer + 1], *small]))
 
 
@@ -78,8 +78,8 @@ def is_sent_whole(weights: Tensor) -> bool:
     return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= MAX_WHOLE_WEIGHTS
 
 
-def in_memory(
-    values: Sequence[Tensor], indices: Sequence[int], *, most: int | None = None
+def memory_layout(
+    values: Sequence[Tensor], indices: Sequence[int], *, max_bytes: int | None = None
 ) -> tuple[Memory, Iterable[Tensor]]:
     """Return the memory layout of a trace and its pieces; storage that tensors share is one piece.
 
@@ -97,7 +97,7 @@ def in_memory(
         pieces.setdefault(storage.data_ptr(), torch.empty(0, dtype=value.dtype, device=value.device).set_(storage))
     order = list(pieces)
     places = [(order.index(v.untyped_storage().data_ptr()), int(v.storage_offset())) for v in values]
-    if sum(4 * piece.numel() for piece in pieces.values()) > (MEMORY_BYTES if most is None else most):
+    if sum(4 * piece.numel() for piece in pieces.values()) > (MEMORY_BYTES if max_bytes is None else max_bytes):
         keep = {values[n].untyped_storage().data_ptr() for n in indices}
         for place, piece in pieces.items():
             if place not in keep or 4 * piece.numel() > MEMORY_BYTES:

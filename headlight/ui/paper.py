@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from .numbers import whole
+from .numbers import integer
 from .sheet import Block
 
 Node = list[Any]
@@ -32,7 +32,7 @@ def tensor(base: Node, *sizes: Size) -> Node:
     """Return a tensor with its sizes below it, each in the colour of its axis."""
     parts: list[Node] = []
     for axis, size in sizes:
-        parts += [sign("×")] * bool(parts) + [value(whole(size), axis)]
+        parts += [sign("×")] * bool(parts) + [value(integer(size), axis)]
     return munder(base, row(*parts))
 
 
@@ -67,10 +67,10 @@ def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int]
         tensor(sup(_K, name("T")), ("d", d), ("j", len_k)),
         tensor(_V, ("j", len_k), ("c", width)),
     )
-    scores = fraction(row(q, k), munder(root(sub(name("d"), name("k"))), row(sign("√"), value(whole(d), "d"))))
+    scores = fraction(row(q, k), munder(root(sub(name("d"), name("k"))), row(sign("√"), value(integer(d), "d"))))
     weights = call("softmax", scores)
     left = tensor(call("Attention", _Q, _K, _V), ("i", len_q), ("c", width))
-    count = " × ".join(whole(size) for size in leading)
+    count = " × ".join(integer(size) for size in leading)
     note = f"once for each of {count} leading indices" if leading else ""
     return equation("Scaled dot-product attention", [row(left, sign("="), weights, v)], note)
 
@@ -88,7 +88,7 @@ def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None)
     d_v = d if width is None else width
     heads = [sub(name("head"), value("1"))]
     if n_heads > 1:
-        heads += [sign("…")] * (n_heads > 2) + [sub(name("head"), value(whole(n_heads), "h"))]
+        heads += [sign("…")] * (n_heads > 2) + [sub(name("head"), value(integer(n_heads), "h"))]
     joined = tensor(call("Concat", *heads), ("i", len_q), ("c", n_heads * d_v))
     out = tensor(sup(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
     layer = row(call("MultiHead", _Q, _K, _V), sign("="), joined, out)

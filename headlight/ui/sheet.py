@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from .numbers import exact, in_a_cell, number, share
+from .numbers import cell_text, exact, number, share
 
 Block = dict[str, Any]
 Event = dict[str, Any]
@@ -143,7 +143,7 @@ def matrix(
     decimals: int = 4,
     write: Callable[[float], str] | None = None,
     edit: str | None = None,
-    how: Edit = "number",
+    cell_kind: Edit = "number",
     invalid: Mapping[tuple[int, int], tuple[str, str]] | None = None,
     sums: Sequence[float] | None = None,
     colour: Literal["weights", "signed"] | None = None,
@@ -183,7 +183,7 @@ def matrix(
         cells[i][j] = typed
     sizes = (len(values), len(cols))
     block = {
-        "kind": "matrix" if edit is None else how,
+        "kind": "matrix" if edit is None else cell_kind,
         "name": name,
         "formula": formula,
         "axes": [_axis(letter, size) for letter, size in zip(axes.split(), sizes, strict=bool(axes))],
@@ -216,7 +216,7 @@ def attention_map(
     `keys` are labels of the columns if they differ from the tokens; `marks` are cells to frame.
     """
     cols = tokens if keys is None else keys
-    options: dict[str, Any] = {"write": in_a_cell, "colour": "weights", "compact": True}
+    options: dict[str, Any] = {"write": cell_text, "colour": "weights", "compact": True}
     return matrix(name, weights, rows=tokens, cols=cols, marks=marks, note=note, **options)
 
 
@@ -262,13 +262,13 @@ def bars(
     values: Sequence[float],
     note: str = "",
     decimals: int = 4,
-    most: float | None = None,
+    scale: float | None = None,
 ) -> Block:
     """Return signed horizontal bars with their numbers, in columns if there are many.
 
     `scale` is the value of a full bar, default the largest.
     """
-    full = most or max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
+    full = scale or max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
     return {
         "kind": "bars",
         "name": name,

@@ -37,12 +37,12 @@ class Table:
     values: Tensor
 
 
-def map_of(name: str, run: Run, layer: int, head: int) -> Table:
+def map_table(name: str, run: Run, layer: int, head: int) -> Table:
     """Return the table of one map, a query a row and a key a column."""
-    return Table(name, run.tokens, run.columns or run.tokens, run.weights[layer, head])
+    return Table(name, run.tokens, run.key_tokens or run.tokens, run.weights[layer, head])
 
 
-def of_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
+def tables_from_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
     """Return all matrices of a sheet, named by their panel and title."""
     tables = []
     for block in blocks:
@@ -50,7 +50,7 @@ def of_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
             name = ", ".join(part for part in (heading, block["name"]) if part)
             tables.append(Table(name, block["rows"], block["cols"], torch.tensor(block.numbers, dtype=torch.float32)))
         else:
-            tables += of_blocks(block.get("blocks", ()), block.get("heading") or heading)
+            tables += tables_from_blocks(block.get("blocks", ()), block.get("heading") or heading)
     return tables
 
 
@@ -76,10 +76,10 @@ def to_npz(tables: Sequence[Table]) -> bytes:
         arrays[name] = table.values.float().cpu().numpy()
         arrays[f"{name}_rows"] = np.array(list(table.rows))
         arrays[f"{name}_columns"] = np.array(list(table.columns))
-    return npz(arrays)
+    return npz_bytes(arrays)
 
 
-def npz(arrays: Mapping[str, Any]) -> bytes:
+def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     """Return arrays as a compressed NPZ file without pickled objects."""
     out = io.BytesIO()
     np.savez_compressed(out, allow_pickle=False, **arrays)
@@ -90,12 +90,12 @@ def npz(arrays: Mapping[str, Any]) -> bytes:
 WRITERS = {"csv": to_csv, "npz": to_npz}
 
 
-def npz_of(run: Run) -> bytes:
+def run_to_npz(run: Run) -> bytes:
     """Return all maps, hidden states and the sentence vector as an NPZ file."""
-    return npz(
+    return npz_bytes(
         {
             "tokens": np.array(run.tokens),
-            **({} if run.columns is None else {"columns": np.array(run.columns)}),
+            **({} if run.key_tokens is None else {"columns": np.array(run.key_tokens)}),
             "ids": np.array(run.ids),
             "weights": run.weights.cpu().numpy(),
             "hidden": run.hidden.cpu().numpy(),

@@ -25,7 +25,7 @@ class Difference:
     bound: float
 
     @classmethod
-    def of(cls, a: Tensor, b: Tensor, bound: float) -> Difference:
+    def compare(cls, a: Tensor, b: Tensor, bound: float) -> Difference:
         """Measure the difference of two tensors of one shape."""
         return cls(relative_difference(a, b), bound)
 
@@ -45,19 +45,19 @@ class Agreement:
     torch_maps: Difference
 
     @property
-    def every(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[Difference, ...]:
         """All four differences."""
         return self.out, self.maps, self.torch_out, self.torch_maps
 
     @property
     def worst(self) -> float:
         """Largest relative difference."""
-        return max(difference.relative for difference in self.every)
+        return max(difference.relative for difference in self.differences)
 
     @property
     def share(self) -> float:
         """Largest ratio of a difference to its bound."""
-        return max(difference.share for difference in self.every)
+        return max(difference.share for difference in self.differences)
 
 
 def agreements(
@@ -78,19 +78,19 @@ def agreements(
     Raises:
         SizeError, MaskError: weights, heads, input and mask do not fit together.
     """
-    exact = loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
+    exact = load_layer("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
     true_x, true_allow = x.cpu().double(), None if allow is None else allow.cpu()
     results = {}
     with torch.no_grad():
         truth = exact(true_x, allow=true_allow)
         for name in IMPLEMENTATIONS:
-            out, maps = loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
+            out, maps = load_layer(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
             results[name] = out.cpu().double(), maps.cpu().double()
     theirs = results["torch"]
     spread = rounding.spread(exact, true_x, allow=true_allow)
     bounds = [rounding.bound(s, dtype, other) for other in (torch.float64, dtype) for s in (spread.out, spread.maps)]
     return {
-        name: Agreement(*map(Difference.of, (*ours, *ours), (*truth, *theirs), bounds))
+        name: Agreement(*map(Difference.compare, (*ours, *ours), (*truth, *theirs), bounds))
         for name, ours in results.items()
     }
 
@@ -108,7 +108,7 @@ def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.fl
     )
 
 
-def loaded(
+def load_layer(
     name: str,
     weights: Weights,
     n_heads: int,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..attention import Weights
-from .agreement import loaded
+from .agreement import load_layer
 from .measures import largest_difference, relative_difference
 
 
@@ -45,7 +45,7 @@ def bias_effects(
 
     def run(layer_weights: Weights) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
-            out, maps = loaded("efficient", layer_weights, n_heads, dtype)(x, allow=allow)
+            out, maps = load_layer("efficient", layer_weights, n_heads, dtype)(x, allow=allow)
         return out, maps
 
     out, maps = run(weights)

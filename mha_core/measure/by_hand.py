@@ -119,7 +119,7 @@ class Cell:
     scores: Tensor
     exps: Tensor
     weights: Tensor
-    largest: float
+    row_max: float
     total: float
     exp: float
     weight: float
@@ -176,7 +176,7 @@ def take_apart(
         scores=masked,
         exps=exps,
         weights=weights,
-        largest=float(maximum),
+        row_max=float(maximum),
         total=float(exps.sum()),
         exp=float(exps[key]),
         weight=float(weights[key]),
@@ -192,7 +192,7 @@ def entropy(weights: Tensor) -> Tensor:
     return bits
 
 
-def entropy_of_random(d: int, keys: int, *, draws: int, seed: int, scaled: bool) -> float:
+def random_entropy(d: int, keys: int, *, draws: int, seed: int, scaled: bool) -> float:
     """Estimate the mean entropy in bits of softmax rows for standard normal q and k.
 
     The variance of q·k is d.
@@ -211,7 +211,7 @@ def entropy_of_random(d: int, keys: int, *, draws: int, seed: int, scaled: bool)
     return float(entropy(torch.softmax(scores / math.sqrt(d) if scaled else scores, dim=-1)).mean())
 
 
-def weights_of(q: list[Tensor], k: list[Tensor], v: list[Tensor], o: Tensor) -> Weights:
+def weights_from_matrices(q: list[Tensor], k: list[Tensor], v: list[Tensor], o: Tensor) -> Weights:
     """Build a layer's weights from matrices that multiply x from the right.
 
     Args:

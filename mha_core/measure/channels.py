@@ -94,7 +94,7 @@ def channels(
     return Channels(q_row, k_row, scale, bias, temperature, score)
 
 
-def channels_of_call(call: Call, head: int, row: int, key: int, *, temperature: float = 1.0) -> Channels:
+def call_channels(call: Call, head: int, row: int, key: int, *, temperature: float = 1.0) -> Channels:
     """Decompose a score of a transformers model, from a call that recorded "q", "k", "scores" and "scaling".
 
     The rest that the channels do not explain, beyond rounding, is its bias: of its positions, or of a cap on scores.

@@ -136,7 +136,7 @@ def repeated_words(weights: Tensor, ids: Sequence[int]) -> Repeated | None:
     return max(repeated, key=lambda token: round(token.difference, 4), default=None)
 
 
-def new_places(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
+def new_positions(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
     """Return the position of each token of `ids` in `reordered`; equal tokens keep their order.
 
     Raises:
@@ -156,7 +156,7 @@ def difference_in_new_order(run: Run, reordered: Run) -> float:
     Raises:
         HeadlightError: they are not the same tokens.
     """
-    places = new_places(run.ids, reordered.ids)
+    places = new_positions(run.ids, reordered.ids)
     return largest_difference(run.hidden[-1].cpu(), reordered.hidden[-1].cpu()[places])
 
 

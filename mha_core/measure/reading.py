@@ -9,7 +9,7 @@ from ..errors import SizeError
 from ..models.words import Word
 
 
-def merged(weights: Tensor, rows: Sequence[Word] | None, columns: Sequence[Word] | None) -> Tensor:
+def merge_words(weights: Tensor, rows: Sequence[Word] | None, columns: Sequence[Word] | None) -> Tensor:
     """Merge the tokens of maps (…, i, j) into words: the sum over a word's keys, the mean over its queries.
 
     A row that summed to 1 still does.
@@ -29,7 +29,7 @@ def merged(weights: Tensor, rows: Sequence[Word] | None, columns: Sequence[Word]
     return (_summed(keys.mT, rows) / sizes).mT
 
 
-def renormalised(weights: Tensor, hidden: Sequence[int]) -> tuple[Tensor, Tensor]:
+def renormalise(weights: Tensor, hidden: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Set the weights of hidden keys to 0 and divide the rest of each row by its sum.
 
     Args:

@@ -63,8 +63,8 @@ class Line(NamedTuple):
     """
 
     level: int
-    above: int
-    below: int
+    query: int
+    key: int
     share: float
 
 
@@ -85,9 +85,9 @@ class Flow(NamedTuple):
 
     masses: Tensor
     lines: list[Line]
-    in_all: int
+    n_lines: int
     path: list[int]
-    along: float
+    path_share: float
 
 
 def flow(mixing: Tensor, row: int, key: int | None = None, max_lines: int = 240) -> Flow:

@@ -35,7 +35,7 @@ def bound(spread: float, *dtypes: torch.dtype) -> float:
     return LAMBDA * math.hypot(*(torch.finfo(dtype).eps / 2 for dtype in dtypes)) * spread
 
 
-def of_sums(*lengths: int, dtype: torch.dtype = torch.float32) -> float:
+def sum_bound(*lengths: int, dtype: torch.dtype = torch.float32) -> float:
     """Return the relative difference that rounding explains after consecutive sums of these lengths.
 
     It is relative to the sum of the absolute terms: where they cancel, `spread` is more exact.

@@ -13,7 +13,7 @@ from torch.autograd.profiler import profile
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
 from ..attention.functional import check_heads
-from .agreement import BIASES, loaded
+from .agreement import BIASES, load_layer
 
 
 def peak_memory(call: Callable[[], object], device: torch.device | str = "cpu") -> int | None:
@@ -75,7 +75,7 @@ def same_weights(
         parts = [*theirs.in_proj_bias.detach().chunk(3), theirs.out_proj.bias.detach()]
     biases_or_none = [part if letter in letters else None for letter, part in zip("qkvo", parts, strict=True)]
     weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *biases_or_none)
-    return theirs, {name: loaded(name, weights, n_heads, device=device) for name in names}
+    return theirs, {name: load_layer(name, weights, n_heads, device=device) for name in names}
 
 
 def forward_pass(layer: nn.Module, x: Tensor, *, maps: bool) -> None:

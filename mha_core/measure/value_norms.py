@@ -34,7 +34,7 @@ def _project(v: Tensor, o: Tensor, heads: int) -> Tensor:
     return (per_head @ o.reshape(heads, v.shape[-1], -1)).detach()
 
 
-def handed_over(model: Model, run: Run, layer: int) -> Tensor:
+def layer_transformed_values(model: Model, run: Run, layer: int) -> Tensor:
     """Return the transformed values f(x) of a layer of a run, (h, j, c), on the model's device.
 
     Raises:
@@ -48,7 +48,7 @@ def handed_over(model: Model, run: Run, layer: int) -> Tensor:
     raise Unsupported(f"{model.name} is computed by another library: its maps are available, its values are not")
 
 
-def handed_lengths(model: Model, run: Run) -> Tensor:
+def transformed_norms(model: Model, run: Run) -> Tensor:
     """Return the norms ‖f(x)‖ of the transformed values of a run: (layers, h, j), float32, on the CPU.
 
     Ablated heads and values have the norm that they would have otherwise.
@@ -56,7 +56,7 @@ def handed_lengths(model: Model, run: Run) -> Tensor:
     Raises:
         Unsupported: only the maps of this model are available.
     """
-    values = (handed_over(model, run, layer) for layer in range(len(run.weights)))
+    values = (layer_transformed_values(model, run, layer) for layer in range(len(run.weights)))
     return torch.stack([torch.linalg.vector_norm(vectors.float(), dim=-1).cpu() for vectors in values])
 
 

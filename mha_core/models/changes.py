@@ -17,7 +17,7 @@ _NAMES = {"scaled:0.5": "halved", "scaled:2": "doubled"}
 
 
 @dataclass(frozen=True)
-class Changes:
+class Interventions:
     """Differences between a run and its model as it was trained.
 
     Attributes:
@@ -26,12 +26,12 @@ class Changes:
         heads_off: sorted pairs (layer, head), counted from 0, of the ablated heads.
     """
 
-    said: str = "nothing changed"
+    summary: str = "nothing changed"
     allow: Tensor | None = None
     heads_off: tuple[tuple[int, int], ...] = ()
 
 
-def in_words(
+def describe(
     model: Model,
     mask: Sequence[str] = (),
     *,
@@ -58,22 +58,22 @@ def in_words(
     if heads_off:
         parts.append(f"{heads_off:,} head{'' if heads_off == 1 else 's'} off")
     if values_off:
-        parts.append(without_values(values_off))
+        parts.append(ablated_values_text(values_off))
     built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"
     return (", ".join(parts) or "nothing changed") + built_in
 
 
-def named(tokens: Sequence[str]) -> str:
+def quote_tokens(tokens: Sequence[str]) -> str:
     """Quote tokens and join them: "“it” and “animal”"."""
     return " and ".join(f"“{token}”" for token in tokens)
 
 
-def without_values(tokens: Sequence[str]) -> str:
+def ablated_values_text(tokens: Sequence[str]) -> str:
     """Describe the tokens whose values are ablated; "" if there are none."""
-    return f"without the value of {named(tokens)}" if tokens else ""
+    return f"without the value of {quote_tokens(tokens)}" if tokens else ""
 
 
-def as_trained(position: str | Position, model: Model) -> bool:
+def is_as_trained(position: str | Position, model: Model) -> bool:
     """Return whether this position equals the one that the model was trained with."""
     trained = model.encoder.position if model.encoder else None
     if isinstance(position, Position):
@@ -86,6 +86,6 @@ def as_trained(position: str | Position, model: Model) -> bool:
 def _position_text(position: str | Position, model: Model) -> str:
     name = _NAMES.get(position, position) if isinstance(position, str) else type(position).__name__
     text = "no positions" if name == "none" else f"{name} positions"
-    if as_trained(position, model):
+    if is_as_trained(position, model):
         return f"{text}, as it was trained"
     return text if name == "none" else f"{text} (this model was not trained for them)"

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..attention.key_value import KVCache
 from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
-from .inputs import Switches, read
+from .inputs import Switches, ids_to_tokens
 from .model import Model
 from .stack import Stack
 
@@ -89,7 +89,7 @@ class Generation:
         if token not in range(vocabulary):
             raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
         self.ids.append(token)
-        self.tokens.append(read(self.ids[-2:], self.model.tokenizer)[-1])
+        self.tokens.append(ids_to_tokens(self.ids[-2:], self.model.tokenizer)[-1])
         try:
             weights, hidden, self.logits = self._pass()
         except BaseException:  # an interrupted pass may have filled only some of the caches

@@ -89,16 +89,16 @@ def validated_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> 
         raise HeadlightError(
             f"id {wrong[0]!r:.40} is not in the vocabulary; choose whole numbers, 0 to {vocabulary - 1}"
         )
-    return read(ids, tokenizer), list(ids)
+    return ids_to_tokens(ids, tokenizer), list(ids)
 
 
-def read(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
+def ids_to_tokens(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
     """Convert ids to tokens, all at once if the tokenizer's tokens depend on their neighbours."""
     read_together: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "read", None)
     return read_together(ids) if read_together else [tokenizer.id_to_token(number) or "" for number in ids]
 
 
-def no_mask(mask: Mask) -> bool:
+def is_no_mask(mask: Mask) -> bool:
     """Return whether this mask adds nothing to the model's own."""
     return mask is masks.full or (isinstance(mask, str) and mask == "none")
 
@@ -126,7 +126,7 @@ def combined_mask(
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
         raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
-    if keep is None and own_mask == "none" and no_mask(mask):
+    if keep is None and own_mask == "none" and is_no_mask(mask):
         return None
     rule = masks.parse(mask) if isinstance(mask, str) else mask
     allow = masks.allow(masks.both(built_in, rule), length, len_k, keep)

@@ -12,7 +12,7 @@ from ..errors import SizeError, Unsupported
 from ..positions import LayerPart
 from .inputs import padded
 from .run import last_rows
-from .stack import Stack, of_layer
+from .stack import Stack, layer_ablation
 
 if TYPE_CHECKING:
     from .model import Model
@@ -45,13 +45,13 @@ class LayerPass:
         Unsupported: the layers of the model are not of this package.
     """
 
-    def __init__(self, model: Model, text: str | Sequence[int], *, every: int = 1, **switches: Any) -> None:
-        if not goes_by_layer(model):
+    def __init__(self, model: Model, text: str | Sequence[int], *, keep_every: int = 1, **switches: Any) -> None:
+        if not is_single_stack(model):
             raise Unsupported(f"{model.name} is not a single stack of this package's layers; use run")
         self.model = model
         self.tokens, self.ids = model.tokenize(text)
         self._run_switches = model.switches(len(self.ids), None, **switches)
-        self.every = every
+        self.keep_every = keep_every
         self.done = 0
         self.hidden: dict[int, Tensor] = {}
         self._latest: tuple[int, Tensor] | None = None  # a layer, and the state that enters it
@@ -72,7 +72,7 @@ class LayerPass:
             )[0]
         x, maps = self._run_on_stack(lambda stack: self._run_layer(stack, layer, self.hidden[layer]))
         self.hidden[layer + 1] = x
-        if layer % self.every:
+        if layer % self.keep_every:
             del self.hidden[layer]
         self.done += 1
         return maps
@@ -107,7 +107,7 @@ class LayerPass:
         """Recompute the maps of a layer from the nearest kept state before it."""
         first, x = self._latest or (-1, self.hidden[0])
         if first != layer:
-            first = layer - layer % self.every
+            first = layer - layer % self.keep_every
             x = self.hidden[first]
         for earlier in range(first, layer):
             x, _ = self._run_layer(stack, earlier, x)
@@ -116,7 +116,11 @@ class LayerPass:
 
     def _switches(self, stack: Stack, layer: int) -> dict[str, Any]:
         switches = self._run_switches(stack)
-        return {**switches, "position": LayerPart(switches["position"]), "ablate": of_layer(switches["ablate"], layer)}
+        return {
+            **switches,
+            "position": LayerPart(switches["position"]),
+            "ablate": layer_ablation(switches["ablate"], layer),
+        }
 
     def _run_on_stack(self, call: Callable[[Stack], T]) -> T:
         with torch.no_grad():
@@ -129,6 +133,6 @@ class LayerPass:
             raise SizeError(f"layer {layer}: {computed} of {self.model.sizes.n_layers} layers are computed")
 
 
-def goes_by_layer(model: Model) -> bool:
+def is_single_stack(model: Model) -> bool:
     """Return whether a model is one stack of this package's layers."""
     return model.encoder is not None and len(model.groups) == 1

@@ -71,7 +71,7 @@ class Model(Protocol):
     sizes: BlockSizes
     reads: str = "text"
 
-    def of(self, group: str) -> Model:
+    def for_group(self, group: str) -> Model:
         """Return the same model with the runs and sizes of one group, a kind of attention.
 
         Raises:
@@ -270,7 +270,7 @@ class Model(Protocol):
         raise Unsupported(f"the layers of {self.name} are not of this package; it has no other implementation here")
 
     def switches(
-        self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
+        self, length: int, keep: Tensor | None, len_k: int | None = None, **switches: Unpack[Switches]
     ) -> RunSwitches:
         """Validate the switches of a run and bundle them for the stack that will compute it.
 
@@ -281,13 +281,13 @@ class Model(Protocol):
             switches: as in `run`.
         """
         mask, values = switches.get("mask", "none"), tuple(switches.get("values_off", ()))
-        allow = combined_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, columns)
-        ablate = Ablation(head_mask(switches.get("heads_off", ()), self.sizes), value_mask(values, length, columns))
+        allow = combined_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, len_k)
+        ablate = Ablation(head_mask(switches.get("heads_off", ()), self.sizes), value_mask(values, length, len_k))
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 
 
-def ends_of(tokenizer: Tokenizer) -> tuple[int, int]:
+def count_special_tokens(tokenizer: Tokenizer) -> tuple[int, int]:
     """Count the special tokens that a tokenizer puts in front of every text and behind it.
 
     They are those of an empty text; where a letter appears between them, the front ones end.

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from ..attention import as_implementation
-from ..device import or_on_the_cpu
+from ..device import run_with_cpu_fallback
 from ..errors import HeadlightError, SizeError
 from ..trace import Trace, no_trace
 from .inputs import Input, Switches, Tokenizer, padded
-from .model import Model, ends_of
-from .run import Extras, Run, last_rows, sentence_of, stack_layers
+from .model import Model, count_special_tokens
+from .run import Extras, Run, last_rows, sentence_vector, stack_layers
 from .stack import Stack
 from .switches import RunSwitches
 
@@ -67,7 +67,7 @@ class OwnModel(Model):
         self.history = history
         self.own_mask = encoder.own_mask
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
-        self.ends = ends_of(tokenizer)
+        self.ends = count_special_tokens(tokenizer)
         self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)
         self.group = self.groups[0]
         self._fall_back = fall_back
@@ -76,7 +76,7 @@ class OwnModel(Model):
         self.encoder, self.sizes = encoder, encoder.sizes
         # copied when the device is first out of memory, and shared by the groups of this model
         self._on_cpu = cache(
-            lambda: encoder.of_state(encoder.sizes, {name: w.cpu() for name, w in encoder.state_dict().items()})
+            lambda: encoder.from_state(encoder.sizes, {name: w.cpu() for name, w in encoder.state_dict().items()})
         )
 
     @property
@@ -143,7 +143,7 @@ class OwnModel(Model):
             DeviceError: the device is out of memory, and the CPU may not take over.
         """
         with torch.no_grad():
-            return or_on_the_cpu(
+            return run_with_cpu_fallback(
                 lambda device: call(self.encoder if device == self.device else self._on_cpu()),
                 self.device,
                 allowed=self._fall_back,
@@ -196,13 +196,13 @@ class OwnModel(Model):
                 ids=own_ids,
                 weights=weights[row, :, :, : len(own_ids), : len(own_ids)],
                 hidden=hidden[row, :, : len(own_ids)],
-                sentence=sentence_of(hidden[row, -1, : len(own_ids)]),
+                sentence=sentence_vector(hidden[row, -1, : len(own_ids)]),
                 steps=tuple(trace.steps),
                 device=hidden.device,
                 notices=self.notices + notices,
                 logits=None if logits is None else logits[row, : len(own_ids)],
                 ends=ends,
-                changes=switches.changes(tokens, row),
+                interventions=switches.interventions(tokens, row),
                 extras=self.extras,
             )
             for row, (tokens, own_ids) in enumerate(coded)

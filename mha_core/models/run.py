@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from ..heads import tables
-from ..show import Shown, standalone
-from ..trace import Step, on_cpu
-from .changes import Changes
+from ..show import HtmlView, standalone
+from ..trace import Step, steps_to_cpu
+from .changes import Interventions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
 @dataclass(frozen=True)
-class Patches:
+class PatchedImage:
     """Input picture of a model, cut into patches.
 
     Attributes:
@@ -29,13 +29,13 @@ class Patches:
     """
 
     pixels: Tensor
-    own: int
+    n_special: int
     rows: int
     columns: int
 
 
 @dataclass(frozen=True)
-class Heard:
+class Audio:
     """Input sound of a model.
 
     Attributes:
@@ -64,11 +64,11 @@ class Extras:
     """
 
     kv_heads: int = 0
-    nobody: Tensor | None = None
+    unassigned: Tensor | None = None
     paths: tuple[str, ...] = ()
     values: tuple[Tensor, ...] = ()
-    patches: Patches | None = None
-    heard: Heard | None = None
+    image: PatchedImage | None = None
+    audio: Audio | None = None
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ class Run:
     notices: tuple[str, ...]
     logits: Tensor | None = None
     ends: tuple[int, int] = (0, 0)
-    changes: Changes = field(default_factory=Changes)
-    columns: list[str] | None = None
+    interventions: Interventions = field(default_factory=Interventions)
+    key_tokens: list[str] | None = None
     extras: Extras = field(default_factory=Extras)
 
     def cpu(self) -> Run:
         """Return the same run with its tensors on the CPU; `device` still names where it was computed."""
         moved: Run = _on_cpu(replace(self, steps=()))
-        return replace(moved, steps=on_cpu(self.steps))  # moved together, since steps may be views of each other
+        return replace(moved, steps=steps_to_cpu(self.steps))  # moved together, since steps may be views of each other
 
     def frame(self, layer: int, head: int) -> DataFrame:
         """Return one map as a pandas frame with a row per cell.
@@ -120,7 +120,7 @@ class Run:
         Raises:
             SizeError: the run has no such layer or head.
         """
-        return tables.map_frame(self.weights, self.tokens, self.columns, layer, head, self.steps)
+        return tables.map_frame(self.weights, self.tokens, self.key_tokens, layer, head, self.steps)
 
     def measures(self, lengths: Tensor | None = None) -> DataFrame:
         """Return a pandas frame with a row per head, by layer and head, and a column per available measure.
@@ -131,11 +131,11 @@ class Run:
         Args:
             lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.transformed_norms`.
         """
-        return tables.measures_frame(self.weights, None if self.columns else self.ids, lengths)
+        return tables.measures_frame(self.weights, None if self.key_tokens else self.ids, lengths)
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760
-    ) -> Shown:
+    ) -> HtmlView:
         """Return a viewer of all maps, which a notebook displays and `.save(path)` writes to a file.
 
         Args:
@@ -150,7 +150,7 @@ class Run:
             SizeError: the run has no such layer, head or row.
         """
         page = standalone(self, layer=layer, head=head, row=row, title=title, link=link)
-        return Shown(page, title or "Attention maps", height)
+        return HtmlView(page, title or "Attention maps", height)
 
 
 def _on_cpu(value: Any) -> Any:
@@ -164,7 +164,7 @@ def _on_cpu(value: Any) -> Any:
     return value
 
 
-def sentence_of(hidden: Tensor) -> Tensor:
+def sentence_vector(hidden: Tensor) -> Tensor:
     """Return the mean over the tokens of a hidden state (i, c), scaled to length 1."""
     return torch.nn.functional.normalize(hidden.mean(dim=0), dim=0)
 

@@ -45,7 +45,7 @@ class Stack(nn.Module):
         self.layers = sizes.blocks()
 
     @classmethod
-    def of_state(cls, sizes: Any, state: Mapping[str, Tensor]) -> Self:
+    def from_state(cls, sizes: Any, state: Mapping[str, Tensor]) -> Self:
         """Build a stack around these tensors, without copying them, in eval mode and without gradients.
 
         Raises:
@@ -132,7 +132,7 @@ class Stack(nn.Module):
         switches: dict[str, Any] = {"allow": allow, "position": LayerPart(position), "temperature": temperature}
         for number, layer in enumerate(self.layers):
             record = trace if number == trace_layer else no_trace
-            off = of_layer(ablate, number)
+            off = layer_ablation(ablate, number)
             x, maps = layer(x, attention=attentions.get(number), trace=record, ablate=off, **switches)
             hidden.append(x)
             weights.append(maps)
@@ -189,13 +189,13 @@ class Stack(nn.Module):
                 off = ablate._replace(heads=group)
                 x = layer(entering[number].expand(len(group), -1, -1), ablate=off, **switches)[0]
                 for later in range(number + 1, n_layers):
-                    x = self.layers[later](x, ablate=of_layer(ablate, later), **switches)[0]
+                    x = self.layers[later](x, ablate=layer_ablation(ablate, later), **switches)[0]
                 means.append(x.mean(dim=1))
                 on_progress(sum(map(len, means)) / (n_layers * h))
         return torch.cat(means).view(n_layers, h, -1)
 
 
-def of_layer(ablate: Ablation, layer: int) -> Ablation:
+def layer_ablation(ablate: Ablation, layer: int) -> Ablation:
     """Select the ablation of one layer; None instead of a mask with all heads on takes the faster path."""
     heads = None if ablate.heads is None or bool(ablate.heads[layer].all()) else ablate.heads[layer]
     return ablate._replace(heads=heads)

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from .. import masks
 from ..attention.switches import Ablation
-from ..device import copied
+from ..device import copy_to
 from ..positions import Position
-from .changes import Changes, in_words
-from .inputs import Mask, no_mask, position_for
+from .changes import Interventions, describe
+from .inputs import Mask, is_no_mask, position_for
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RunSwitches:
         """Return the keyword arguments of a forward pass of this stack, on its device."""
         encoding = position_for(stack, self.position)
         if encoding is self.position and stack is not self.model.encoder:  # the caller's encoding stays on its device
-            encoding = copied(encoding, stack.device)
+            encoding = copy_to(encoding, stack.device)
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
             "position": encoding,
@@ -54,16 +54,18 @@ class RunSwitches:
             "temperature": self.temperature,
         }
 
-    def changes(self, tokens: Sequence[str], row: int = 0, columns: Sequence[str] | None = None) -> Changes:
+    def interventions(
+        self, tokens: Sequence[str], row: int = 0, key_tokens: Sequence[str] | None = None
+    ) -> Interventions:
         """Describe the changes for the text in one row of the batch; `key_tokens` as in `Run`."""
-        keys = tokens if columns is None else columns
+        keys = tokens if key_tokens is None else key_tokens
         n, allow = len(keys), self.allow
         if allow is not None:
             allow = allow[row if len(allow) > 1 else 0, :, : len(tokens), :n]
             allow = None if bool(allow.all()) else allow
         heads = self.ablate.heads
         off = () if heads is None else tuple((layer, head) for layer, head in (~heads).nonzero().tolist())
-        summary = in_words(
+        summary = describe(
             self.model,
             _mask_text(self.mask),
             position=self.position,
@@ -71,11 +73,11 @@ class RunSwitches:
             heads_off=len(off),
             values_off=[keys[place] for place in sorted(set(self.values_off)) if place < n],
         )
-        return Changes(summary, allow, off)
+        return Interventions(summary, allow, off)
 
 
 def _mask_text(mask: Mask) -> list[str]:
-    if no_mask(mask):
+    if is_no_mask(mask):
         return []
     if mask is masks.causal:
         return ["mask causal"]

@@ -17,8 +17,8 @@ from .encoder_decoder import Decoded, EncoderDecoder, no_switches
 from .inputs import Input, Switches, Tokenizer, position_for
 from .model import EVERYTHING, Model
 from .own_model import OwnModel
-from .run import Run, sentence_of
-from .stack import Stack, of_layer
+from .run import Run, sentence_vector
+from .stack import Stack, layer_ablation
 from .switches import RunSwitches
 from .vision import PictureModel, VisionTransformer
 
@@ -50,9 +50,9 @@ class Translator(OwnModel):
         self.groups = GROUPS
         self.group = ENCODER
 
-    def of(self, group: str) -> Translator:
+    def for_group(self, group: str) -> Translator:
         """Return the same model with the runs and sizes of one group."""
-        super().of(group)
+        super().for_group(group)
         twin = copy.copy(self)
         twin.group = group
         twin.own_mask = "causal" if group == DECODER else "none"
@@ -100,7 +100,7 @@ class Translator(OwnModel):
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
         tokens, target_ids = self._translate_ids(ids) if target is None else self._target_tokens(target)
-        options = self.switches(len(target_ids), None, columns=len(ids) if self.group == CROSS else None, **switches)
+        options = self.switches(len(target_ids), None, len_k=len(ids) if self.group == CROSS else None, **switches)
 
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
             trace, seq2seq = Trace(), cast(EncoderDecoder, stack)
@@ -115,14 +115,14 @@ class Translator(OwnModel):
             ids=target_ids,
             weights=torch.cat(cast(list[Tensor], maps)),
             hidden=hidden,
-            sentence=sentence_of(hidden[-1]),
+            sentence=sentence_vector(hidden[-1]),
             steps=tuple(trace.steps),
             device=hidden.device,
             notices=self.notices + notices,
             logits=logits[0],
             ends=(1, 0),
-            changes=options.changes(tokens, columns=columns if self.group == CROSS else None),
-            columns=columns if self.group == CROSS else None,
+            interventions=options.interventions(tokens, key_tokens=columns if self.group == CROSS else None),
+            key_tokens=columns if self.group == CROSS else None,
             extras=self.extras,
         )
 
@@ -152,7 +152,7 @@ class Translator(OwnModel):
         blocks = stack.cross_layers if self.group == CROSS else stack.back_layers
 
         def group_switches(layer: int) -> dict[str, Any]:
-            layer_arguments = {"ablate": of_layer(ablate, layer), "temperature": arguments["temperature"]}
+            layer_arguments = {"ablate": layer_ablation(ablate, layer), "temperature": arguments["temperature"]}
             if arguments["allow"] is not None:
                 layer_arguments["allow"] = arguments["allow"]
             if layer == trace_layer:
@@ -194,7 +194,7 @@ class Translator(OwnModel):
         return tokens, [unknown if number is None else number for number in ids]
 
 
-def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> OwnModel:
+def build_model(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> OwnModel:
     """Build the model for a stack of any kind; arguments as of `OwnModel`."""
     if isinstance(stack, EncoderDecoder):
         return Translator(name, tokenizer, stack, **about)

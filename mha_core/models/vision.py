@@ -46,10 +46,10 @@ def token_names(side: int, patch: int, registers: int) -> tuple[str, ...]:
     """
     if patch < 1 or side < 1 or side % patch:
         raise SizeError(f"a side of {side} pixels cannot be cut into patches of {patch}; choose a divisor of {side}")
-    return names_of(side // patch, side // patch, (CLS,), registers)
+    return patch_token_names(side // patch, side // patch, (CLS,), registers)
 
 
-def names_of(rows: int, columns: int, special: tuple[str, ...], registers: int) -> tuple[str, ...]:
+def patch_token_names(rows: int, columns: int, special: tuple[str, ...], registers: int) -> tuple[str, ...]:
     """Return the token names of a grid of patches, special tokens and registers first."""
     names = [*special, *(f"[REG{number}]" for number in range(registers))]
     return (*names, *(f"{row},{column}" for row in range(rows) for column in range(columns)))

@@ -63,7 +63,7 @@ def mask_token(model: Model) -> str:
     return next((token for token in _MASKS if model.tokenizer.token_to_id(token) is not None), "")
 
 
-def words_of(model: Model, text: str) -> list[Word]:
+def split_words(model: Model, text: str) -> list[Word]:
     """Split a text into words, in the order of its tokens; each special token is a word of its own.
 
     Raises:
@@ -99,7 +99,7 @@ def words_from_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tupl
     return words + [Word("", len(text), index, index + 1) for index in range(inner.stop, n)]
 
 
-def in_common(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+def join_to_common(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
     """Join words until each ends where a word of another split of the same text ends.
 
     Special tokens stay as they are. Applied both ways, the results have the same texts.

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from ..errors import SizeError, Unsupported, WeightsFileError
-from ..models.run import Extras, Heard
+from ..models.run import Audio, Extras
 from . import folders, offline, preprocessor, sound_file
-from .preprocessor import FILE, NO_TEXT, Features, Named
+from .preprocessor import FILE, NO_TEXT, Features, NameTokenizer
 from .sound_file import seconds_text
 
 MAX_TOKENS = 1500  # 30 s of 20 ms
@@ -57,7 +57,7 @@ KINDS = {"whisper": MEL} | dict.fromkeys(
 )
 
 
-class AudioProcessor(Named):
+class AudioProcessor(NameTokenizer):
     """Feature extraction for sounds, in place of a tokenizer.
 
     Attributes:
@@ -95,8 +95,8 @@ class AudioProcessor(Named):
         samples = sound_file.read(sound, self.rate)
         count = self._token_count(samples)
         n_tokens = min(count, ceil(len(samples) / self.step)) if self.fixed_tokens else count
-        audio = Heard(samples, self.rate, self.step)
-        return Features(self._extract(samples), list(self.names[:n_tokens]), 0, Extras(heard=audio))
+        audio = Audio(samples, self.rate, self.step)
+        return Features(self._extract(samples), list(self.names[:n_tokens]), 0, Extras(audio=audio))
 
     def noise(self) -> tuple[Tensor, int]:
         """Return a sound to check a model with, (1, …), and its number of tokens."""

@@ -53,7 +53,7 @@ def is_plain(folder: Path) -> bool:
     """
     config = folders.describe(folder)
     plain = config.get("model_type") == "bert" and config.get("hidden_act", "gelu") == "gelu"
-    return plain and not any(name.startswith("bert.") for name in folders.weights_of(folder).shapes)
+    return plain and not any(name.startswith("bert.") for name in folders.read_weight_headers(folder).shapes)
 
 
 def read(folder: Path) -> tuple[Encoder, Tokenizer]:
@@ -94,7 +94,7 @@ def _read_sizes(folder: Path) -> EncoderSizes:
 def _read_encoder(folder: Path, sizes: EncoderSizes) -> Encoder:
     tensors = folders.read_tensors([folder / WEIGHTS])
     try:
-        return Encoder.of_state(sizes, _canonical(tensors, sizes))
+        return Encoder.from_state(sizes, _canonical(tensors, sizes))
     except (KeyError, IndexError, RuntimeError) as error:
         raise WeightsFileError(f"{WEIGHTS} does not hold the tensors of this encoder: {error}") from error
 

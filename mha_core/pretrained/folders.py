@@ -155,7 +155,7 @@ def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[
             yield from _values(value, name, key, depth + 1)
 
 
-def weights_of(folder: Path) -> Tensors:
+def read_weight_headers(folder: Path) -> Tensors:
     """Read the headers of a folder's safetensors files.
 
     Raises:

@@ -17,8 +17,8 @@ from torch import Tensor
 from ..attention.functional import check_temperature
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
-from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
-from ..models.model import Model, ends_of
+from ..models.inputs import Input, Switches, Tokenizer, ids_to_tokens, is_no_mask
+from ..models.model import Model, count_special_tokens
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
 from .attention_hook import Call
@@ -78,7 +78,7 @@ class HfModel(Model):
         self.reasons = findings.reasons
         self.groups = tuple(findings.groups)
         self.pad_id = module.number("pad_token_id")
-        self.ends = ends_of(tokenizer)
+        self.ends = count_special_tokens(tokenizer)
         self.preprocessor = preprocessor
         self._max_len = max_len
         self._album_features: Callable[[str], Features] | None = None
@@ -108,20 +108,20 @@ class HfModel(Model):
     def map_bytes(self, rows: int, columns: int | None = None) -> int:
         """Return the size in bytes of the maps for this many tokens, including those of padding in the encoder."""
         maps = self.sizes.n_layers * self.sizes.n_heads * rows * (columns or rows) * self.dtype.itemsize
-        if self.whole is None:
+        if self.fixed_tokens is None:
             return maps
         encoder = self.findings.groups["encoder"]
-        encoder_maps = len(encoder.paths) * encoder.heads * self.whole**2 * self.dtype.itemsize
+        encoder_maps = len(encoder.paths) * encoder.heads * self.fixed_tokens**2 * self.dtype.itemsize
         return encoder_maps if self.group == "encoder" else encoder_maps + maps
 
     @property
-    def whole(self) -> int | None:
+    def fixed_tokens(self) -> int | None:
         """Number of tokens of every sound, padded with silence; None where sounds are not padded."""
         return self.preprocessor.fixed_tokens if isinstance(self.preprocessor, AudioProcessor) else None
 
-    def of(self, group: str) -> HfModel:
+    def for_group(self, group: str) -> HfModel:
         """Return the model for a group of its attention, with the same weights."""
-        super().of(group)
+        super().for_group(group)
         if group == self.group:
             return self
         twin = copy.copy(self)
@@ -221,7 +221,7 @@ class HfModel(Model):
         name = self.findings.outputs[self.group_findings.paths[layer]]
         return output_matrix(self.hf_module.module.get_submodule(name))
 
-    def call_of_layer(
+    def layer_call(
         self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]
     ) -> tuple[Call, list[str], list[str]]:
         """Return the recorded call of a layer of this group, with its row and column tokens.
@@ -261,12 +261,14 @@ class HfModel(Model):
             ends = self.ends if isinstance(text, str) else (0, 0)
         else:
             source, own_tokens, front, extras = self.features(text)
-            tokens = list(self.preprocessor.names[: self.whole or len(own_tokens)])  # masks cover the padding too
+            tokens = list(
+                self.preprocessor.names[: self.fixed_tokens or len(own_tokens)]
+            )  # masks cover the padding too
             ids, ends = list(range(len(tokens))), (front, 0)
         rows, columns = (tokens, ids), None
         target_ids = self._target(source, target) if answers else None
         if target_ids is not None and self.group != "encoder":
-            rows, ends = (read(target_ids, self.tokenizer), target_ids), (1, 0)
+            rows, ends = (ids_to_tokens(target_ids, self.tokenizer), target_ids), (1, 0)
             columns = tokens if self.group == "cross" else None
         spec = Pass(
             self.switches(len(rows[1]), None, None if columns is None else len(columns), **switches),
@@ -287,7 +289,7 @@ class HfModel(Model):
         return runs(self, coded, ids, Pass(switches, self.ends, keep=keep))
 
     def switches(
-        self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
+        self, length: int, keep: Tensor | None, len_k: int | None = None, **switches: Unpack[Switches]
     ) -> RunSwitches:
         """Check and convert the options as `Model.switches`.
 
@@ -299,7 +301,7 @@ class HfModel(Model):
         if not isinstance(position, str) or position not in ("trained", "none"):
             raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has no other")
         changes = {
-            "mask": not no_mask(switches.get("mask", "none")),
+            "mask": not is_no_mask(switches.get("mask", "none")),
             "heads": bool(heads),
             "temperature": temperature != 1,
             "values": bool(values),
@@ -309,7 +311,7 @@ class HfModel(Model):
             if is_wanted and name not in self.can:
                 raise self.cannot(name)
         check_temperature(temperature)
-        return super().switches(length, keep, columns, **switches | {"heads_off": heads, "values_off": values})
+        return super().switches(length, keep, len_k, **switches | {"heads_off": heads, "values_off": values})
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """Return the ids that the decoder reads for a source (1, …): the start token, then the target."""

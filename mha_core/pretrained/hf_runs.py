@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..models.inputs import no_mask
-from ..models.run import Extras, Run, sentence_of
+from ..models.inputs import is_no_mask
+from ..models.run import Extras, Run, sentence_vector
 from ..models.switches import RunSwitches
 from . import memory
 from .attention_hook import Call
@@ -76,7 +76,7 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
     request = model.hf_module.request(
         keep=spec.record | {"v"},
         changed=frozenset(model.group_findings.paths),
-        allow=None if no_mask(switches.mask) else allow,
+        allow=None if is_no_mask(switches.mask) else allow,
         heads=heads,
         values=values,
         temperature=float(switches.temperature),
@@ -103,7 +103,7 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
     m = n if spec.columns is None else len(spec.columns)
     weights = torch.stack([layer[row, :, :n, :m] for layer in _maps(model, result)])
     hidden = torch.stack([state[row, :n] for state in result.hidden.get(model.group) or result.hidden[""]])
-    is_picture = spec.extras.patches is not None
+    is_picture = spec.extras.image is not None
     if logits is not None and not is_picture:
         writes = model.hf_module.family.is_generative and model.group != "encoder"
         logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
@@ -112,18 +112,18 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
         ids=ids,
         weights=weights,
         hidden=hidden,
-        sentence=sentence_of(hidden[-1]),
+        sentence=sentence_vector(hidden[-1]),
         steps=(),
         device=hidden.device,
         notices=model.notices,
         logits=None if logits is None else logits[row : row + 1] if is_picture else logits[row],
         ends=spec.ends,
-        changes=spec.switches.changes(tokens, row, spec.columns),
-        columns=spec.columns,
+        interventions=spec.switches.interventions(tokens, row, spec.columns),
+        key_tokens=spec.columns,
         extras=replace(
             spec.extras,
             kv_heads=finding.kv_heads,
-            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if finding.sinks or spec.has_hidden_keys else None,
+            unassigned=(1 - weights.sum(dim=-1)).clamp(min=0) if finding.sinks or spec.has_hidden_keys else None,
             paths=finding.paths if model.findings.by_hook else (),
             values=tuple(call.parts["v"][row, :, :m] for call in group_calls(model, result)),
         ),

@@ -50,7 +50,7 @@ def find(name: str, revision: str | None = None) -> tuple[Path, str]:
     return folder, folder.name
 
 
-def size_of(name: str, revision: str | None = None) -> int:
+def download_size(name: str, revision: str | None = None) -> int:
     """Ask the hub how many bytes `download` would transfer, without those in the cache.
 
     Raises:

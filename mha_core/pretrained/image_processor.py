@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
-from ..models.run import Extras, Patches
-from ..models.vision import CLS, names_of
+from ..models.run import Extras, PatchedImage
+from ..models.vision import CLS, patch_token_names
 from . import folders, offline, preprocessor
 from .picture_file import read as read_picture
-from .preprocessor import FILE, NO_TEXT, Features, Named
+from .preprocessor import FILE, NO_TEXT, Features, NameTokenizer
 
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
             "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
@@ -48,7 +48,7 @@ KINDS = {
 }
 
 
-class ImageProcessor(Named):
+class ImageProcessor(NameTokenizer):
     """Preprocessing of pictures, in place of a tokenizer.
 
     Attributes:
@@ -66,7 +66,9 @@ class ImageProcessor(Named):
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
         if self.rows * self.columns > MAX_PATCHES:
             raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MAX_PATCHES}")
-        super().__init__(names_of(self.rows, self.columns, kind.special_tokens, registers), NO_TEXT.format("pictures"))
+        super().__init__(
+            patch_token_names(self.rows, self.columns, kind.special_tokens, registers), NO_TEXT.format("pictures")
+        )
 
     def read(self, picture: object) -> Features:
         """Return the features of a picture, (1, 3, height, width), and the picture as the model sees it.
@@ -76,8 +78,10 @@ class ImageProcessor(Named):
         image = read_picture(picture)
         visible = self._prepare(image, do_rescale=False, do_normalize=False)
         n_special = len(self.names) - self.rows * self.columns
-        patches = Patches(visible.permute(1, 2, 0).to(torch.uint8).contiguous(), n_special, self.rows, self.columns)
-        return Features(self._prepare(image)[None], list(self.names), n_special, Extras(patches=patches))
+        patches = PatchedImage(
+            visible.permute(1, 2, 0).to(torch.uint8).contiguous(), n_special, self.rows, self.columns
+        )
+        return Features(self._prepare(image)[None], list(self.names), n_special, Extras(image=patches))
 
     def noise(self) -> tuple[Tensor, int]:
         """Return a picture of random pixels to check a model with, and its number of tokens."""

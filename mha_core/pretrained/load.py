@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from ..device import or_on_the_cpu, pick, require_dtype
+from ..device import pick, require_dtype, run_with_cpu_fallback
 from ..errors import WeightsFileError
 from ..models.model import Model
 from ..models.stack import Stack
-from ..models.translator import model_of
+from ..models.translator import build_model
 from ..training import saved
 from ..training.events import History
 from . import bert, folders, hub, smollm2
@@ -68,8 +68,8 @@ def load_model(
 
             return open_folder(folder, name, target, dtype, facts)
     stack = stack.to(dtype)
-    stack, notices = or_on_the_cpu(stack.to, target, allowed=device == "auto", smaller="close other programs")
-    return model_of(
+    stack, notices = run_with_cpu_fallback(stack.to, target, allowed=device == "auto", smaller="close other programs")
+    return build_model(
         name,
         tokenizer,
         stack,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..device import or_on_the_cpu
+from ..device import run_with_cpu_fallback
 from ..errors import WeightsFileError
 from . import audio_processor, families, folders, hf_tokens, image_processor, memory, offline
 from .audio_processor import AudioProcessor
@@ -49,14 +49,14 @@ def open_folder(
         DeviceError: it does not fit into the free memory.
     """
     family = families.family(folders.describe(folder))
-    weights = folders.weights_of(folder)
+    weights = folders.read_weight_headers(folder)
     reader = READERS[family.input_kind].read(folder, family.config)
     writes_text = family.input_kind == "sound" and family.is_encoder_decoder
     tokenizer = hf_tokens.read(folder, family.config) if writes_text else None
     needed = weights.parameters * dtype.itemsize
     memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
-    module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
+    module, _ = run_with_cpu_fallback(module.to, device, allowed=False, smaller="choose a smaller model")
     model = HfModule(module, family)
     with folders.library_errors(f"{name} cannot be run on a {family.input_kind}"):
         findings = examine(model, *_probe(model, reader, tokenizer))

@@ -34,7 +34,7 @@ class Features(NamedTuple):
     extras: Extras
 
 
-class Named:
+class NameTokenizer:
     """Stand-in for a tokenizer, with names for tokens that are not text.
 
     Args:

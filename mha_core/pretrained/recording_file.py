@@ -22,10 +22,10 @@ def read(path: str | Path) -> Recording:
     Raises:
         WeightsFileError: it cannot be read, is too large, or holds something else.
     """
-    return of_bytes(content(path))
+    return from_bytes(read_content(path))
 
 
-def content(path: str | Path) -> bytes:
+def read_content(path: str | Path) -> bytes:
     """Return the bytes of a file. Raises a WeightsFileError if it is missing or too large."""
     path = Path(path)
     if not path.is_file():  # opening a pipe would block
@@ -38,7 +38,7 @@ def content(path: str | Path) -> bytes:
         raise WeightsFileError(f"“{path}” cannot be read ({error.strerror})") from error
 
 
-def of_bytes(content: bytes) -> Recording:
+def from_bytes(content: bytes) -> Recording:
     """Parse the bytes of a recording file. Raises a WeightsFileError with one sentence."""
     from safetensors import SafetensorError
     from safetensors.torch import load

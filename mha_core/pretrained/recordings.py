@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from ..models.changes import Changes
+from ..models.changes import Interventions
 from ..models.run import Extras, Run
-from ..show import Shown
+from ..show import HtmlView
 
 FORMAT = "headlight recording 1"
 KEY = "headlight"  # of the description in the file's metadata
@@ -84,16 +84,16 @@ class Recording:
             steps=(),
             device=weights.device,
             notices=self.notices,
-            changes=Changes(self.said(step)),
-            columns=layers.columns,
+            interventions=Interventions(self.describe(step)),
+            key_tokens=layers.columns,
             extras=Extras(paths=layers.paths),
         )
 
-    def said(self, step: int | None = None) -> str:
+    def describe(self, step: int | None = None) -> str:
         """Describe the recording in a few words: "recorded after step 300"."""
         return "recorded" if len(self.steps) == 1 else f"recorded after step {self.steps[self._index(step)]:,}"
 
-    def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> Shown:
+    def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> HtmlView:
         """Show the maps of a group. Raises as `run` and `Run.show`."""
         title = f"{self.title}: {self._group(group).name}"
         return self.run(group, step).show(layer=layer, head=head, title=title)

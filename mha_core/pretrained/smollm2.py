@@ -59,7 +59,7 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
     config = _config(gguf)
     with _lock:
         tensors = _tensors(gguf, digest, config, dtype)
-    decoder = Decoder.of_state(config, {name: tensor.to(dtype) for name, tensor in tensors.items()})
+    decoder = Decoder.from_state(config, {name: tensor.to(dtype) for name, tensor in tensors.items()})
     return decoder, byte_level.from_gguf(gguf), digest
 
 

@@ -59,7 +59,7 @@ def read(sound: object, rate: int) -> Tensor:
     return resample(samples, samples_a_second, rate).float()
 
 
-def written(samples: Tensor, rate: int) -> bytes:
+def to_wav(samples: Tensor, rate: int) -> bytes:
     """Encode float samples (n,), -1 to 1, as a 16-bit WAV file."""
     frames = (samples.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16).numpy().tobytes()
     head = struct.pack("<IHHIIHH", 16, PCM, 1, rate, 2 * rate, 2, 16)

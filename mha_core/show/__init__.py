@@ -7,7 +7,7 @@ run = load_model("minilm").run("The animal didn't cross the street because it wa
 Path("heads.html").write_text(standalone(run, layer=3, head=1, row=10), encoding="utf-8")
 """
 
-from .html import Shown, standalone
+from .html import HtmlView, standalone
 from .widget import widget, widget_class
 
-__all__ = ["Shown", "standalone", "widget", "widget_class"]
+__all__ = ["HtmlView", "standalone", "widget", "widget_class"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import HeadlightError, SizeError
 from .cells import write_cells
-from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
+from .packing import Maps, as_bytes, maps_header, pack, pack_focus, pack_parts
 
 if TYPE_CHECKING:
     from ..models.run import Run
@@ -68,7 +68,7 @@ _FRAME = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class HtmlView:
     """A picture that a notebook displays as the last line of a cell. IPython is not required.
 
     Attributes:
@@ -152,12 +152,12 @@ def describe_run(
     for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
         if not 0 <= got < count:
             raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
-    changes = run.changes
+    changes = run.interventions
     return {
         "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
         "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
-        "changed": changed or changes.said,
+        "changed": changed or changes.summary,
         "off": [f"{off_layer}.{off_head}" for off_layer, off_head in changes.heads_off],
         "forbidden": [] if changes.allow is None else [write_cells(~mask) for mask in changes.allow],
         "layer": layer,
@@ -180,7 +180,7 @@ def message(run: Run, description: StandaloneRun, exact: list[tuple[int, int]]) 
 
 def _headers(run: Run, description: StandaloneRun, exact: list[tuple[int, int]]) -> tuple[StandaloneRun, Maps]:
     all_layers = range(len(run.weights))
-    maps = headed(run.weights, run.tokens, "", run.ends, all_layers, columns=run.columns)
+    maps = maps_header(run.weights, run.tokens, "", run.ends, all_layers, columns=run.key_tokens)
     return {**description, "exact": exact}, maps
 
 

@@ -26,12 +26,12 @@ class Maps(TypedDict):
     thumbnail: int  # rows of the small maps of all heads; 0 = all layers are whole
 
 
-def headed(
+def maps_header(
     weights: Tensor,
     tokens: Sequence[str],
     digest: str,
     ends: tuple[int, int],
-    whole: Iterable[int],
+    full_layers: Iterable[int],
     thumbnail: int = 0,
     columns: Sequence[str] | None = None,
 ) -> Maps:
@@ -44,7 +44,7 @@ def headed(
         ends=ends,
         layers=layers,
         heads=heads,
-        whole=list(whole),
+        whole=list(full_layers),
         thumbnail=thumbnail,
     )
 

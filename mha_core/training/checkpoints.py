@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown:
         parser.error(f"no task {', '.join(unknown)}; choose some of {', '.join(VARIANTS)}")
     try:
-        workers, jobs = sweep.workers_of(options), dict[Path, sweep.PlannedRun]()
+        workers, jobs = sweep.worker_count(options), dict[Path, sweep.PlannedRun]()
         if options.csv:
             jobs = {options.folder / name: run for name, run in news_runs(options.csv.read_bytes()).items()}
         for name in () if options.csv else options.tasks:

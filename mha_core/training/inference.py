@@ -29,7 +29,7 @@ def classes(model: Model) -> tuple[str, ...]:
 
 
 def logits(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, on_warning: Warn = lambda text: None
 ) -> Tensor:
     """Compute the class logits (n, classes) of at least one text, in one padded batch.
 
@@ -47,7 +47,7 @@ def logits(
     if not texts:
         raise SizeError("no text was given; give at least one")
     if isinstance(model, PictureModel):
-        return _picture_logits(model, texts, told)
+        return _picture_logits(model, texts, on_warning)
     _check_classes(model)
     if mask_padding is None:
         mask_padding = model.history is None or model.history.recipe.mask_padding
@@ -56,17 +56,17 @@ def logits(
     def compute(stack: Classifier) -> Tensor:
         return stack.logits(ids.to(stack.device), keep.to(stack.device), mask_padding=mask_padding)
 
-    return _run_on_stack(model, compute, told)
+    return _run_on_stack(model, compute, on_warning)
 
 
 def probabilities(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Warn = lambda text: None
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, on_warning: Warn = lambda text: None
 ) -> Tensor:
     """Compute the class probabilities (n, classes); arguments as of `logits`."""
-    return logits(model, texts, mask_padding=mask_padding, told=told).softmax(dim=-1)
+    return logits(model, texts, mask_padding=mask_padding, on_warning=on_warning).softmax(dim=-1)
 
 
-def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Warn = lambda text: None) -> Tensor:
+def unpadded_probabilities(model: Model, texts: Sequence[str], *, on_warning: Warn = lambda text: None) -> Tensor:
     """Compute the class probabilities (n, classes) without padding; n may be 0.
 
     Longer texts than the model takes are cut, as in its training. Texts with the same number of tokens share a batch.
@@ -75,7 +75,9 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Warn = la
         Unsupported, DeviceError: as `logits`.
     """
     if isinstance(model, PictureModel):
-        return _picture_logits(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
+        return (
+            _picture_logits(model, texts, on_warning).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
+        )
     _check_classes(model)
     sizes = model.sizes
     coded = [model.encode(text)[1][: sizes.max_len] for text in texts]
@@ -89,7 +91,7 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Warn = la
                 results[batch] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", results.dtype)
         return results
 
-    return _run_on_stack(model, compute, told)
+    return _run_on_stack(model, compute, on_warning)
 
 
 def continuation(
@@ -99,7 +101,7 @@ def continuation(
     *,
     temperature: float = 1.0,
     seed: int = 0,
-    told: Warn = lambda text: None,
+    on_warning: Warn = lambda text: None,
 ) -> list[tuple[str, float]]:
     """Continue a text by sampled tokens, and return each with the model's probability for it.
 
@@ -140,7 +142,7 @@ def continuation(
             generated.append((model.tokenizer.id_to_token(token) or "[UNK]", float(last.softmax(dim=0)[token])))
         return generated
 
-    return _run_on_stack(model, compute, told)
+    return _run_on_stack(model, compute, on_warning)
 
 
 def _picture_logits(model: PictureModel, texts: Sequence[str], on_warning: Warn) -> Tensor:

@@ -42,7 +42,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def most_threads() -> int:
+def max_threads() -> int:
     """Return the maximum number of threads of one training; one of several cores is left for the pages."""
     return max(1, cores() - 1)
 
@@ -59,7 +59,7 @@ def check_threads(recipes: tuple[Recipe, ...]) -> None:
     Raises:
         SizeError: a recipe wants more threads than one training may use.
     """
-    threads, limit = max((recipe.threads for recipe in recipes), default=1), most_threads()
+    threads, limit = max((recipe.threads for recipe in recipes), default=1), max_threads()
     if threads > limit:
         raise SizeError(f"threads={threads}: choose at most {limit} on this machine")
 

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import torch
 
-from ..device import or_on_the_cpu, pick, seed_draws
+from ..device import pick, run_with_cpu_fallback, seed_dropout
 from ..models.model import Model
-from ..models.translator import model_of
+from ..models.translator import build_model
 from . import saved, tokens
 from .events import End, Evaluation, Event, History, Snapshot, Start, Step
 from .objectives import objective
@@ -127,7 +127,7 @@ class Training:
     def _fall_back(self, device: torch.device, compute: Callable[[torch.device], T]) -> T:
         """Return the result of `compute` on the device, or on the CPU if "auto" was out of memory."""
         allowed = self.recipe.device == "auto"
-        result, notices = or_on_the_cpu(compute, device, allowed=allowed, smaller="choose smaller sizes")
+        result, notices = run_with_cpu_fallback(compute, device, allowed=allowed, smaller="choose smaller sizes")
         self.notices += notices
         return result
 
@@ -144,7 +144,7 @@ class Training:
             yield
             return
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-            seed_draws(self.device, int(torch.randint(2**62, (), generator=self._dropout_generator)))
+            seed_dropout(self.device, int(torch.randint(2**62, (), generator=self._dropout_generator)))
             yield
 
     def events(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -161,7 +161,7 @@ class Training:
         """Return a copy of the model in its current state."""
         stack = copy.deepcopy(self.stack).eval().requires_grad_(False)
         facts = {"model": self.task.title, "torch": str(torch.__version__), "python": platform.python_version()}
-        return model_of(
+        return build_model(
             self.recipe.task, self.tokenizer, stack, origin="trained here", facts=facts, history=self.history
         )
 

@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, help="processes of this machine (default: one for each core)")
 
 
-def workers_of(options: argparse.Namespace, threads: int = 1) -> int:
+def worker_count(options: argparse.Namespace, threads: int = 1) -> int:
     """Return the requested number of processes, by default as many as there are cores for their threads.
 
     Raises:
@@ -110,7 +110,7 @@ def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | s
     """
     from tqdm import tqdm
 
-    results: dict[Path, History | str] = {path: run for path, job in jobs.items() if (run := known(path, job))}
+    results: dict[Path, History | str] = {path: run for path, job in jobs.items() if (run := find_existing(path, job))}
     left = [folder for folder in jobs if folder not in results]
     with (
         tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,
@@ -132,7 +132,7 @@ def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | s
     return {place: results[place] for place in jobs}
 
 
-def known(place: Path, job: PlannedRun) -> History | None:
+def find_existing(place: Path, job: PlannedRun) -> History | None:
     """Return the run in this folder if it has the recipe and the data of the job."""
     with suppress(HeadlightError):  # missing, or no run
         history = saved.read(place)

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from ..device import is_out_of_memory
+from ..device import is_oom_error
 from ..errors import HeadlightError
 from .limits import TrainingPlan, lower_priority
 from .plan_runs import PlanRuns
@@ -43,7 +43,7 @@ def main(plan: TrainingPlan, folder: Path, pipe: Connection) -> None:
     except ModuleNotFoundError as error:
         send(error=f"the package {error.name} is missing")
     except Exception as error:
-        full = isinstance(error, MemoryError) or is_out_of_memory(error)
+        full = isinstance(error, MemoryError) or is_oom_error(error)
         send(error="the device is out of memory; choose smaller sizes" if full else type(error).__name__)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Recorded
+from headlight.picture.traces import LayerTensors
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
@@ -25,12 +25,12 @@ CACHE_BYTES = 16 * 2**20
 @single_flight(LRUCache(CACHE_BYTES, lambda steps: 4 * steps.x.nbytes))
 def cached_steps(settings: Settings) -> Embedding:
     """Return the embedding steps. Raises what `Model.run` raises."""
-    model = pictures.model_of(settings)
-    with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
+    model = pictures.model_for(settings)
+    with pass_slot(len(model.tokenize(settings.text)[1]), models.count_heads(model)):
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(record: Recorded, cursor: Cursor) -> Block:
+def chooser(record: LayerTensors, cursor: Cursor) -> Block:
     """Return buttons to choose a token; `real_cell.move` handles their events."""
     row = cursor.row or 0
     tokens = [
@@ -40,7 +40,7 @@ def chooser(record: Recorded, cursor: Cursor) -> Block:
     return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
 
 
-def embedding_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+def embedding_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
     """Return every step for one token, and all tokens with their ids; the first block summarises them."""
     steps, row = cached_steps(settings), cursor.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table
@@ -95,7 +95,7 @@ def _line(name: str, vector: Tensor, source: str) -> list[str]:
     return [name, *channels, number(float(vector.norm()), 3), source]
 
 
-def _remarks(steps: Embedding, row: int, record: Recorded) -> list[str]:
+def _remarks(steps: Embedding, row: int, record: LayerTensors) -> list[str]:
     """Describe the difference between these steps and x, and compare equal tokens."""
     by_hand = steps.summed
     if steps.norm is not None:

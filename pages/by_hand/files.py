@@ -4,7 +4,7 @@ from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.ui.tables import Table, map_of, of_blocks
+from headlight.ui.tables import Table, map_table, tables_from_blocks
 from mha_core.errors import HeadlightError
 
 from . import scaled_dot, workbook
@@ -12,7 +12,7 @@ from .examples import EXAMPLES
 from .scaled_dot import SCALED_DOT, Case
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Return the settings of the run, and the cursor.
 
     Raises:
@@ -32,9 +32,9 @@ def tables(raw: bytes) -> list[Table]:
     """
     query = LinkQuery(raw)
     if query["ex"] == SCALED_DOT:
-        return of_blocks(scaled_dot.blocks(Case.from_link(query.__getitem__), query.device))
+        return tables_from_blocks(scaled_dot.blocks(Case.from_link(query.__getitem__), query.device))
     if query["ex"] not in EXAMPLES:
         run, cursor = pictures.picture(query.fitted_settings()[0]).run, query.at
-        return [map_of(f"layer {cursor.layer} head {cursor.head}: query / key", run, cursor.layer, cursor.head)]
+        return [map_table(f"layer {cursor.layer} head {cursor.head}: query / key", run, cursor.layer, cursor.head)]
     book, _ = workbook.from_link(query.__getitem__)
-    return of_blocks(EXAMPLES[query["ex"]].blocks(book))
+    return tables_from_blocks(EXAMPLES[query["ex"]].blocks(book))

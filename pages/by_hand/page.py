@@ -10,7 +10,7 @@ from headlight.link.fields import DEFAULTS
 from headlight.link.limits import MAX_TEXT_LENGTH, MAX_WORDS
 from headlight.picture import words
 from headlight.picture.settings import Settings
-from headlight.picture.traces import recorded
+from headlight.picture.traces import layer_tensors
 from headlight.registry import models
 from headlight.ui import events, sheet
 from headlight.ui.numbers import cut
@@ -45,7 +45,7 @@ def show() -> None:
                 state.mount_words()
             with widgets.hidden_but_mounted("shapes", example == SCALED_DOT):
                 mount_shapes()
-        with box, widgets.folded("changes", fold_title(page), lazy=True):
+        with box, widgets.fold("changes", fold_title(page), lazy=True):
             settings = replace(controls.switches(page), text=sentence)
         with page.hidden:
             state.mount()
@@ -61,7 +61,7 @@ def show() -> None:
             blocks, on_event = worked_blocks(page, example, state), state.apply
         with page.stage:
             canvas.sheet("hand", blocks, on_event)
-            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "All the numbers"):
+            with widgets.hidden_but_mounted("details", bool(details)), widgets.fold("details", "All the numbers"):
                 canvas.sheet("details", details)
 
 
@@ -92,7 +92,7 @@ def mount_shapes() -> None:
             widgets.optional_number("nk", "as many as queries")
         with widgets.hidden_but_mounted("wv", source == "both from elsewhere"):
             widgets.optional_number("wv", "as wide as keys")
-        widgets.whole("draw")
+        widgets.integer("draw")
         widgets.text("aat")
 
 
@@ -159,7 +159,7 @@ def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
 def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Block], Take]:
     """Return the blocks of an example on a model, and the handler of their events."""
     record, settings, setting_notices = page.or_last_valid(
-        requested, lambda settings: recorded(settings, page.at.layer)
+        requested, lambda settings: layer_tensors(settings, page.cursor.layer)
     )
     cursor, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
     notices = page.link_warnings()
@@ -167,9 +167,9 @@ def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Blo
     def on_event(event: dict[str, Any]) -> None:
         nonlocal cursor
         cursor = real_cell.move(cursor, event, *sizes)
-        links.put("at", str(cursor), first)
+        links.set_param("at", str(cursor), first)
 
-    notices += [*setting_notices, *record.notices, *models.unknown(page.model, settings.text)]
+    notices += [*setting_notices, *record.notices, *models.unknown_token_notices(page.model, settings.text)]
     if example == "embedding":
         notices += [notice for notice in embeddings.cached_steps(settings).notices if notice not in record.notices]
         chooser = embeddings.chooser(record, cursor)

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.ui import sheet
-from headlight.ui.numbers import count, difference, number, whole
+from headlight.ui.numbers import count, difference, integer, number
 from headlight.ui.sheet import Block
 from mha_core.measure.measures import largest_difference
 
@@ -67,7 +67,7 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
         "difference from its transpose: "
         f"{difference(largest_difference(product, product.mT))}. On the diagonal each row is multiplied by itself: "
         f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
-        f"about d = {whole(d)}, as {whole(d)} squares of standard normal numbers are added."
+        f"about d = {integer(d)}, as {integer(d)} squares of standard normal numbers are added."
     )
     labels = [str(place) for place in range(min(i, MAX_SHOWN))]
     cut = f"rows and columns 0 to {MAX_SHOWN - 1} of {i}" if i > MAX_SHOWN else ""

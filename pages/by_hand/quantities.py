@@ -27,7 +27,7 @@ def quantities(query: Query) -> Mapping[str, Value] | None:
         raise HeadlightError("the matrices of this link cannot be used")
     values, stages = compute_attention(book)
     return {
-        "W": Value.of(stages.weights, "i j", TOKENS),
-        "scores": Value.of(values["scores"], "i j", TOKENS),
-        "mixed": Value.of(stages.mixed, "i c", TOKENS),
+        "W": Value.from_tensor(stages.weights, "i j", TOKENS),
+        "scores": Value.from_tensor(values["scores"], "i j", TOKENS),
+        "mixed": Value.from_tensor(stages.mixed, "i c", TOKENS),
     }

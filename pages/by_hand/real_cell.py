@@ -12,12 +12,12 @@ from torch import Tensor
 from headlight.link.limits import MAX_TEXT_LENGTH
 from headlight.link.place import Cursor
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Recorded
+from headlight.picture.traces import LayerTensors
 from headlight.ui import events, sheet
 from headlight.ui.numbers import difference, number, weight
 from headlight.ui.sheet import Block
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
+from mha_core.measure.by_hand import Cell, entropy, random_entropy, take_apart
 
 MAX_LISTED = 64  # keys of a row; of longer rows the largest weights
 MAX_MAPPED = 24  # tokens of a map to choose in; longer texts have rows of buttons
@@ -25,7 +25,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
 
 
-def chooser(record: Recorded, cursor: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
+def chooser(record: LayerTensors, cursor: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
     """Return buttons for layer and head, and with `cell` a map to choose query and key.
 
     `move` handles their events.
@@ -58,11 +58,11 @@ def chooser(record: Recorded, cursor: Cursor, layers: int, heads: int, *, cell: 
 def move(cursor: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
     """Return the cursor after an event of `chooser`, unchanged if the event is invalid."""
     if event.get("edit") == "cell":
-        row, key = events.whole(event, "row"), events.whole(event, "col")
+        row, key = events.integer(event, "row"), events.integer(event, "col")
         if row is None or key is None or not {row, key} <= set(range(MAX_MAPPED)):
             return cursor
         return replace(cursor, row=row, key=key)
-    part, value = events.text(event, "part") or "", events.whole(event, "value")
+    part, value = events.text(event, "part") or "", events.integer(event, "value")
     if event.get("value") is None and part == "key":
         return replace(cursor, key=None)
     if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, MAX_TEXT_LENGTH):
@@ -71,7 +71,7 @@ def move(cursor: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> C
     return replace(cursor, **{field: value}) if field else cursor
 
 
-def cell_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+def cell_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
     """Return every step of one weight, with the map's own number; by default the row's largest weight.
 
     The first block summarises it in one line, the second in large numbers.
@@ -102,7 +102,7 @@ def cell_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Bl
     ]
 
 
-def entropy_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list[Block]:
+def entropy_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
     """Return the entropy of a layer's rows with and without ÷ √d, and of random rows for growing d.
 
     The first block summarises it for the head.
@@ -120,7 +120,7 @@ def entropy_blocks(record: Recorded, settings: Settings, cursor: Cursor) -> list
     labels = [f"{place} {token}" for place, token in enumerate(record.tokens)]
     limit = f"A row over n keys has at most log₂ n bits: here {number(max_bits, 3)} for {int(allowed.max())}."
     pair = [
-        sheet.bars(name, labels, part[cursor.head].tolist(), decimals=3, most=max_bits)
+        sheet.bars(name, labels, part[cursor.head].tolist(), decimals=3, scale=max_bits)
         for (name, _), part in zip(kinds, bits, strict=True)
     ]
     means = sheet.table(
@@ -175,11 +175,11 @@ def _steps(cell: Cell, map_weight: float, settings: Settings) -> list[list[str]]
         ],
         [
             "row's largest",
-            number(cell.largest if allowed else math.nan, 6),
+            number(cell.row_max if allowed else math.nan, 6),
             f"the largest score of the {allowed} of {n} keys that are allowed",
         ],
-        ["− largest", number(score - cell.largest, 6), "prevents exp from overflowing; the weights stay the same"],
-        ["exp", number(cell.exp, 6), f"exp({number(score - cell.largest, 6)})"],
+        ["− largest", number(score - cell.row_max, 6), "prevents exp from overflowing; the weights stay the same"],
+        ["exp", number(cell.exp, 6), f"exp({number(score - cell.row_max, 6)})"],
         ["row sum", number(cell.total, 6), f"of exp, over {allowed} of {n} keys"],
         [
             "weight",
@@ -242,9 +242,7 @@ def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
 @lru_cache(maxsize=1)
 def _random_panel() -> Block:
     kinds = (("with ÷ √d", True), ("without", False))
-    curves = [
-        [entropy_of_random(d, KEYS, draws=DRAWS, seed=SEED, scaled=scaled) for d in WIDTHS] for _, scaled in kinds
-    ]
+    curves = [[random_entropy(d, KEYS, draws=DRAWS, seed=SEED, scaled=scaled) for d in WIDTHS] for _, scaled in kinds]
     setting = f"Random q and k, standard normal, seed {SEED}, {DRAWS} rows over {KEYS} keys each."
     raw, divided = (f"from {values[0]:.2f} to {values[-1]:.2f}" for values in reversed(curves))
     ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy changes"
@@ -252,7 +250,7 @@ def _random_panel() -> Block:
     reason = "q · k is a sum of d products, so scores spread like √d. Undivided, one score gets nearly all the weight."
     labels = [f"d = {d}" for d in WIDTHS]
     bars = [
-        sheet.bars(f"mean entropy in bits, {name}", labels, values, decimals=2, most=math.log2(KEYS))
+        sheet.bars(f"mean entropy in bits, {name}", labels, values, decimals=2, scale=math.log2(KEYS))
         for (name, _), values in zip(kinds, curves, strict=True)
     ]
     return sheet.panel("Why √d: entropy as d grows", [sheet.text(reason), sheet.row(bars), sheet.text(result)], setting)

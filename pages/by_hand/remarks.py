@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.ui.numbers import cut, difference, number, weight
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.measure.by_hand import MAX_EXPONENT, Stages, weights_of
+from mha_core.measure.by_hand import MAX_EXPONENT, Stages, weights_from_matrices
 
 from .workbook import Workbook
 
@@ -70,7 +70,11 @@ def sharpness(stages: Stages, rows: Labels) -> list[str]:
 
 def compare_with_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -> str:
     """Compare the output with that of the app's own layer with the same weights."""
-    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], book["wo"]))
+    layer = (
+        IMPLEMENTATIONS["efficient"](4, 2, bias=False)
+        .double()
+        .load(weights_from_matrices(w["q"], w["k"], w["v"], book["wo"]))
+    )
     temperature = 1.0 if book.divide else 1 / math.sqrt(2)  # the layer always divides by √d
     with torch.no_grad():
         by_layer, _ = layer(book["x4"], allow=book.allow("a4"), temperature=temperature)

@@ -16,7 +16,7 @@ from headlight.link.limits import MAX_AXIS_LENGTH
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.ui import pages, paper, sheet
-from headlight.ui.numbers import scientific, share, whole
+from headlight.ui.numbers import integer, scientific, share
 from headlight.ui.sheet import Block
 from mha_core import attention
 from mha_core import device as devices
@@ -184,7 +184,7 @@ def compare(case: Case, device: str) -> Comparison:
         return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_with_defaults(ours)).cpu(), place.type
 
     with pass_slot(), torch.no_grad():
-        (mixed, weights, torchs, place), notices = devices.or_on_the_cpu(
+        (mixed, weights, torchs, place), notices = devices.run_with_cpu_fallback(
             compute, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
         )
         truth, _ = attention(*(tensor.double() for tensor in inputs))
@@ -289,5 +289,5 @@ def _formulas(case: Case) -> Block:
         sheet.text("The steps of the paper’s two figures, on Shapes:"),
         sheet.links(steps),
     ]
-    note = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
+    note = f"the axis before the queries counts {integer(heads)} heads" if heads > 1 else "here with one head"
     return sheet.panel("In the paper’s notation", blocks, f"sizes have the colours of their axes; {note}")

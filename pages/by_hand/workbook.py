@@ -80,7 +80,7 @@ class Workbook:
         edit: sheet.Edit = "switch" if name in SWITCHES else "number"
         values, invalid = self.matrices[name], self.invalid.get(name)
         return sheet.matrix(
-            title, values, rows=rows, cols=cols, axes=axes, edit=name, how=edit, invalid=invalid, note=note
+            title, values, rows=rows, cols=cols, axes=axes, edit=name, cell_kind=edit, invalid=invalid, note=note
         )
 
     def presets(self, name: str, choices: Iterable[str], label: str) -> Block:
@@ -132,7 +132,7 @@ def apply_event(book: Workbook, event: Mapping[str, Any]) -> Workbook:
         filled_matrix = preset(book.matrices[name], name, events.text(event, "preset") or "")
         filled = book if filled_matrix is None else _with_matrices(book, {name: filled_matrix})
         return filled if len(to_link(filled)) <= MAX_MATRICES_LENGTH else book
-    row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
+    row, col, text = events.integer(event, "row"), events.integer(event, "col"), events.text(event, "text")
     matrix = book.matrices[name]
     if row is None or col is None or text is None or len(text) > MAX_CELL_LENGTH:
         return book

@@ -7,7 +7,7 @@ from headlight.link.limits import POSITIONS
 from headlight.link.place import head_name
 from headlight.picture import words
 from headlight.picture.settings import Settings
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.ui import numbers
 from mha_core import Model
 from mha_core.models import changes
@@ -38,13 +38,13 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     `other` is the right side's model if it differs from the left one.
     """
     sides = (left, model), (right, other or model)
-    as_trained = all(changes.as_trained(side.position, owner) for side, owner in sides)
+    as_trained = all(changes.is_as_trained(side.position, owner) for side, owner in sides)
     zeroed = [words.zeroed_values(side, owner) or "every value" for side, owner in sides]
     masks = (left.mask, left.painted) != (right.mask, right.painted)
     positions = left.position != right.position and not as_trained
     degrees = [f"temperature {side.temperature:g}" for side, _ in sides]
     rows = [
-        (left.model != right.model, "model", "model", [source_of(side.model).title for side, _ in sides]),
+        (left.model != right.model, "model", "model", [get_source(side.model).title for side, _ in sides]),
         (left.text != right.text, "sentence", "s", _sentences(left.text, right.text)),
         (masks, "mask", "mask", [_mask(side) for side, _ in sides]),
         (positions, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
@@ -92,7 +92,7 @@ def _positions(position: str, model: Model) -> str:
     """Name the encoding; the trained one by its own name."""
     if model.encoder is None:
         return "no positions" if position == "none" else "its positions"
-    if position == "trained" or changes.as_trained(position, model):
+    if position == "trained" or changes.is_as_trained(position, model):
         return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"
     name = NAMES.get(position, position)
     untrained = " (untrained)" if position == model.sizes.position else ""

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
+from headlight.link.limits import AUTO_ABLATION_HEADS, AUTO_ABLATION_TOKENS
 from headlight.link.place import head_name
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
@@ -27,8 +27,10 @@ def is_quick(picture: Picture) -> bool:
     """Check whether the ablations are cached or fast enough to run without a click."""
     if "steps" not in picture.model.can:
         return False
-    is_small = len(picture.run.tokens) <= WITHOUT_ASKING and models.heads(picture.model) <= HEADS_WITHOUT_ASKING
-    return is_small or pictures.known_cosines(picture.settings) is not None
+    is_small = (
+        len(picture.run.tokens) <= AUTO_ABLATION_TOKENS and models.count_heads(picture.model) <= AUTO_ABLATION_HEADS
+    )
+    return is_small or pictures.cached_cosines(picture.settings) is not None
 
 
 def cosines(settings: Settings) -> HeadCosines:
@@ -36,7 +38,7 @@ def cosines(settings: Settings) -> HeadCosines:
 
     The computation stops when no client waits for it.
     """
-    rows = pictures.cosines_without(settings).tolist()
+    rows = pictures.ablation_cosines(settings).tolist()
     minimum, layer, head = min((value, layer, head) for layer, row in enumerate(rows) for head, value in enumerate(row))
     spread = max(1 - minimum, 1e-9)
     sentence = (

@@ -4,13 +4,13 @@ from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.ui.tables import Table, map_of
+from headlight.ui.tables import Table, map_table
 
 from . import right_side, several
 from .tries import DEFAULT_CURSOR
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Return the settings of both sides, and the cursor.
 
     Raises:
@@ -35,7 +35,7 @@ def tables(raw: bytes) -> list[Table]:
     """
     sides, cursors = _sides(raw)
     maps = [
-        map_of(name, pictures.picture(settings).run, cursor.layer, cursor.head)
+        map_table(name, pictures.picture(settings).run, cursor.layer, cursor.head)
         for (name, settings), cursor in zip(sides.items(), cursors, strict=True)
     ]
     return maps + several.tables(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))

@@ -12,9 +12,9 @@ from headlight.link.place import Cursor
 from headlight.picture import means, next_token, pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload, to_param
 from headlight.picture.next_token import NextToken
-from headlight.picture.query import WRITTEN
+from headlight.picture.query import RULE_KEYS
 from headlight.picture.words import Figure
-from headlight.registry import models, recordings, source_of
+from headlight.registry import get_source, models, recordings
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
@@ -95,7 +95,7 @@ def pair(raw: bytes) -> bytes:
     return _message(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
 
 
-def begun(raw: bytes) -> bytes:
+def initial_pair(raw: bytes) -> bytes:
     """Return the answer for a client that comes from another page, with the initial values of the right side.
 
     Raises:
@@ -106,22 +106,22 @@ def begun(raw: bytes) -> bytes:
     return _message(LinkQuery(query, minilm_at=DEFAULT_CURSOR), begins)
 
 
-def first(raw: bytes) -> bytes:
+def first_message(raw: bytes) -> bytes:
     """Return the answer for the first page.
 
     Raises:
         HeadlightError: the link has no pictures, they are too large, or a model is not loaded yet.
     """
     query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
-    if not source_of(query["model2"] or query.name).is_loaded:
+    if not get_source(query["model2"] or query.name).is_loaded:
         raise HeadlightError("another model must be loaded first")
     left, _ = query.fitted_settings()
     for side in (left, right_side.from_query(query, left).settings):
-        pictures.fits_at_first(side)
+        pictures.check_prerender_size(side)
     return pair(raw)
 
 
-def shuffled(raw: bytes) -> bytes:
+def shuffle_test(raw: bytes) -> bytes:
     """Return the shuffle test of the left sentence as JSON.
 
     Raises:
@@ -133,14 +133,14 @@ def shuffled(raw: bytes) -> bytes:
         raise HeadlightError(ONE_MODEL)
     if reason := query.fixed.get("s"):
         raise HeadlightError(reason.rstrip("."))
-    right, _ = pictures.fitted(replace(query.settings("2", left.text), text=left.text))
+    right, _ = pictures.fit_settings(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
-    blocks = orders.shuffle_panels(left, right, order or orders.shuffled(left.text, query["shuffle"]))
+    blocks = orders.shuffle_panels(left, right, order or orders.shuffle_words(left.text, query["shuffle"]))
     return json.dumps({"blocks": blocks}).encode()
 
 
-def each(raw: bytes) -> bytes:
+def head_cosines(raw: bytes) -> bytes:
     """Return the ablations of every head of the left side as JSON.
 
     Raises:
@@ -150,7 +150,7 @@ def each(raw: bytes) -> bytes:
     return json.dumps(each_head.cosines(left)).encode()
 
 
-def more(raw: bytes) -> bytes:
+def several_maps(raw: bytes) -> bytes:
     """Return the left side's maps under several positional encodings as JSON.
 
     Raises:
@@ -160,28 +160,28 @@ def more(raw: bytes) -> bytes:
 
 
 def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
-    recordings.refuse(query.model)
+    recordings.reject(query.model)
     left, left_notices = query.fitted_settings()
     side = right_side.from_query(query, left)
-    recordings.refuse(side.query.model)
+    recordings.reject(side.query.model)
     if query.model.reads != side.query.model.reads:
-        raise Unsupported(MIXED_MEDIA.format(words.thing(query.model), words.thing(side.query.model)))
+        raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
     pair = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.cursor)
     suggestions = tries.suggest(query.name, pair.left.model)
     for key in ("shuffle", *several.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning
     sides = {"on the left": pair.left, "on the right": pair.right}
-    cursor = query.place(pair.row_labels[0], pair.left.run.columns)
+    cursor = query.place(pair.row_labels[0], pair.left.run.key_tokens)
     digest = f"{left.digest}-{right.digest}"
-    notices = [*left_notices, *side.notices, *words.of_no_words(query.model), *_notices(pair)]
+    notices = [*left_notices, *side.notices, *words.modality_notes(query.model), *_notices(pair)]
     header: ComparePicture = {
         **_header(pair, cursor),
         "begins": begins or {},
         "tries": {
             title: {key: to_param(value) for key, value in values.items()} for title, values in suggestions.items()
         },
-        "wordSaid": "" if pair.has_two_models else next_token.word_in_words(query["word"], sides),
+        "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
         "eachIsQuick": each_head.is_quick(pair.left),
         **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
@@ -190,7 +190,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
 
 def _rules(query: LinkQuery) -> dict[str, str]:
     """Return the written rules in use, by their keys."""
-    kinds = {side: WRITTEN.get(query[f"mask{side}"]) for side in SIDES}
+    kinds = {side: RULE_KEYS.get(query[f"mask{side}"]) for side in SIDES}
     return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
 
 
@@ -213,7 +213,7 @@ def _header(pair: Pair, cursor: Cursor) -> _PairPart:
         "said": pairs.difference(pair),
         "distances": measures.row_distances(*pair.maps).tolist() if pair.fits else [],
         "answers": pairs.answers(pair, titles),
-        "next": [] if pair.has_two_models else next_token.compared(left, right),
+        "next": [] if pair.has_two_models else next_token.likeliest_tokens(left, right),
         "vectors": [vectors.panel(pair, cursor.row or 0)],
     }
 
@@ -225,11 +225,11 @@ def _side(pair: Pair, side: int, title: str) -> CompareSide:
     rows = None if by_words else pairs.rows_in_head(picture, cursor.layer, cursor.head)
     cells = settings.forbidden_cells(model, n, keys)
     if by_words or pair.has_two_models or mean_heads is not None:
-        allow = means.allowed(settings.allowed_cells(model, n, keys), cursor.head, mean_heads)
+        allow = means.focus_allow(settings.allowed_cells(model, n, keys), cursor.head, mean_heads)
         cells = [write_cells(~pairs.merge_mask(pair, allow, side))]
     return {
         "tokens": pair.row_labels[side],
-        "columns": picture.run.columns,
+        "columns": picture.run.key_tokens,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
         "story": "" if by_words or mean_heads is not None else pairs.story(picture, cursor.layer, cursor.head),
@@ -241,7 +241,7 @@ def _side(pair: Pair, side: int, title: str) -> CompareSide:
         "head": cursor.head,
         "layers": layers,
         "heads": heads,
-        "fixed": models.fixed(model),
+        "fixed": models.disabled_controls(model),
         "positions": words.encodings(model),
     }
 
@@ -259,4 +259,6 @@ def _mean(pair: Pair) -> str:
 def _notices(pair: Pair) -> list[str]:
     """Return the notices on the passes and on unknown words of both sides."""
     run_notices = [notice for side in pair.sides for notice in side.run.notices]
-    return run_notices + [notice for side in pair.sides for notice in models.unknown(side.model, side.settings.text)]
+    return run_notices + [
+        notice for side in pair.sides for notice in models.unknown_token_notices(side.model, side.settings.text)
+    ]

@@ -18,7 +18,7 @@ from . import contrasts
 from .pairs import ROUNDING
 
 
-def shuffled(text: str, seed: int) -> str:
+def shuffle_words(text: str, seed: int) -> str:
     """Return the words of a text in another order, if there is one.
 
     Equal seeds give equal orders on every machine.
@@ -39,7 +39,7 @@ def shuffle_panels(left: Settings, right: Settings, order: str) -> list[Block]:
     Raises:
         HeadlightError: the order is not one of the sentence's words.
     """
-    model = pictures.model_of(left)
+    model = pictures.model_for(left)
     if not contrasts.contrasts(left, right, model):
         right = other_positions(left, model)
     titles = contrasts.titles(contrasts.contrasts(left, right, model))

@@ -19,7 +19,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
 from mha_core.models import changes
-from mha_core.models.words import Word, in_common
+from mha_core.models.words import Word, join_to_common
 
 # The largest difference of float32 sums of the same numbers in another order that is reported as rounding.
 ROUNDING = 1e-5
@@ -64,13 +64,16 @@ class Pair:
     def heads(self) -> list[Heads | None]:
         """The heads whose mean is displayed on each side; None for a single head."""
         sizes = (side.run.weights.shape[:2] for side in self.sides)
-        return [means.heads_of(self.options, cursor, *size) for cursor, size in zip(self.cursors, sizes, strict=True)]
+        return [
+            means.heads_to_average(self.options, cursor, *size)
+            for cursor, size in zip(self.cursors, sizes, strict=True)
+        ]
 
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
         """The displayed maps (i, j) of both sides: of a head or a mean, by tokens or by common words."""
         views = zip(self.sides, self.cursors, self.heads, strict=True)
-        left, right = (means.map_of(side.run.weights, cursor, heads) for side, cursor, heads in views)
+        left, right = (means.focus_map(side.run.weights, cursor, heads) for side, cursor, heads in views)
         if self.words:
             left, right = (
                 _merge_words(weights, words) for weights, words in zip((left, right), self.words, strict=True)
@@ -89,7 +92,7 @@ class Pair:
         None if tokens are compared, or if the tokens cannot be assigned to words.
         """
         runs = self.left.run, self.right.run
-        if runs[0].tokens == runs[1].tokens or not self.has_two_models or any(run.columns for run in runs):
+        if runs[0].tokens == runs[1].tokens or not self.has_two_models or any(run.key_tokens for run in runs):
             return None
         try:
             left, right = self.left.words(runs[0].tokens), self.right.words(runs[1].tokens)
@@ -98,7 +101,7 @@ class Pair:
         if left is None or right is None:
             return None
         if self.left.settings.text == self.right.settings.text:
-            left, right = in_common(left, right), in_common(right, left)
+            left, right = join_to_common(left, right), join_to_common(right, left)
         return (left, right) if all(any(word.text for word in words) for words in (left, right)) else None
 
     @property
@@ -124,13 +127,13 @@ class Pair:
     @property
     def columns(self) -> list[str] | None:
         """The common labels of the keys if they differ from the queries."""
-        left, right = self.left.run.columns, self.right.run.columns
+        left, right = self.left.run.key_tokens, self.right.run.key_tokens
         return None if left is None or right is None else self._common_labels(left, right)
 
     @property
     def is_self_attention(self) -> bool:
         """Return whether queries and keys are the same tokens, so that there is a previous one."""
-        return self.left.run.columns is None
+        return self.left.run.key_tokens is None
 
     def _common_labels(self, left: list[str], right: list[str]) -> list[str]:
         if not self.fits:
@@ -180,7 +183,7 @@ def _models_caption(pair: Pair) -> str:
 def _merge_words(weights: Tensor, words: Sequence[Word]) -> Tensor:
     """Merge a map (i, j) of tokens into words, without special tokens."""
     inner = [index for index, word in enumerate(words) if word.text]
-    return reading.merged(weights, words, words)[inner[0] : inner[-1] + 1, inner[0] : inner[-1] + 1]
+    return reading.merge_words(weights, words, words)[inner[0] : inner[-1] + 1, inner[0] : inner[-1] + 1]
 
 
 def merge_mask(pair: Pair, allow: Tensor, side: int) -> Tensor:
@@ -191,7 +194,7 @@ def merge_mask(pair: Pair, allow: Tensor, side: int) -> Tensor:
 def fitness(picture: Picture) -> str:
     """Return a warning if the model runs in a way that it was not trained for; "" for the unmodified model."""
     settings = picture.settings
-    if changes.as_trained(settings.position, picture.model):
+    if changes.is_as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
     return "" if settings == settings.baseline else f"{words.NOT_TRAINED}."
 
@@ -215,7 +218,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     else:
         cell, weights, _ = _largest_change(pair)
         figure = Figure(value=weights, label=f"{cell} has the largest change in {subject}: {names}")
-    if pair.has_two_models or next_token.chances_of(pair.left) is not None:
+    if pair.has_two_models or next_token.next_probabilities(pair.left) is not None:
         return [figure]  # a chart of the next tokens replaces the cosine
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
     similarity = "similarity of the whole sentence, left and right (cosine, 1 = identical)"

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from headlight.link.fields import DEFAULTS, SIDE_KEYS
 from headlight.link.place import Cursor
-from headlight.picture.link_query import SHARPER, LinkQuery, Refused, to_param
+from headlight.picture.link_query import SHARPER_TEMPERATURE, LinkQuery, UnusableText, to_param
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models
 from mha_core import Model
@@ -44,9 +44,9 @@ def from_query(query: LinkQuery, left: Settings) -> RightSide:
         return RightSide(settings, None, query, notices)
     try:
         settings, notices = other.fitted_settings()
-    except Refused as error:
+    except UnusableText as error:
         is_left = error.key == "s" and not query["s2"]
-        raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
+        raise UnusableText(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
     cursor = other.at
     query.unusable.update((f"{key}2", usable) for key, usable in other.unusable.items())
     query.warnings.update((f"{key}2", warning) for key, warning in other.warnings.items())
@@ -86,9 +86,9 @@ def one_change(left: Values, model: Model) -> Values:
     The positions are not changed either if a painted mask is too long for a link to hold twice.
     """
     right = left if left["mask"] == "painted" else left | {"p": ""}
-    fixed = models.fixed(model)
+    fixed = models.disabled_controls(model)
     if {"pos", "mask"} <= set(fixed):
-        return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
+        return right | ({} if "t" in fixed else {"t": SHARPER_TEMPERATURE if left["t"] == 1 else 1.0})
     stack = model.encoder
     no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
     if not no_positions and "pos" not in fixed and len(right["p"]) <= MAX_PAINTED_LENGTH_PER_SIDE:

@@ -122,9 +122,9 @@ def _panel(name: str, settings: Settings, layer: int, head: int | None) -> tuple
         picture = pictures.picture(settings)
         weights = head_map(picture, layer, head)
     except HeadlightError as error:
-        return sheet.panel(heading, [sheet.text(words.sentence(error))]), ()
+        return sheet.panel(heading, [sheet.text(words.error_sentence(error))]), ()
     tokens, model = picture.run.tokens, picture.model
-    repeated = words.of_repeats(tokens, weights)
-    note = f"{words.position_note(settings.position, model)} {words.computed_by(model)}".strip()
+    repeated = words.describe_repeats(tokens, weights)
+    note = f"{words.position_note(settings.position, model)} {words.implementation_note(model)}".strip()
     texts = [*([sheet.text(repeated)] if repeated else []), sheet.text(note, muted=True)]
     return sheet.panel(heading, [sheet.attention_map("", tokens, weights.tolist()), *texts]), picture.run.notices

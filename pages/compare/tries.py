@@ -5,7 +5,7 @@ from typing import Any
 from headlight.link.fields import DEFAULTS
 from headlight.link.presets import PRESETS
 from headlight.picture import words
-from headlight.registry import MINILM, models, source_of
+from headlight.registry import MINILM, get_source, models
 from mha_core import Model
 
 DEFAULT_CURSOR = "0.2"  # a previous-token head, which shows the effect of positions best
@@ -31,14 +31,14 @@ def suggest(name: str, model: Model) -> dict[str, dict[str, Any]]:
     """Return the suggested comparisons of a model by title, with the values of all controls."""
     defaults, suggestions = {"at": DEFAULT_CURSOR}, SUGGESTIONS
     if name != MINILM:
-        defaults, presets = source_of(name).defaults, source_of(name).presets
-        fixed = models.fixed(model)
+        defaults, presets = get_source(name).defaults, get_source(name).presets
+        fixed = models.disabled_controls(model)
         suggestions = {} if "pos" in fixed else {"with and without positions": {}}
         if "pos" in fixed and "t" not in fixed:
             suggestions["sharper and softer attention"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
         if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
             suggestions[CAUSAL] = SUGGESTIONS[CAUSAL]
         if len(presets) > 1:
-            suggestions[f"two {words.thing(model)}s"] = {"s2": presets[1], "pos2": "as trained"}
+            suggestions[f"two {words.input_noun(model)}s"] = {"s2": presets[1], "pos2": "as trained"}
     base = {key: DEFAULTS[key] for key in _KEYS} | defaults
     return {title: base | values for title, values in suggestions.items()}

@@ -17,7 +17,7 @@ def panel(pair: Pair, row: int) -> Block:
     cosines, changes = (layers.tolist() for layers in values)
     labels = [f"H[{layer}]" for layer in range(len(cosines))]
     bars = [
-        sheet.bars("cosine", labels, cosines, most=1.0) | {"values": list(map(numbers.cosine, cosines))},
+        sheet.bars("cosine", labels, cosines, scale=1.0) | {"values": list(map(numbers.cosine, cosines))},
         sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
     ]
     title = f"The vector of “{numbers.cut(pair.tokens[row], 40)}”, left and right"

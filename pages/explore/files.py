@@ -2,15 +2,15 @@
 
 from cachetools import LRUCache
 
-from headlight.export.take_along import of_link
+from headlight.export.take_along import sides_from_link
 from headlight.link.place import Cursor, parse_view
 from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
-from headlight.registry import models, source_of
+from headlight.registry import get_source, models
 from headlight.ui import numbers
-from headlight.ui.tables import Table, npz_of
+from headlight.ui.tables import Table, run_to_npz
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 
@@ -26,7 +26,7 @@ def tables(raw: bytes) -> list[Table]:
         HeadlightError: the link has no picture.
     """
     query = LinkQuery(raw)
-    settings, _ = query.fitted_settings(most=long_pictures.max_tokens(query.model))
+    settings, _ = query.fitted_settings(max_tokens=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
         return [_row(query, settings)]
     name, state = parse_view(query["view"])
@@ -48,12 +48,12 @@ def _row(query: LinkQuery, settings: Settings) -> Table:
 def _map(query: LinkQuery, settings: Settings) -> Table:
     """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
     picture, cursor, options = pictures.picture(settings), query.at, query.look
-    weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
-    heads, transform = means.heads_of(options, cursor, *query.sizes), reading.map_transform(picture, options)
+    weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.key_tokens
+    heads, transform = means.heads_to_average(options, cursor, *query.sizes), reading.map_transform(picture, options)
     name = f"layer {cursor.layer} head {cursor.head}"
     if heads is not None:
         name = f"mean of {numbers.count(len(heads), 'head')}"
-    values = means.map_of(weights, cursor, heads)
+    values = means.focus_map(weights, cursor, heads)
     if transform is not None:
         labels = transform.payload(values)
         rows, columns, values = labels["rows"] or rows, labels["columns"] or columns, transform.apply(values)
@@ -67,7 +67,7 @@ def npz(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture.
     """
-    return npz_of(pictures.picture(of_link(raw)[0]["run"]).run)
+    return run_to_npz(pictures.picture(sides_from_link(raw)[0]["run"]).run)
 
 
 def html(raw: bytes) -> bytes:
@@ -76,11 +76,11 @@ def html(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture, or its maps are too large for a file.
     """
-    sides, cursor = of_link(raw)
+    sides, cursor = sides_from_link(raw)
     settings = sides["run"]
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     if model.group != "cross":
-        check_size(models.heads(model), len(pictures.tokens(settings)))  # before the expensive pass
+        check_size(models.count_heads(model), len(pictures.tokens(settings)))  # before the expensive pass
     return _page(settings, cursor)
 
 
@@ -88,9 +88,9 @@ def html(raw: bytes) -> bytes:
 def _page(settings: Settings, cursor: Cursor) -> bytes:
     """Return the standalone page from the cache, or build it."""
     picture = pictures.picture(settings)
-    focus = cursor.on(picture.run.tokens, goes_on=source_of(settings.model).is_generative)
+    focus = cursor.resolve(picture.run.tokens, is_generative=get_source(settings.model).is_generative)
     cursor = kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
-    title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
+    title, changed = f"{settings.text} · {get_source(settings.model).title}", words.label(settings, picture.model)
     layer, head, row = cursor.layer, cursor.head, cursor.row or 0
     page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)
     return page.encode("utf-8", "replace")

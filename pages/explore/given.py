@@ -14,7 +14,7 @@ from mha_core.pretrained import sound_file
 from mha_core.pretrained.hf_model import HfModel
 
 
-class SeenPatches(TypedDict):
+class PatchGrid(TypedDict):
     """The grid of patches of a picture."""
 
     own: int  # special tokens before the patches
@@ -22,22 +22,22 @@ class SeenPatches(TypedDict):
     columns: int
 
 
-class HeardSound(TypedDict):
+class SoundWave(TypedDict):
     """The waveform of a sound, token by token."""
 
     seconds: float  # between the starts of two tokens
     wave: list[tuple[float, float]]  # minimum and maximum sample of each token, in -1 to 1
 
 
-def patches(run: Run) -> SeenPatches | None:
+def patches(run: Run) -> PatchGrid | None:
     """Return the grid of patches of a run on a picture; None for other inputs."""
-    grid = run.extras.patches
-    return None if grid is None else {"own": grid.own, "rows": grid.rows, "columns": grid.columns}
+    grid = run.extras.image
+    return None if grid is None else {"own": grid.n_special, "rows": grid.rows, "columns": grid.columns}
 
 
-def sound(picture: Picture) -> HeardSound | None:
+def sound(picture: Picture) -> SoundWave | None:
     """Return the waveform of a run on a sound; None for other inputs."""
-    sound = picture.run.extras.heard
+    sound = picture.run.extras.audio
     if sound is None:
         return None
     moments = len(picture.model.tokenize(picture.settings.text)[1])
@@ -52,7 +52,7 @@ def wave(samples: Tensor, step: int, tokens: int) -> list[tuple[float, float]]:
     return [(round(lowest, 4), round(highest, 4)) for lowest, highest in zip(low, high, strict=True)]
 
 
-def png(raw: bytes) -> bytes:
+def to_png(raw: bytes) -> bytes:
     """Return the picture at the model's input size as PNG.
 
     Raises:
@@ -62,7 +62,7 @@ def png(raw: bytes) -> bytes:
 
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    picture = query.model.features(settings.text).extras.patches if isinstance(query.model, HfModel) else None
+    picture = query.model.features(settings.text).extras.image if isinstance(query.model, HfModel) else None
     if picture is None:
         raise HeadlightError("this model reads no pictures")
     buffer = io.BytesIO()
@@ -70,7 +70,7 @@ def png(raw: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def wav(raw: bytes) -> bytes:
+def to_wav(raw: bytes) -> bytes:
     """Return the sound at the model's sample rate as WAV.
 
     Raises:
@@ -78,7 +78,7 @@ def wav(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    sound = query.model.features(settings.text).extras.heard if isinstance(query.model, HfModel) else None
+    sound = query.model.features(settings.text).extras.audio if isinstance(query.model, HfModel) else None
     if sound is None:
         raise HeadlightError("this model reads no sounds")
-    return sound_file.written(sound.samples, sound.rate)
+    return sound_file.to_wav(sound.samples, sound.rate)

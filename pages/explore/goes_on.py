@@ -24,7 +24,7 @@ ScoredHead = tuple[int, int, float]  # layer, head, score
 Loss = tuple[float | None, float | None]
 
 
-class GoesOn(TypedDict):
+class LanguageModelPart(TypedDict):
     """Next tokens, surprise and heads of known kinds; a model that predicts no tokens has `found` alone."""
 
     next: list[NextToken]  # the most probable ones
@@ -35,7 +35,9 @@ class GoesOn(TypedDict):
     found: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
 
 
-def payload(picture: Picture, baseline: Picture | None, query: Query, *, is_long: bool, with_surprise: bool) -> GoesOn:
+def payload(
+    picture: Picture, baseline: Picture | None, query: Query, *, is_long: bool, with_surprise: bool
+) -> LanguageModelPart:
     """Return the part of the answer on language modelling. Raises what `pictures.picture` raises.
 
     `baseline` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps
@@ -43,10 +45,10 @@ def payload(picture: Picture, baseline: Picture | None, query: Query, *, is_long
     """
     sides = {"": picture} if baseline is None else {"now": picture, "in the unchanged model": baseline}
     return {
-        "next": next_token.compared(baseline, picture),
-        "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
+        "next": next_token.likeliest_tokens(baseline, picture),
+        "drawn": next_token.sample(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
-        "wordSaid": next_token.word_in_words(query["word"], sides) if next_token.writes(picture) else "",
+        "wordSaid": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
         "surprise": surprises(picture) if with_surprise else None,
         "found": {} if is_long else top_heads(picture),
     }
@@ -78,7 +80,7 @@ def surprises(picture: Picture) -> list[Loss]:
 
     Raises what `pictures.picture` raises.
     """
-    if not next_token.writes(picture) or picture.model.encoder is None:
+    if not next_token.continues_text(picture) or picture.model.encoder is None:
         return []
     settings = picture.settings
     current = _losses(picture)
@@ -88,6 +90,6 @@ def surprises(picture: Picture) -> list[Loss]:
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
 def _losses(picture: Picture) -> list[float | None]:
-    with pass_slot(len(picture.run.tokens), models.heads(picture.model)):
+    with pass_slot(len(picture.run.tokens), models.count_heads(picture.model)):
         losses = surprise.surprise(picture.model, picture.run).tolist()
     return [None if math.isnan(loss) else round(loss, 4) for loss in losses]

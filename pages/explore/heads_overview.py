@@ -7,7 +7,7 @@ from typing import TypedDict
 import torch
 from cachetools import LRUCache
 
-from headlight.link.place import named_heads, parse_view
+from headlight.link.place import heads_by_name, parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -19,7 +19,7 @@ from mha_core import Model, Run
 from mha_core.errors import Unsupported
 from mha_core.heads.kinds import repeated_ids
 from mha_core.heads.measures import HeadMeasures, head_measures
-from mha_core.measure.value_norms import handed_lengths
+from mha_core.measure.value_norms import transformed_norms
 from mha_core.models.inputs import head_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
@@ -110,7 +110,7 @@ def table(settings: Settings, state: str) -> Table:
     columns = [f"{title} ({unit})" for title, unit, _ in (MEASURES[name] for name in result.values)]
     return Table(
         "head",
-        list(named_heads(layers, heads)),
+        list(heads_by_name(layers, heads)),
         columns,
         torch.stack([values.flatten() for values in result.values.values()], dim=1),
     )
@@ -125,16 +125,16 @@ def _measure(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
 @single_flight(LRUCache(256))
 def _cached_measures(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     """Return the number of tokens and the measures. Raises what `Model.run` raises."""
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     run = _run_random_tokens(model, settings) if random else pictures.picture(settings).run
     maps = pictures.among_tokens(run)
     reason = layer_flow.norm_problem(model) or (NO_VALUES if settings.values_off else "")
     n = len(run.tokens)
     lengths = None
-    with pass_slot(n, models.heads(model)):
+    with pass_slot(n, models.count_heads(model)):
         if not reason and (maps is not None or run.extras.values):  # cross-attention needs the values of its pass
             heads = head_mask(settings.heads_off, model.sizes)
-            lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
+            lengths = transformed_norms(model, run) * (1 if heads is None else heads[..., None])
         result = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
     return n, replace(result, missing=result.missing | {"value": reason}) if reason else result
 
@@ -144,5 +144,5 @@ def _run_random_tokens(model: Model, settings: Settings) -> Run:
         raise Unsupported(model.reasons["text"])
     sizes = model.sizes
     ids = repeated_ids(sizes.vocabulary, min(MAX_RANDOM_TOKENS, sizes.vocabulary, sizes.max_len // 2))
-    with pass_slot(len(ids), models.heads(model)):
+    with pass_slot(len(ids), models.count_heads(model)):
         return settings.run(model, ids)

@@ -7,12 +7,12 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.limits import DOMINANT_WEIGHT, STRONG
+from headlight.link.limits import DOMINANT_WEIGHT, STRONG_WEIGHT
 from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
-from headlight.registry import source_of
+from headlight.registry import get_source
 from mha_core.heads.kinds import cells, score
 
 HALF = 0.5  # the mean share of a row's weight that makes a head one of a kind
@@ -49,7 +49,7 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     """
     n = len(tokens)
     first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
-    pair = ("word pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG)
+    pair = ("word pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG_WEIGHT)
     edges = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _induction_scores(tokens, weights)
     nearby = torch.stack([_diagonal_sum(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
@@ -122,14 +122,14 @@ def first_row(cursor: Cursor, requested: Cursor, baseline: Picture) -> Cursor:
     keep the row of `Cursor.on`, the last word. A picture has its centre patch, a sound its middle token.
     """
     run = baseline.run
-    if requested.row is None and run.extras.patches is not None:
-        offset, rows, columns = run.extras.patches.own, run.extras.patches.rows, run.extras.patches.columns
+    if requested.row is None and run.extras.image is not None:
+        offset, rows, columns = run.extras.image.n_special, run.extras.image.rows, run.extras.image.columns
         return replace(cursor, row=offset + rows // 2 * columns + columns // 2)
-    if requested.row is None and run.extras.heard is not None and baseline.model.group == "encoder":
+    if requested.row is None and run.extras.audio is not None and baseline.model.group == "encoder":
         return replace(cursor, row=len(run.tokens) // 2)
-    if requested.row is not None or run.logits is not None or run.columns is not None:
+    if requested.row is not None or run.logits is not None or run.key_tokens is not None:
         return cursor
-    first = Cursor.of(source_of(baseline.settings.model).first_at)
+    first = Cursor.from_text(get_source(baseline.settings.model).first_at)
     row_maxima = (run.weights[first.layer, first.head] * distant_pairs(len(run.tokens), run.ends)).amax(-1).tolist()
     candidates = [row for row, weight in enumerate(row_maxima) if weight > 0]
     pronouns = [row for row in candidates if run.tokens[row].lower() in PRONOUNS]

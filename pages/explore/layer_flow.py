@@ -18,7 +18,7 @@ from headlight.ui import numbers
 from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
-from mha_core.measure.value_norms import handed_over, norm_shares
+from mha_core.measure.value_norms import layer_transformed_values, norm_shares
 from mha_core.models.inputs import head_mask, value_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
@@ -77,7 +77,7 @@ def answer(raw: bytes) -> bytes:
         "tokens": tokens,
         "layers": len(result.masses) - 1,
         "row": row,
-        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in result.lines],
+        "lines": [(line.level, line.query, line.key, round(line.share, 6)) for line in result.lines],
         "path": result.path,
         "said": [_shares_text(tokens, result, row), _path_text(tokens, result)],
         "left": _omission_text(result, tokens[row]),
@@ -104,11 +104,11 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
     layers, _, n, _ = maps.shape
     heads, values = head_mask(settings.heads_off, model.sizes), value_mask(settings.values_off, n)
     matrices = []
-    with pass_slot(n, models.heads(model)), torch.no_grad():
+    with pass_slot(n, models.count_heads(model)), torch.no_grad():
         for layer in range(layers):
             weights = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
             weights = weights if values is None else weights * values[0]
-            mixed = norm_shares(weights, handed_over(model, run, layer)) if norm else weights.mean(dim=0)
+            mixed = norm_shares(weights, layer_transformed_values(model, run, layer)) if norm else weights.mean(dim=0)
             matrices.append(with_residual(mixed).float())
     return torch.stack(matrices), run.tokens
 
@@ -153,17 +153,17 @@ def _path_text(tokens: list[str], result: Flow) -> str:
     end, total = f"“{tokens[path[0]]}”", numbers.percent(float(result.masses[0][path[0]]))
     if not moves:
         return f"The strongest path from {end} stays on it through all layers."
-    share = f"and carries {numbers.percent(result.along)} of these {total}"
+    share = f"and carries {numbers.percent(result.path_share)} of these {total}"
     return f"The strongest path from {end} jumps {', '.join(moves)} {share}."
 
 
 def _omission_text(result: Flow, token: str) -> str:
     """Describe the lines that are not drawn."""
     count = len(result.lines)
-    if count == result.in_all:
+    if count == result.n_lines:
         return f"All {count:,} lines are drawn."
     share = numbers.percent(sum(line.share for line in result.lines) / (len(result.masses) - 1))
     return (
-        f"The {count:,} strongest of {result.in_all:,} lines are drawn, {share} of the total. Each of the others "
+        f"The {count:,} strongest of {result.n_lines:,} lines are drawn, {share} of the total. Each of the others "
         f"carries at most {numbers.percent(result.lines[-1].share)} of “{token}”."
     )

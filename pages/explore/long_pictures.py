@@ -30,7 +30,7 @@ from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
-from mha_core.models.layer_pass import LayerPass, goes_by_layer
+from mha_core.models.layer_pass import LayerPass, is_single_stack
 from mha_core.models.run import Extras
 from mha_core.pretrained import memory
 from mha_core.show.packing import Maps, pack, pack_focus
@@ -102,7 +102,7 @@ class LongPicture:
         sizes = self.model.sizes
         states = len({*range(0, sizes.n_layers, STATE_STRIDE), sizes.n_layers}) + 1  # as of `LayerPass`
         state_bytes = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
-        return states * state_bytes + models.heads(self.model) * THUMBNAIL**2
+        return states * state_bytes + models.count_heads(self.model) * THUMBNAIL**2
 
     def to_picture(self) -> Picture:
         """Return a picture without maps: `weights` is (layers, h, 0, 0), `hidden` (layers + 1, 0, d_model)."""
@@ -120,7 +120,7 @@ class LongPicture:
             ends=self.model.ends,
             extras=Extras(kv_heads=self.model.stack.block(0).attention.n_kv_heads),
         )
-        threads = threads_for(len(layers.ids), models.heads(self.model))
+        threads = threads_for(len(layers.ids), models.count_heads(self.model))
         return Picture(self.settings, run, self.seconds, threads, self.worst_row_sum, self.model)
 
 
@@ -146,13 +146,13 @@ class PassCache(Cache[object, LongPicture]):
 
 def max_tokens(model: Model) -> int | None:
     """Return the limit on tokens for `LinkQuery.fitted_settings`; None if the model runs layer by layer."""
-    return None if goes_by_layer(model) else MAX_TOKENS
+    return None if is_single_stack(model) else MAX_TOKENS
 
 
 def is_long(settings: Settings) -> bool:
     """Check whether a sentence has too many tokens to keep all its maps."""
-    model = pictures.model_of(settings)
-    return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MAX_TOKENS
+    model = pictures.model_for(settings)
+    return is_single_stack(model) and len(model.tokenize(settings.text)[1]) > MAX_TOKENS
 
 
 def get_or_start(settings: Settings) -> LongPicture:
@@ -166,8 +166,8 @@ def get_or_start(settings: Settings) -> LongPicture:
 
 @single_flight(PassCache(LONG_BYTES, lambda picture: picture.nbytes))
 def _start(settings: Settings) -> LongPicture:
-    model = pictures.model_of(settings)
-    layers = LayerPass(model, settings.text, every=STATE_STRIDE, **settings.switches(model))
+    model = pictures.model_for(settings)
+    layers = LayerPass(model, settings.text, keep_every=STATE_STRIDE, **settings.switches(model))
     picture = LongPicture(settings, model, layers, last_request=QUEUE.clock())
     n, size = len(picture.layers.ids), model.dtype.itemsize
     # a layer holds up to three tensors of the size of its maps at once: scores, weights and a temporary
@@ -204,7 +204,7 @@ def advance_to(settings: Settings, n_layers: int, visible: VisibleMap | None = N
 
 def _advance(picture: LongPicture, visible: VisibleMap | None) -> None:
     layers = picture.layers
-    with pass_slot(len(layers.ids), models.heads(picture.model)):
+    with pass_slot(len(layers.ids), models.count_heads(picture.model)):
         start = time.perf_counter()
         maps = layers.advance().cpu()
         if layers.done == picture.model.sizes.n_layers:
@@ -225,7 +225,7 @@ def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
     Raises as `advance_to`.
     """
     picture = advance_to(settings, layer + 1)
-    with pass_slot(len(picture.layers.ids), models.heads(picture.model)):
+    with pass_slot(len(picture.layers.ids), models.count_heads(picture.model)):
         return _select(picture.layers.maps(layer).cpu(), head)
 
 
@@ -265,7 +265,7 @@ def tile(raw: bytes) -> bytes:
         HeadlightError: the text is not long, or there is no such tile.
     """
     query = LinkQuery(raw)
-    (settings, _), cursor = query.fitted_settings(most=None), query.at
+    (settings, _), cursor = query.fitted_settings(max_tokens=None), query.at
     row, column, step = (_number(part) for part in [*_parameter(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
         raise HeadlightError("this text is not long enough for tiles")
@@ -275,7 +275,7 @@ def tile(raw: bytes) -> bytes:
     side = TILE * step
     cells = weights[row : row + side, column : column + side]
     if step == 1:
-        allow = mask_codec.of_head(settings.allowed_cells(query.model, len(weights)), cursor.head)
+        allow = mask_codec.head_mask(settings.allowed_cells(query.model, len(weights)), cursor.head)
         cells = torch.where(allow[row : row + side, column : column + side], cells, torch.nan)
     else:
         cells = F.max_pool2d(cells[None], step, ceil_mode=True)[0]

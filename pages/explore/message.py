@@ -14,11 +14,11 @@ from headlight.link.limits import MAX_TOKENS
 from headlight.link.place import Cursor, DisplayOptions, parse_view
 from headlight.picture import means, pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
-from headlight.picture.pictures import Picture, Pinned
+from headlight.picture.pictures import CachedMap, Picture
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
 from headlight.queue.single_flight import single_flight
-from headlight.registry import models, source_of
+from headlight.registry import get_source, models
 from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
 from mha_core.errors import HeadlightError
@@ -27,11 +27,11 @@ from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
 from . import given, goes_on, kinds, long_pictures, notes, pins, reading
-from .given import HeardSound, SeenPatches
-from .goes_on import GoesOn
+from .given import PatchGrid, SoundWave
+from .goes_on import LanguageModelPart
 from .kinds import Kind
 from .long_pictures import LongPicture
-from .reading import ReadMap
+from .reading import TransformedMap
 
 KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link
 ALL_AT_FIRST = 32  # the most tokens whose maps the first page contains completely
@@ -45,13 +45,13 @@ class ChangeEffect(TypedDict):
     moved: tuple[float, float]  # before and now
 
 
-class EffectHere(ChangeEffect):
+class FocusEffect(ChangeEffect):
     """The effect of the changes, with the largest change in the map in focus."""
 
     here: float  # the largest change in the map in focus
 
 
-class MapBefore(TypedDict):
+class BaselineMap(TypedDict):
     """The map in focus before the changes."""
 
     forbidden: list[str]
@@ -69,26 +69,26 @@ class PinnedMap(TypedDict):
     forbidden: list[str]
 
 
-class OfMaps(TypedDict):
+class MapsPart(TypedDict):
     """The part of the answer on the maps."""
 
     forbidden: list[str]  # cells as text, one for all heads or one for each
     mean: str | None  # a sentence on the mean over heads, if the map is one
-    reading: ReadMap | None  # the rows and columns, if they are not the tokens
+    reading: TransformedMap | None  # the rows and columns, if they are not the tokens
     values: list[float] | None  # the length of each value of the head; None if not requested
     columns: str  # a sentence on the hidden columns
     figures: list[Figure]
     status: str
     kinds: list[list[Kind]]  # of each head of the visible layers; empty for others
-    effect: EffectHere | None  # of the changes
-    before: MapBefore | None
+    effect: FocusEffect | None  # of the changes
+    before: BaselineMap | None
     pinTail: str  # this picture in the link, after the cursor
     pin: PinnedMap | None
     done: int  # computed layers; fewer than all only for long texts
     tile: int  # rows and columns of a tile if the map is sent in tiles and the row in focus follows; otherwise 0
 
 
-class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
+class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
     """The header of the answer of Explore."""
 
     compared: str  # the comparison with transformers, if known
@@ -98,8 +98,8 @@ class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
     places: Mapping[str, str]  # preset -> the cursor of the head that shows it
     typed: str  # the sentence of the picture
     pieces: list[str]  # explanations of the tokens
-    patches: SeenPatches | None  # of a picture
-    heard: HeardSound | None  # of a sound
+    patches: PatchGrid | None  # of a picture
+    heard: SoundWave | None  # of a sound
     kv: int  # key and value heads of a layer; consecutive query heads share one
 
 
@@ -115,7 +115,7 @@ class PictureView:
     picture: Picture
     baseline: Picture | None
     cursor: Cursor
-    pinned: tuple[Pinned, Cursor] | None
+    pinned: tuple[CachedMap, Cursor] | None
     notices: list[str]
 
     @property
@@ -126,7 +126,7 @@ class PictureView:
     @cached_property
     def heads(self) -> means.Heads | None:
         """The heads whose mean is displayed; None for a single head."""
-        return means.heads_of(self.options, self.cursor, *self.query.sizes)
+        return means.heads_to_average(self.options, self.cursor, *self.query.sizes)
 
     @cached_property
     def transform(self) -> reading.MapTransform | None:
@@ -135,7 +135,7 @@ class PictureView:
 
     def maps(self) -> bytes:
         """Return all maps, packed for the browser."""
-        return pictures.packed(self.picture, self.cursor.layer)
+        return pictures.packed_maps(self.picture, self.cursor.layer)
 
     def focus(self) -> bytes:
         """Return the header, then the map in focus, the same map before the changes, and the pinned map."""
@@ -148,10 +148,10 @@ class PictureView:
         pinned = [] if self.pinned is None else [self.pinned[0].weights]
         return pack_focus(header, *map(self._map, both_pictures), *pinned)
 
-    def _maps_part(self) -> OfMaps:
+    def _maps_part(self) -> MapsPart:
         picture, layers = self.picture, range(len(self.picture.run.weights))
         visible_layers = layers if "all" in self.options.switches else [self.cursor.layer]
-        weights = means.map_of(picture.run.weights, self.cursor, self.heads)
+        weights = means.focus_map(picture.run.weights, self.cursor, self.heads)
         return {
             "forbidden": self._forbidden(picture),
             "mean": None if self.heads is None else notes.mean_note(picture, self.heads),
@@ -172,19 +172,19 @@ class PictureView:
         """Return the lengths of the values (j,) in the focused head; None if not requested or not recorded."""
         if "values" not in self.options.switches or "lengths" in self.picture.model.reasons:
             return None
-        lengths: list[float] = traces.value_lengths(self.picture.settings, self.cursor.layer)[self.cursor.head].tolist()
+        lengths: list[float] = traces.value_norms(self.picture.settings, self.cursor.layer)[self.cursor.head].tolist()
         return lengths
 
     def _map(self, picture: Picture) -> Tensor:
         """Return the map (i, j) in focus as displayed."""
-        weights = means.map_of(picture.run.weights, self.cursor, self.heads)
+        weights = means.focus_map(picture.run.weights, self.cursor, self.heads)
         return weights if self.transform is None else self.transform.apply(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:
         n, keys = picture.run.weights.shape[2:]
         if self.heads is None and self.transform is None:
             return picture.settings.forbidden_cells(picture.model, n, keys)
-        allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads)
+        allow = means.focus_allow(picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads)
         return [write_cells(~(allow if self.transform is None else self.transform.apply_to_mask(allow)))]
 
     def _changes(self) -> "_Changes":
@@ -203,7 +203,7 @@ class PictureView:
             return None
         other, cursor = self.pinned
         model = other.settings.model
-        suffix = "" if model == self.picture.settings.model else f"; {source_of(model).title}"
+        suffix = "" if model == self.picture.settings.model else f"; {get_source(model).title}"
         return {
             "tokens": other.tokens,
             "columns": other.columns,
@@ -215,8 +215,8 @@ class PictureView:
 
 
 class _Changes(TypedDict):
-    effect: EffectHere | None
-    before: MapBefore | None
+    effect: FocusEffect | None
+    before: BaselineMap | None
 
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
@@ -231,7 +231,7 @@ def effect(picture: Picture) -> ChangeEffect | None:
     baseline, tokens = pictures.picture(settings.baseline).run.weights, picture.run.tokens
     is_word, current = kinds.word_mask(len(tokens), picture.run.ends), picture.run.weights
     mask = torch.ones(current.shape[2:], dtype=baseline.dtype)
-    if is_word.sum() > 1 and picture.run.columns is None:
+    if is_word.sum() > 1 and picture.run.key_tokens is None:
         mask = (is_word[:, None] & is_word).to(baseline.dtype)
     maxima = [float(_change(current[layer], baseline[layer], mask).max()) for layer in range(len(current))]
     layer = max(range(len(maxima)), key=maxima.__getitem__)
@@ -250,16 +250,21 @@ def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
 
 
 def _header(
-    query: LinkQuery, picture: Picture, cursor: Cursor, notices: list[str], generation: GoesOn, maps_part: OfMaps
+    query: LinkQuery,
+    picture: Picture,
+    cursor: Cursor,
+    notices: list[str],
+    generation: LanguageModelPart,
+    maps_part: MapsPart,
 ) -> ExplorePicture:
     settings = picture.settings
     return {
         **picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text),
-        "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
+        "compared": words.difference_value(pictures.difference_to_transformers(settings, compute=False)),
         "look": str(query.look),
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
-        "places": source_of(settings.model).places,
+        "places": get_source(settings.model).known_heads,
         "typed": settings.text,
         "pieces": notes.token_notes(picture),
         "patches": given.patches(picture.run),
@@ -290,14 +295,14 @@ def focus(raw: bytes) -> bytes:
 
 def _answer(raw: bytes, *, with_maps: bool) -> bytes:
     query = LinkQuery(raw)
-    settings, fit_notices = query.fitted_settings(most=long_pictures.max_tokens(query.model))
+    settings, fit_notices = query.fitted_settings(max_tokens=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
         return _long(query, settings, fit_notices, long_pictures.layers_done(raw), with_maps=with_maps)
     view = _view(query, settings, fit_notices)
     return pack_parts(view.focus(), *([view.maps()] if with_maps else []))
 
 
-def first(raw: bytes) -> bytes:
+def first_message(raw: bytes) -> bytes:
     """Return the answer for the first page: as `maps`, for longer sentences with the visible layer alone.
 
     Raises:
@@ -305,28 +310,28 @@ def first(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     settings, fit_notices = query.fitted_settings()
-    pictures.fits_at_first(settings)
+    pictures.check_prerender_size(settings)
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the previous picture")
     view = _view(query, settings, fit_notices)
     run, digest = view.picture.run, settings.digest
     if len(run.tokens) <= ALL_AT_FIRST:
         return pack_parts(view.focus(), view.maps())
-    layer = pack_maps(run.weights, run.tokens, digest, view.cursor.layer, run.ends, run.columns, alone=True)
+    layer = pack_maps(run.weights, run.tokens, digest, view.cursor.layer, run.ends, run.key_tokens, single_layer=True)
     return pack_parts(view.focus(), layer)
 
 
 def _view(query: LinkQuery, settings: Settings, fit_notices: list[str]) -> PictureView:
     unchanged, picture = pictures.compute_pair(settings.baseline, settings)
     baseline = unchanged if settings != settings.baseline else None
-    cursor = kinds.first_row(query.place(picture.run.tokens, picture.run.columns), query.at, unchanged)
+    cursor = kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.at, unchanged)
     pinned = pins.pinned_map(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.ignore("pin")
     if query["view"] and not parse_view(query["view"])[0]:
         query.ignore("view")
     run_notices = dict.fromkeys(notice for side in (picture, baseline) if side for notice in side.run.notices)
-    notices = [*fit_notices, *run_notices, *models.unknown(picture.model, settings.text)]
+    notices = [*fit_notices, *run_notices, *models.unknown_token_notices(picture.model, settings.text)]
     return PictureView(query, picture, baseline, cursor, pinned, notices)
 
 
@@ -345,14 +350,14 @@ def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: in
         return pack_parts(b"", *maps)
     picture = long_picture.to_picture()
     run, cursor = picture.run, query.place(picture.run.tokens)
-    unknown, note = models.unknown(long_picture.model, settings.text), _long_text_note(len(run.tokens))
+    unknown, note = models.unknown_token_notices(long_picture.model, settings.text), _long_text_note(len(run.tokens))
     generation = goes_on.payload(picture, None, query, is_long=True, with_surprise=False)
     maps_part = _long_maps_part(long_picture, is_mean=visible[1] is None)
     header = _header(query, picture, cursor, [*fit_notices, *run.notices, note, *unknown], generation, maps_part)
     return pack_parts(pack_focus(header, long_pictures.head_map(settings, *visible)[cursor.row or 0]), *maps)
 
 
-def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> OfMaps:
+def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> MapsPart:
     n, sizes = len(picture.layers.ids), picture.model.sizes
     progress = "" if picture.is_complete else f"{picture.done} of {sizes.n_layers} layers "
     timing = f"{picture.model.device} · {progress}computed in {picture.seconds:.1f} s, one layer at a time"
@@ -377,11 +382,11 @@ def _long_text_note(n: int) -> str:
     )
 
 
-def compared(raw: bytes) -> bytes:
+def comparison_text(raw: bytes) -> bytes:
     """Return a sentence that compares the unmodified model's maps with those of transformers.
 
     Raises:
         HeadlightError: the link has no picture.
     """
     settings, _ = LinkQuery(raw).fitted_settings()
-    return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
+    return words.difference_value(pictures.difference_to_transformers(settings, compute=True)).encode()

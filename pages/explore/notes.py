@@ -6,30 +6,30 @@ from dataclasses import replace
 from headlight.link import rules
 from headlight.link.place import head_name
 from headlight.picture import pictures
-from headlight.picture.means import Heads, mean_of
+from headlight.picture.means import Heads, head_mean
 from headlight.picture.pictures import Picture
-from headlight.registry import MINILM, SMOLLM2, source_of
+from headlight.registry import MINILM, SMOLLM2, get_source
 from headlight.ui import numbers
 from mha_core import Run
 from mha_core.measure import measures
-from mha_core.models.run import Heard
+from mha_core.models.run import Audio
 from mha_core.models.words import mask_token
 
 
 def token_notes(picture: Picture) -> list[str]:
     """Return sentences on unknown words, masks, pieces of words, bytes and special tokens."""
     tokens = picture.run.tokens
-    if picture.run.extras.patches is not None:
-        return [_patch_note(tokens[: picture.run.extras.patches.own])]
+    if picture.run.extras.image is not None:
+        return [_patch_note(tokens[: picture.run.extras.image.n_special])]
     notes, n = list[str](), len(tokens)
-    if picture.run.extras.heard is not None and picture.model.group != "decoder":
-        notes.append(_moment_note(picture.run, picture.run.extras.heard))
-    if picture.run.extras.heard is not None and picture.model.group == "encoder":
+    if picture.run.extras.audio is not None and picture.model.group != "decoder":
+        notes.append(_moment_note(picture.run, picture.run.extras.audio))
+    if picture.run.extras.audio is not None and picture.model.group == "encoder":
         return notes
     unknown = tokens.count("[UNK]")
     if picture.settings.model == MINILM and 2 * _count_foreign(tokens) > n - sum(picture.run.ends):
         notes.append("This model reads English. It reads every unknown word as [UNK].")
-        if source_of(SMOLLM2).exists:
+        if get_source(SMOLLM2).exists:
             notes[-1] += " SmolLM2 reads other languages byte by byte; choose it above."
     elif unknown:
         notes.append(f"This model does not know {unknown} of these {n} tokens; it reads each of them as [UNK].")
@@ -54,10 +54,10 @@ def _patch_note(specials: Sequence[str]) -> str:
     return f"{prefix}A patch is named by its row and column from the top left, counted from 0."
 
 
-def _moment_note(run: Run, sound: Heard) -> str:
+def _moment_note(run: Run, sound: Audio) -> str:
     """Explain the names of a sound's tokens, and the weight on its padding."""
     text = f"A moment is named by its start time; the next one starts {1000 * sound.step / sound.rate:.3g} ms later."
-    if run.extras.nobody is None:
+    if run.extras.unassigned is None:
         return text
     return f"{text} The sound is padded with silence; “{pictures.UNASSIGNED}” is the weight of a row on that silence."
 
@@ -70,7 +70,9 @@ def _count_foreign(tokens: Sequence[str]) -> int:
 def column_note(picture: Picture) -> str:
     """Name the hidden columns, with the sentence vector's cosine to the unchanged one; "" if there are none."""
     settings, tokens = picture.settings, picture.run.tokens
-    unseen, unheard = (_quote_tokens(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
+    unseen, unheard = (
+        _quote_tokens(tokens, places) for places in (rules.unseen_tokens(settings.mask), settings.values_off)
+    )
     sentences = []
     if unseen:
         sentences.append(
@@ -92,7 +94,7 @@ def _quote_tokens(tokens: Sequence[str], places: Sequence[int]) -> str:
 
 def mean_note(picture: Picture, heads: Heads) -> str:
     """Describe the head nearest to the mean that is displayed."""
-    weights, mean = picture.run.weights, mean_of(picture.run.weights, heads)
+    weights, mean = picture.run.weights, head_mean(picture.run.weights, heads)
     if len(heads) == 1:
         layer, _ = heads[0]
         text = f"Layer {layer} has one head, so the mean is the map of that head."

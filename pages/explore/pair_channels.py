@@ -15,7 +15,7 @@ from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
-from mha_core.measure.channels import Channels, channels, channels_of_call
+from mha_core.measure.channels import Channels, call_channels, channels
 from mha_core.pretrained.attention_hook import Call
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.show.packing import pack_focus, pack_parts
@@ -60,8 +60,8 @@ class LayerRecord(NamedTuple):
         """Return the score of a pair, split into channels."""
         temperature = float(settings.temperature)
         if self.call is not None:
-            return channels_of_call(self.call, head, row, key, temperature=temperature)
-        biased = "bias" in _position_places(settings, pictures.model_of(settings))
+            return call_channels(self.call, head, row, key, temperature=temperature)
+        biased = "bias" in _position_places(settings, pictures.model_for(settings))
         return channels(self.steps, head, row, key, temperature=temperature, biased=biased)
 
 
@@ -105,12 +105,12 @@ def layer_record(settings: Settings, layer: int) -> LayerRecord:
 
     Raises what `Model.run` raises, and Unsupported if only the model's maps are known.
     """
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     if isinstance(model, HfModel):
         return _hf_record(settings, layer)
     if "steps" not in model.can:
         raise Unsupported(models.reason(model, "steps"))
-    traced = traces.traced(settings, layer, "fused")
+    traced = traces.trace_layer(settings, layer, "fused")
     weights = next(step.value for step in traced.steps if step.name == "weights")[0]
     keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens
     return LayerRecord(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
@@ -119,10 +119,10 @@ def layer_record(settings: Settings, layer: int) -> LayerRecord:
 @single_flight(LRUCache(CACHE_BYTES, lambda layer: 4 * layer.weights.nbytes))
 def _hf_record(settings: Settings, layer: int) -> LayerRecord:
     """Return the record of a transformers model's layer from a recording pass; cached."""
-    model = cast(HfModel, pictures.model_of(settings))
-    with pass_slot(len(pictures.tokens(settings)), models.heads(model)):
+    model = cast(HfModel, pictures.model_for(settings))
+    with pass_slot(len(pictures.tokens(settings)), models.count_heads(model)):
         record = ("q", "k", "scores", "scaling")
-        call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
+        call, tokens, keys = model.layer_call(settings.text, layer, record, **settings.switches(model))
     return LayerRecord(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)
 
 
@@ -168,4 +168,4 @@ def _position_places(settings: Settings, model: Model) -> frozenset[str]:
     """Return where positions act, as in `Position.acts`."""
     if isinstance(model, HfModel):
         return model.findings.acts if settings.position == "trained" else frozenset()
-    return words.places(settings.position, model)
+    return words.position_places(settings.position, model)

@@ -4,9 +4,9 @@ from headlight.link import mask_codec, rules
 from headlight.link.limits import MAX_PIN_LENGTH, MAX_TEXT_LENGTH, POSITIONS, TEMPERATURES
 from headlight.link.place import Cursor, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
-from headlight.picture.pictures import Pinned
+from headlight.picture.pictures import CachedMap
 from headlight.picture.settings import Settings
-from headlight.registry import MINILM, source_of
+from headlight.registry import MINILM, get_source
 from mha_core.errors import HeadlightError
 
 
@@ -40,22 +40,24 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     sizes = model_sizes.n_layers, model_sizes.n_heads
     cursor, values_off = parse_at(cursor_text, *sizes), parse_places(values_text)
     heads_off = parse_heads(heads_text, *sizes)
-    painted = mask_codec.usable(cells, sizes[1])
+    painted = mask_codec.normalize(cells, sizes[1])
     if cursor is None or heads_off is None or values_off is None or painted is None:
         return None
-    is_known = rules.usable(rule) and position in POSITIONS.values() and len(words) <= MAX_TEXT_LENGTH
+    is_known = rules.is_usable(rule) and position in POSITIONS.values() and len(words) <= MAX_TEXT_LENGTH
     if not is_known or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
         return None
-    return Settings(words, rules.plain(rule), position, degrees, heads_off, device, painted, model, values_off), cursor
+    return Settings(
+        words, rules.normalize(rule), position, degrees, heads_off, device, painted, model, values_off
+    ), cursor
 
 
-def pinned_map(text: str, device: str) -> tuple[Pinned, Cursor] | None:
+def pinned_map(text: str, device: str) -> tuple[CachedMap, Cursor] | None:
     """Return the pinned map of a link and the cursor in it; None if the text is invalid."""
     try:
         if (parsed := parse_pin(text, device)) is None:
             return None
         settings, cursor = parsed
-        pin = pictures.pinned(settings, cursor.layer, cursor.head)
+        pin = pictures.pin_map(settings, cursor.layer, cursor.head)
     except HeadlightError:
         return None
-    return pin, cursor.on(pin.tokens, pin.columns, goes_on=source_of(settings.model).is_generative)
+    return pin, cursor.resolve(pin.tokens, pin.columns, is_generative=get_source(settings.model).is_generative)

@@ -20,7 +20,7 @@ RULE = (
 )
 
 
-class ReadMap(TypedDict):
+class TransformedMap(TypedDict):
     """The rows and columns of a transformed map."""
 
     rows: list[str] | None  # words; None for tokens
@@ -49,23 +49,23 @@ class MapTransform:
 
     def apply(self, weights: Tensor) -> Tensor:
         """Transform a map (i, j)."""
-        merged = reading.merged(weights, self.rows, self.columns)
-        return reading.renormalised(merged, self._keys(merged))[0] if any(self.hidden) else merged
+        merged = reading.merge_words(weights, self.rows, self.columns)
+        return reading.renormalise(merged, self._keys(merged))[0] if any(self.hidden) else merged
 
     def apply_to_mask(self, allow: Tensor) -> Tensor:
         """Transform a mask (i, j): a pair of words is allowed if any pair of their tokens is."""
-        return reading.merged(allow.float(), self.rows, self.columns) > 0
+        return reading.merge_words(allow.float(), self.rows, self.columns) > 0
 
-    def payload(self, weights: Tensor) -> ReadMap:
+    def payload(self, weights: Tensor) -> TransformedMap:
         """Return the labels and indices of the transformed rows and columns, and the weight on hidden keys."""
         run, sunk = self.run, list[float]()
         if any(self.hidden):
-            merged = reading.merged(weights, self.rows, self.columns)
-            sunk = reading.renormalised(merged, self._keys(merged))[1].tolist()
-        tokens = run.columns or run.tokens
+            merged = reading.merge_words(weights, self.rows, self.columns)
+            sunk = reading.renormalise(merged, self._keys(merged))[1].tolist()
+        tokens = run.key_tokens or run.tokens
         return {
             "rows": self._labels(self.rows, run.tokens),
-            "columns": self._labels(self.columns, tokens) if run.columns else None,
+            "columns": self._labels(self.columns, tokens) if run.key_tokens else None,
             "rowOf": _row_indices(self.rows, len(run.tokens)),
             "columnOf": _row_indices(self.columns, len(tokens)),
             "said": self.problem or (RULE if self.rows or self.columns else ""),
@@ -91,11 +91,13 @@ def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | N
     run = picture.run
     try:
         rows = picture.words(run.tokens)
-        columns = rows if run.columns is None else picture.words(run.columns)
+        columns = rows if run.key_tokens is None else picture.words(run.key_tokens)
         if rows is None and columns is None:
             raise Unsupported("these tokens are not those of the sentence")
     except HeadlightError as error:
-        return MapTransform(run, None, None, hidden, f"Tokens cannot be merged into words: {words.sentence(error)}")
+        return MapTransform(
+            run, None, None, hidden, f"Tokens cannot be merged into words: {words.error_sentence(error)}"
+        )
     if hidden[0] + hidden[1] >= len(rows or run.tokens):
         hidden = 0, 0  # as in the view: at least one column stays
     return MapTransform(run, rows, columns, hidden, "")
@@ -103,7 +105,7 @@ def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | N
 
 def hidden_ends(run: Run, options: DisplayOptions) -> tuple[int, int]:
     """Return the numbers of hidden tokens at both ends; (0, 0) if all would be hidden, as in packets.js."""
-    if run.columns is not None:
+    if run.key_tokens is not None:
         return 0, 0
     first, last = run.ends if "nospecials" in options.switches else (0, 0)
     first = max(first, int("nofirst" in options.switches))

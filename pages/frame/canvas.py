@@ -58,7 +58,7 @@ def drop_params(unusable: Sequence[str]) -> None:
         _page_flags(key="page_flags", data={"unusable": " ".join(unusable)})
 
 
-def projected() -> bool:
+def is_projector_on() -> bool:
     """Return whether projector mode is on; the page runs again when it changes."""
     large = st.session_state.get("projected", {}).get("large") is True
     with st.container(key="projected_carrier"):
@@ -75,7 +75,7 @@ def poll(number: str, on_poll: Callable[[], None]) -> None:
         _poll(key="news", data={"number": number}, on_asked_change=on_poll)
 
 
-def visit(name: str, unknown_name: str, on_known: Callable[[str], None]) -> None:
+def sync_visit_name(name: str, unknown_name: str, on_known: Callable[[str], None]) -> None:
     """Make the browser store the name of this visit, or report the stored one.
 
     Args:
@@ -105,11 +105,11 @@ def chart(key: str, figure: Figure, alt: str, on_point: Callable[[float], None] 
                 on_point(x)
 
     options: dict[str, Any] = {} if on_point is None else {"on_select": on_select, "selection_mode": "points"}
-    st.plotly_chart(charts()(figure), theme=None, key=key, config=CONFIG, alt=alt, **options)
+    st.plotly_chart(figure_class()(figure), theme=None, key=key, config=CONFIG, alt=alt, **options)
 
 
 @cache
-def charts() -> type[Any]:
+def figure_class() -> type[Any]:
     """Return the class that passes a figure to Streamlit unchecked.
 
     Plotly's validation takes longer than everything else; the tests validate every figure.
@@ -144,7 +144,7 @@ def sheet(key: str, blocks: Sequence[Block], on_event: Callable[[dict[str, Any]]
         message = st.session_state.get(key, {}).get("act")
         items = message.get("wishes") if isinstance(message, dict) else None
         for item in items[-MAX_EVENTS:] if isinstance(items, list) else []:
-            turn, event = (events.whole(item, "turn"), item.get("event")) if isinstance(item, dict) else (None, None)
+            turn, event = (events.integer(item, "turn"), item.get("event")) if isinstance(item, dict) else (None, None)
             # the browser repeats an event until it is acknowledged, so skip those already handled
             if turn is not None and turn > acknowledged.get(key, 0):
                 if on_event is not None and isinstance(event, dict):

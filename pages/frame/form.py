@@ -11,7 +11,7 @@ from headlight.link.place import Cursor
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery, warning_text
 from headlight.picture.settings import Settings
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.ui.numbers import cut
 from mha_core import Model
 from mha_core import device as devices
@@ -46,7 +46,7 @@ class Form(layout.Page):
         return pictures.model_on("auto", self.name)
 
     @property
-    def at(self) -> Cursor:
+    def cursor(self) -> Cursor:
         """The cursor, whose row and key may be outside a sentence."""
         return self.query.at
 
@@ -57,14 +57,14 @@ class Form(layout.Page):
         """
         earlier, self.notices = self.notices, []
         try:
-            fitted, warnings = pictures.fitted(settings)
+            fitted, warnings = pictures.fit_settings(settings)
             computed = compute(fitted)
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
-            last = last if model == settings.model else source_of(settings.model).presets[0]
-            fallback, warnings = pictures.fitted(replace(settings, text=last))
+            last = last if model == settings.model else get_source(settings.model).presets[0]
+            fallback, warnings = pictures.fit_settings(replace(settings, text=last))
             shown_text = f"“{cut(last)}”" if last else "an empty sentence"
-            notice = f"{words.sentence(error)} Below is still {shown_text}."
+            notice = f"{words.error_sentence(error)} Below is still {shown_text}."
             return compute(fallback), fallback, [notice, *earlier, *warnings]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitted, [*earlier, *warnings]
@@ -90,7 +90,7 @@ def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
         package: name of the page.
         takes_model: the page shows the model of the link, otherwise MiniLM.
     """
-    models = visitor.offered() if takes_model else {}  # before the link is read, as it may name one
+    models = visitor.available_models() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)
     with layout.page_frame(Form, package, models, devices.available(), query=query) as page:
@@ -103,7 +103,7 @@ def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Form]:
     """Open the frame of a form page with a picture, and load its model; arguments as in `form`."""
     with form(package, takes_model=takes_model) as page:
         placeholder = page.stage.empty()  # in every run, so that the elements below keep their identity
-        if not source_of(page.name).is_loaded:
+        if not get_source(page.name).is_loaded:
             with placeholder.container(key="loading"), st.spinner(LOADING_MESSAGE), suppress(HeadlightError):
                 pictures.model_on("auto", page.name)  # the page shows the error
         yield page

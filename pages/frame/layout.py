@@ -67,7 +67,7 @@ def page_frame(
     with stage:
         header(package, models, devices)
     page = kind(stage, stage.container(key="link_texts"), **fields)
-    version = link_version.in_words(st.query_params.get_all(link_version.KEY))
+    version = link_version.version_warning(st.query_params.get_all(link_version.KEY))
     if version:
         page.notices.append(version)
         page.unusable.append(link_version.KEY)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MAX_LINK_BYTES
-from headlight.link.limits import MAX_CHOICE_LENGTH, MAX_CHOSEN
+from headlight.link.limits import MAX_CHOICE_LENGTH, MAX_CHOICES
 from headlight.picture.link_query import LinkQuery, to_param, warning_text
 from headlight.ui.numbers import cut as cut_text
 from mha_core.errors import HeadlightError
@@ -51,13 +51,13 @@ def enter(package: str) -> None:
         texts = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
         st.session_state["entered"] = _LinkState(package, texts)
         for key in filter(_is_huge, texts):
-            st.session_state[key] = texts[key][0][: FIELDS[key].longest]
+            st.session_state[key] = texts[key][0][: FIELDS[key].max_length]
     cut_values()
 
 
 def _is_huge(key: str) -> bool:
     """Return whether the link's text is too long for its control, which is then not bound to it."""
-    limit = FIELDS[key].longest
+    limit = FIELDS[key].max_length
     return FIELDS[key].kind == "text" and any(len(text) > limit for text in st.query_params.get_all(key))
 
 
@@ -89,7 +89,7 @@ def value(key: str) -> Any:
 def query(*, takes_model: bool = True) -> LinkQuery:
     """Return the link's query, with each text cut just above its bound; `takes_model` as in `LinkQuery`."""
     texts = {
-        key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MAX_CHOSEN]]
+        key: [text[: FIELDS[key].max_length + 1] for text in st.query_params.get_all(key)[:MAX_CHOICES]]
         for key in DEFAULTS
         if key in st.query_params
     }
@@ -100,7 +100,7 @@ def query(*, takes_model: bool = True) -> LinkQuery:
         return LinkQuery(b"")
 
 
-def put(key: str, text: str, default: str) -> None:
+def set_param(key: str, text: str, default: str) -> None:
     """Set a key without a control in the link, for use in callbacks."""
     if text != default:
         st.query_params[key] = text
@@ -174,10 +174,10 @@ def _bounded(key: str, raw: Any) -> Any:
     """Return a control's value with a text cut to its bound, and the default for an invalid value."""
     spec = FIELDS[key]
     if spec.kind == "text" and isinstance(raw, str):
-        return raw if len(raw) <= spec.longest else raw[: spec.longest]
+        return raw if len(raw) <= spec.max_length else raw[: spec.max_length]
     texts = raw if isinstance(raw, (list, tuple)) else [raw] if isinstance(raw, str) else []
     has_type = isinstance(raw, _TYPES[spec.kind]) and isinstance(raw, bool) == (spec.kind == "switch")
-    fits = len(texts) <= MAX_CHOSEN and all(isinstance(text, str) and len(text) <= MAX_CHOICE_LENGTH for text in texts)
+    fits = len(texts) <= MAX_CHOICES and all(isinstance(text, str) and len(text) <= MAX_CHOICE_LENGTH for text in texts)
     return raw if raw is None or (has_type and fits) else spec.default
 
 

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from headlight.server.sockets import KEY, abort_connection, client_network_of, connected
+from headlight.server.sockets import KEY, abort_connection, client_network_from_scope, open_connections
 from headlight.server.token_bucket import Rate, TokenBucket
 
 MAX_SOCKETS = 400  # connections of all clients
@@ -37,18 +37,18 @@ class SocketMiddleware:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        address = client_network_of(scope)
+        address = client_network_from_scope(scope)
         if not self._accepts(address):
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
         key = Headers(scope=scope).get(KEY, "")
-        connected.add(key)
+        open_connections.add(key)
         connection = _Connection(receive, send, self._overflow)
         try:
             await self.app(scope, connection.receive, connection.send)
         finally:
-            connected.discard(key)
+            open_connections.discard(key)
             self._open[address] -= 1
             self._open += Counter()  # drops zero counts
 

@@ -51,7 +51,7 @@ class View:
             event = message if isinstance(message, dict) else {}
             if on_event is not None:
                 on_event(event)
-            acknowledged()[self.key] = events.whole(event, "turn") or 0
+            acknowledged()[self.key] = events.integer(event, "turn") or 0
 
         # in a list, as Streamlit searches a dictionary for tables, for which it imports pandas (68 MB)
         self._view(key=self.key, data=[{**ack(self.key), **state}], on_act_change=on_change)

@@ -19,5 +19,5 @@ def show(package: str, view: View, draw: Callable[[View], None] = View.mount) ->
         draw: mounts the view, if it needs more than `View.mount`.
     """
     with st.container(key="frame"), st.container(key="stage"):
-        layout.header(package, visitor.offered(), devices.available())
+        layout.header(package, visitor.available_models(), devices.available())
         draw(view)

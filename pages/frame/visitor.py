@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit import runtime
 
 from headlight import registry
-from headlight.jobs.training import TrainingJob, writing
-from headlight.jobs.visit import OwnRun, Tab, Visit, find
+from headlight.jobs.training import TrainingJob, convert_write_errors
+from headlight.jobs.visit import Tab, UserRun, Workspace, find_workspace
 from headlight.registry import recordings, trained
 from headlight.registry.album import ALBUMS
 from headlight.server import sockets, store
@@ -21,7 +21,7 @@ from mha_core.training.tasks import TrainingData
 from .visits import address, client
 
 
-def own_runs() -> dict[str, OwnRun]:
+def own_runs() -> dict[str, UserRun]:
     """Return the user's trained models by their IDs, in the order of their training."""
     visit = _visit()
     if visit is None:
@@ -32,20 +32,20 @@ def own_runs() -> dict[str, OwnRun]:
         return dict(visit.runs)
 
 
-def offered() -> dict[str, tuple[str, str, str]]:
+def available_models() -> dict[str, tuple[str, str, str]]:
     """Return the models to choose from by name: those of the server and the user's own."""
     models = [trained.Trained(name) for name in own_runs()]
     # with a full disk some are missing, which Train reports when it saves
-    return registry.available([*models, registry.source_of(recording())])
+    return registry.available([*models, registry.get_source(recording())])
 
 
-def add_run(folder: Path) -> OwnRun:
+def add_run(folder: Path) -> UserRun:
     """Add a saved run, in a folder of `new_folder`, to the user's models.
 
     Raises:
         WeightsFileError: the folder holds no valid run.
     """
-    return _ensure_visit().add(folder, saved.read(folder), opened=True)
+    return _ensure_visit().add(folder, saved.read(folder), is_imported=True)
 
 
 def open_recording(content: bytes) -> str:
@@ -54,7 +54,7 @@ def open_recording(content: bytes) -> str:
     Raises:
         HeadlightError: it is not a valid recording.
     """
-    recordings.drawable(content)
+    recordings.parse_recording(content)
     _store_upload(recordings.KIND, content)
     return recording()
 
@@ -65,15 +65,15 @@ def recording() -> str:
     return f"{recordings.PREFIX}{name}" if name else ""
 
 
-def open_given(kind: str, content: bytes) -> None:
+def open_media(kind: str, content: bytes) -> None:
     """Store a "picture" or "sound" in place of the earlier one. Raises a HeadlightError for an invalid one."""
     ALBUMS[kind].read(content)
     _store_upload(kind, content)
 
 
-def given() -> dict[str, str]:
+def media() -> dict[str, str]:
     """Return the names of the user's picture and sound, "" without one."""
-    return {kind: album.name_of(_data().get(kind)) for kind, album in ALBUMS.items()}
+    return {kind: album.data_name(_data().get(kind)) for kind, album in ALBUMS.items()}
 
 
 def _store_upload(kind: str, content: bytes) -> None:
@@ -84,7 +84,7 @@ def _store_upload(kind: str, content: bytes) -> None:
 def new_folder() -> Path:
     """Create an empty folder that is deleted with the visit. Raises a HeadlightError."""
     folder = _ensure_visit().folder / secrets.token_hex(8)
-    with writing():
+    with convert_write_errors():
         folder.mkdir()
     return folder
 
@@ -110,7 +110,7 @@ def start(plan: TrainingPlan) -> TrainingJob:
     visit = _ensure_visit()
     visit.register_finished()
     with visit.replace_upload(plan.data) if plan.data is not None else nullcontext():
-        training = TrainingJob(plan, new_folder(), client(), visit.heard).start()
+        training = TrainingJob(plan, new_folder(), client(), visit.connection_check).start()
     with visit.lock:
         if visit.jobs:
             visit.jobs[-1].stop()
@@ -118,20 +118,20 @@ def start(plan: TrainingPlan) -> TrainingJob:
     return training
 
 
-def name() -> str:
+def visit_name() -> str:
     """Return the name by which the browser finds this visit again, "" before there is anything to find."""
     visit = _visit()
     return "" if visit is None else visit.persist()
 
 
-def come_back(name: object) -> bool:
+def resume(name: object) -> bool:
     """Resume the visit with a name that the browser has stored, which is unchecked; return whether there is one.
 
     A session that already has a visit keeps it. Raises as `visit.find` does.
     """
     if _visit() is not None:
         return True
-    visit = find(name, address())
+    visit = find_workspace(name, address())
     if visit is None:
         return False
     _join(visit)
@@ -147,7 +147,7 @@ def notices() -> list[str]:
     return list(dict.fromkeys(messages))
 
 
-def brought() -> dict[str, bytes]:
+def uploads() -> dict[str, bytes]:
     """Return the uploaded training data of this visit by their kinds."""
     excluded = (recordings.KIND, *ALBUMS)
     contents = {kind: store.read("data", name) for kind, name in _data().items() if kind not in excluded}
@@ -160,9 +160,9 @@ def _data() -> Mapping[str, str]:
     return {} if visit is None else visit.data
 
 
-def _visit() -> Visit | None:
+def _visit() -> Workspace | None:
     """Return the visit of this session, None if it has ended."""
-    visit: Visit | None = st.session_state.get("training_visit")
+    visit: Workspace | None = st.session_state.get("training_visit")
     if visit is None or not visit.end.alive:
         return None
     st.session_state["training_tab"].socket = _socket()  # it changes when the browser reconnects
@@ -174,11 +174,11 @@ def _socket() -> str:
     return st.context.headers.get(sockets.KEY, "") if runtime.exists() else ""
 
 
-def _ensure_visit() -> Visit:
-    return _visit() or _join(Visit(address()))
+def _ensure_visit() -> Workspace:
+    return _visit() or _join(Workspace(address()))
 
 
-def _join(visit: Visit) -> Visit:
+def _join(visit: Workspace) -> Workspace:
     """Add this session to the tabs of a visit."""
     tab = st.session_state["training_tab"] = Tab(_socket())
     visit.tabs.add(tab)

@@ -14,7 +14,7 @@ def session_id() -> str:
     if _KEY not in st.session_state:
         st.session_state[_KEY] = Session()
     page: Session = st.session_state[_KEY]
-    return page.name
+    return page.id
 
 
 def client() -> Client:

@@ -29,7 +29,7 @@ def hidden_but_mounted(name: str, is_visible: bool) -> Any:
     return st.container(key=f"{'seen' if is_visible else 'unseen'}_{name}")
 
 
-def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
+def fold(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
     """Return a collapsible container (st.expander), open at first if the link has one of these keys.
 
     With `lazy` the page runs again when it opens or closes, and its `open` says whether it is open.
@@ -53,17 +53,17 @@ def number(key: str, *, label: str = "") -> float:
     return float(field.default if value is None else value)
 
 
-def whole(key: str, *, label: str = "") -> int:
+def integer(key: str, *, label: str = "") -> int:
     """Show an integer field and return its value, the default if it is empty."""
     return int(number(key, label=label))
 
 
-def optional_number(key: str, usual: str, *, most: float | None = None, **more: Any) -> float | None:
+def optional_number(key: str, usual: str, *, upper: float | None = None, **more: Any) -> float | None:
     """Show a number field that may be empty; `usual` is its placeholder."""
     field = FIELDS[key]
     lower, end = field.range
     return st.number_input(
-        field.label, lower, end if most is None else most, None, key=key, **_BINDING, placeholder=usual, **more
+        field.label, lower, end if upper is None else upper, None, key=key, **_BINDING, placeholder=usual, **more
     )
 
 
@@ -111,7 +111,7 @@ def pills(key: str) -> list[str]:
     return [name for name in field.choices if name in names]
 
 
-def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
+def multiselect(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
     """Show a select box for multiple selection; `more` are arguments of `st.multiselect`."""
     field = FIELDS[key]
     return list(

@@ -5,7 +5,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Return the settings and the cursor of a link. Raises a HeadlightError."""
     query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"], query.mask("")[0], device=query.device)}, query.at

@@ -34,7 +34,7 @@ def show() -> None:
             random = equalities[1] if len(equalities) > 1 else None
             canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
         show_classes(names)
-        with widgets.folded("words", "One concept, many names: a dictionary of tutorials and libraries", "find"):
+        with widgets.fold("words", "One concept, many names: a dictionary of tutorials and libraries", "find"):
             matches = dialects.dictionary(widgets.text("find", live=True, placeholder="search all columns"))
             canvas.sheet("words", matches)
         with opening:
@@ -66,19 +66,17 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
     Returns:
         the inputs that could be computed, and the notices to show.
     """
-    with widgets.folded(
-        "equality", "The numbers: how far is each from the exact result and from torch?", "mask", "rule"
-    ):
+    with widgets.fold("equality", "The numbers: how far is each from the exact result and from torch?", "mask", "rule"):
         sentence = controls.sentence()
         controls.layer(page)
-        mask = controls.mask(page, paints=False)
+        mask = controls.mask(page, has_painting=False)
 
         def compute(settings: Settings) -> tuple[Picture, Equality]:
-            return pictures.picture(settings), parity.compare_sentence(settings, page.at.layer)
+            return pictures.picture(settings), parity.compare_sentence(settings, page.cursor.layer)
 
         requested = Settings(sentence, mask, device=page.query.device)
         (picture, equality), settings, notices = page.or_last_valid(requested, compute)
-        blocks, equalities = equality_blocks(settings, equality, page.at.layer, sizes)
+        blocks, equalities = equality_blocks(settings, equality, page.cursor.layer, sizes)
         canvas.sheet("equality", blocks)
     run_notices = [*picture.run.notices, *(notice for equality in equalities for notice in equality.notices)]
     return equalities, [*notices, *dict.fromkeys(run_notices)]
@@ -118,7 +116,7 @@ def equality_blocks(
 
 def show_classes(names: Sequence[str]) -> None:
     """Show the full classes of two implementations, folded."""
-    with widgets.folded("classes", "The complete classes, as they run here", "impl", "beside", lazy=True) as fold:
+    with widgets.fold("classes", "The complete classes, as they run here", "impl", "beside", lazy=True) as fold:
         for column, name in zip(st.columns(2), names, strict=True):
             if fold.open:
                 column.code(inspect.getsource(IMPLEMENTATIONS[name]), language="python", height=640, wrap_lines=True)

@@ -110,7 +110,7 @@ def compare_sentence(settings: Settings, layer: int) -> Equality:
         return _compute(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
 
     with pass_slot(len(run.ids)):
-        equality, notices = pictures.model_of(settings).run_on_stack(compute)
+        equality, notices = pictures.model_for(settings).run_on_stack(compute)
     return replace(equality, notices=notices)
 
 
@@ -140,7 +140,7 @@ def compare_random(sizes: InputSizes, mask: str, device: str, on_wait: Callable[
 def _compare_random(sizes: InputSizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
     weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)
-    equality, notices = devices.or_on_the_cpu(
+    equality, notices = devices.run_with_cpu_fallback(
         lambda run_device: _compute(weights, sizes.n_heads, x.to(run_device), mask),
         devices.pick(device),
         allowed=device == "auto",
@@ -178,10 +178,10 @@ def picture(equalities: Sequence[Equality]) -> Block:
     """Return bars of each implementation's largest float32 difference as a share of its bound."""
     shares = [max(equality.agreements["float32"][name].share for equality in equalities) for name in IMPLEMENTATIONS]
     bars = sheet.bars(
-        "largest difference, as a fraction of its rounding bound", list(IMPLEMENTATIONS), shares, decimals=2, most=1
+        "largest difference, as a fraction of its rounding bound", list(IMPLEMENTATIONS), shares, decimals=2, scale=1
     )
     agreements = (result for equality in equalities for result in equality.agreements["float32"].values())
-    bounds = [difference.bound for result in agreements for difference in result.every]
+    bounds = [difference.bound for result in agreements for difference in result.differences]
     note = (
         f"a full bar is the most that float32 rounding can explain, here {scientific(min(bounds))} to "
         f"{scientific(max(bounds))}, relative"
@@ -208,11 +208,11 @@ def differences(equality: Equality, dtype: str) -> Block:
     marks: dict[tuple[int, int], Literal["good", "bad", "here"]] = {}
     for number, (name, result) in enumerate(equality.agreements[dtype].items()):
         is_close = equality.is_within(dtype, name)
-        errors = [scientific(difference.relative) for difference in result.every]
+        errors = [scientific(difference.relative) for difference in result.differences]
         rows.append([name, *errors, "OK" if is_close else "above"])
         marks[number, 5] = "good" if is_close else "bad"
     head = [dtype, "out − truth", "maps − truth", "out − torch", "maps − torch", "bound"]
-    bounds = ", ".join(scientific(difference.bound) for difference in result.every)
+    bounds = ", ".join(scientific(difference.bound) for difference in result.differences)
     caption = f"{dtype} on {equality.devices[dtype]}: relative, ‖a − b‖ / ‖b‖. OK = none above its bound, {bounds}."
     return sheet.table(head, rows, caption, marks)
 
@@ -248,7 +248,7 @@ def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     rows, weights = [], agreement.random_weights(d_model, biases=biases)
     for name, kind in IMPLEMENTATIONS.items():
         # sizes only, no numbers
-        parameters = list(agreement.loaded(name, weights, n_heads, device="meta").parameters())
+        parameters = list(agreement.load_layer(name, weights, n_heads, device="meta").parameters())
         first_line = (inspect.getdoc(inspect.getmodule(kind)) or "").split("\n")[0]
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]
         numbers = sum(parameter.numel() for parameter in parameters)

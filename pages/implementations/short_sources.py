@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import cast
 
-from headlight.picture.source import lines_of, recorded_axes, recording
+from headlight.picture.source import line_range, record_statements, recorded_axes
 from mha_core import IMPLEMENTATIONS
 
 # the main methods, where `attend` alone is not enough
@@ -52,7 +52,7 @@ def strip_traces(source: str) -> str:
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     statements = sorted(nodes, key=lambda node: node.lineno)
     texts = [node for node in statements if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
-    dropped = {number for node in (*texts, *recording(tree)) for number in lines_of(node)}
+    dropped = {number for node in (*texts, *record_statements(tree)) for number in line_range(node)}
     axes = _axes(statements)
     function = cast(ast.FunctionDef, statements[0])
     dropped |= set(range(1, function.body[0].lineno))  # the signature
@@ -72,7 +72,7 @@ def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
     for statement in statements:
         if isinstance(statement, ast.Assign):
             names = [node.id for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name)]
-            definitions |= {name: (lines_of(statement)[-1], len(names) > 1) for name in names}
+            definitions |= {name: (line_range(statement)[-1], len(names) > 1) for name in names}
         else:
             tensor, letters = recorded_axes(statement)
             number, is_joint = definitions.get(tensor, (0, False))

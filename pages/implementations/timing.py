@@ -21,7 +21,7 @@ from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
-from mha_core.clock import calls, machine, spread
+from mha_core.clock import machine, spread, time_calls
 from mha_core.errors import HeadlightError
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
@@ -104,7 +104,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
         candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
         candidates[YARDSTICK] = partial(call, theirs, x, maps=True)
         seconds: dict[str, list[float]] = {name: [] for name in candidates}
-        series = calls(candidates, MAX_ROUNDS, warm_up=1, device=device)
+        series = time_calls(candidates, MAX_ROUNDS, warm_up=1, device=device)
         began, share = time.monotonic(), 0.0
         while True:
             with heavy_slot(partial(on_call, share)):
@@ -128,11 +128,11 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
 
     try:
         device = devices.pick(plan.device)
-        timing, notices = devices.or_on_the_cpu(
+        timing, notices = devices.run_with_cpu_fallback(
             time_on, device, allowed=plan.device == "auto", smaller="choose smaller sizes"
         )
     except (RuntimeError, MemoryError) as error:
-        if isinstance(error, MemoryError) or devices.is_out_of_memory(error):
+        if isinstance(error, MemoryError) or devices.is_oom_error(error):
             raise HeadlightError("the device is out of memory; choose smaller sizes") from error
         raise
     return replace(timing, notices=notices)
@@ -153,13 +153,13 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
     names = widgets.pills("race")
     cases_place = st.container()
     with st.container(horizontal=True, key="race_sizes"):
-        b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
+        b, n, d_model, n_heads = (widgets.integer(key) for key in ("b", "n", "d", "h"))
         sizes = InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
     with cases_place:  # above the controls that it sets, but drawn after them
         canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
         reported = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", key="race_controls"):
-        task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
+        task, seconds = widgets.choice("what", list(TASKS)), widgets.integer("secs")
         plan = TimingPlan(task, tuple(names), sizes, seconds, device)
         problem = ""
         try:

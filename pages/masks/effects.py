@@ -9,7 +9,7 @@ from headlight.link import mask_codec, rules
 from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.picture.traces import recorded
+from headlight.picture.traces import layer_tensors
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import outcome
 from headlight.ui.sheet import Block
@@ -28,7 +28,7 @@ def sums_in_words(weights: Tensor) -> str:
     if not len(full):
         return f"all {empty} rows empty"
     low, high = f"{float(full.min()):.4f}", f"{float(full.max()):.4f}"
-    rows = f" · {rules.empty_rows(empty)}" if empty else ""
+    rows = f" · {rules.empty_rows_text(empty)}" if empty else ""
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
@@ -36,11 +36,11 @@ def empty_rows(settings: Settings, cursor: Cursor) -> list[Block]:
     """Return a table of three masked softmaxes, which differ on empty rows; empty if there are none."""
     picture = pictures.picture(settings)
     n = len(picture.run.tokens)
-    allow = mask_codec.of_head(picture.settings.allowed_cells(picture.model, len(picture.run.tokens)), cursor.head)
+    allow = mask_codec.head_mask(picture.settings.allowed_cells(picture.model, len(picture.run.tokens)), cursor.head)
     empty = [row for row in range(n) if not bool(allow[row].any())]
     if not empty:
         return []
-    layer = recorded(settings, cursor.layer)
+    layer = layer_tensors(settings, cursor.layer)
     ways = softmax_three_ways(layer.scores[cursor.head], allow)
     row = empty[0]
     token, columns = layer.tokens[row], range(min(n, MAX_KEYS))
@@ -61,7 +61,7 @@ def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
     masked, free = map(pictures.picture, (settings, replace(settings, mask="none", painted="")))
     masked_weights, free_weights = (picture.run.weights[cursor.layer, cursor.head] for picture in (masked, free))
     allow = masked.settings.allowed_cells(masked.model, len(masked.run.tokens))
-    remaining = free_weights * mask_codec.of_head(allow, cursor.head)
+    remaining = free_weights * mask_codec.head_mask(allow, cursor.head)
     sums = remaining.sum(dim=-1, keepdim=True)
     difference = measures.largest_difference(masked_weights, remaining / sums.masked_fill(sums == 0, 1))
     maximum, place = numbers.difference(difference), f"Layer {cursor.layer}, head {cursor.head}"

@@ -2,7 +2,7 @@
 
 import re
 
-from headlight.link.rules import DrawnRule, plain
+from headlight.link.rules import DrawnRule, normalize
 from headlight.ui.numbers import count
 
 _PER_HEAD = (
@@ -25,7 +25,7 @@ def describe_card(card: DrawnRule, built_in: str = "none") -> str:
 
 def describe_rule(rule: str, built_in: str = "none") -> str:
     """Describe a valid rule: what it does and its purpose, or how its parts are joined."""
-    rule = plain(rule)
+    rule = normalize(rule)
     if built_in != "none" and rule in ("none", built_in):
         added = "No mask is added" if rule == "none" else "This mask changes nothing here"
         return f"{added}, as the model’s own mask is {built_in}: a word sees itself and the words before it."
@@ -68,7 +68,7 @@ def _rule_text(rule: str) -> str:
 
 def describe_painting(rule: str, built_in: str = "none") -> str:
     """Describe a painted mask."""
-    base = "an open map" if plain(rule) == "none" else f"the mask “{plain(rule)}”"
+    base = "an open map" if normalize(rule) == "none" else f"the mask “{normalize(rule)}”"
     return f"Painted by hand on {base}. The link keeps all cells.{_built_in_note(built_in)}"
 
 

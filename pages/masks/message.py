@@ -16,7 +16,7 @@ from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
-from headlight.registry import recordings, source_of
+from headlight.registry import get_source, recordings
 from headlight.ui import sheet
 from headlight.ui.numbers import count
 from headlight.ui.sheet import Block
@@ -87,7 +87,7 @@ class MaskOutcomes(TypedDict):
     refusal: str  # why the second sentence cannot be used; the default one is used then
 
 
-def masked(raw: bytes) -> bytes:
+def masks_message(raw: bytes) -> bytes:
     """Return the mask of a query, and the weights (i, j) of the head in focus without and with it.
 
     A bare address shows `BARE`; if the link has any key of a picture, a missing mask means none. Raises a
@@ -96,7 +96,7 @@ def masked(raw: bytes) -> bytes:
     return _message(raw, {} if any(key != "big" for key, _ in LinkQuery(raw).pairs) else dict(BARE))
 
 
-def entered(raw: bytes) -> bytes:
+def entry_message(raw: bytes) -> bytes:
     """Return as `masked` for a user who comes from another page, where no mask was chosen.
 
     Raises a HeadlightError.
@@ -107,10 +107,10 @@ def entered(raw: bytes) -> bytes:
     )
 
 
-def first(raw: bytes) -> bytes:
+def first_message(raw: bytes) -> bytes:
     """Return as `masked` for the pre-rendered picture. Raises a HeadlightError if the sentence is too long for that."""
-    pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
-    return masked(raw)
+    pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
+    return masks_message(raw)
 
 
 def outcomes(raw: bytes) -> bytes:
@@ -119,10 +119,10 @@ def outcomes(raw: bytes) -> bytes:
     settings, _ = query.fitted_settings()
     if "mask" in query.fixed:
         return json.dumps(MaskOutcomes(mask=[], padding=[], refusal="")).encode()
-    cursor = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).is_generative)
+    cursor = query.at.resolve(pictures.tokens(settings), is_generative=get_source(settings.model).is_generative)
     padded, refusal = _padding(query, settings)
     blocks: list[Block] = []
-    if pictures.picture(settings).run.columns is None:
+    if pictures.picture(settings).run.key_tokens is None:
         blocks.append(sheet.text(effects.compare_renormalised(settings, cursor)))
     if "steps" not in query.fixed:
         blocks += effects.empty_rows(settings, cursor)
@@ -137,22 +137,27 @@ def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
         check_length(query["pad"])
         return padding.blocks(settings, query["pad"]), ""
     except HeadlightError as error:
-        return padding.blocks(settings, query.default("pad")), words.sentence(error)
+        return padding.blocks(settings, query.default("pad")), words.error_sentence(error)
 
 
 def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
     """Pack the message of a query with default values for keys that it lacks."""
     query = LinkQuery(b"&".join(part for part in (raw, urlencode(defaults).encode()) if part))
-    recordings.refuse(query.model)
+    recordings.reject(query.model)
     settings, link_notices = query.fitted_settings()
     unmasked, picture = pictures.compute_pair(comparison_settings(settings), settings)
-    cursor = query.place(picture.run.tokens, picture.run.columns)
+    cursor = query.place(picture.run.tokens, picture.run.key_tokens)
     runs = [unmasked.run, picture.run]
-    heads = means.heads_of(query.look, cursor, *query.sizes)
-    weights = [means.map_of(run.weights, cursor, heads) for run in runs]
+    heads = means.heads_to_average(query.look, cursor, *query.sizes)
+    weights = [means.focus_map(run.weights, cursor, heads) for run in runs]
     fixed = "mask" in query.fixed
     run_notices = [notice for run in runs for notice in run.notices]
-    notices = [*link_notices, *run_notices, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]
+    notices = [
+        *link_notices,
+        *run_notices,
+        *words.modality_notes(query.model),
+        *([query.fixed["mask"]] if fixed else []),
+    ]
     place = f"Layer {cursor.layer}, head {cursor.head}" if heads is None else f"Mean over {count(len(heads), 'head')}"
     model, tokens, comparison = picture.model, picture.run.tokens, comparison_settings(settings)
     own_mask, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
@@ -161,12 +166,12 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
             query, KEYS, cursor, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask
         ),
         "tokens": tokens,
-        "columns": picture.run.columns,
+        "columns": picture.run.key_tokens,
         "rule": settings.mask,
         "painted": settings.painted,
         "meaning": (describe_painting if settings.painted else describe_rule)(settings.mask, own_mask),
-        "base": mask_codec.forbidden(settings.mask, "", n, n_heads)[0],
-        "own": mask_codec.forbidden(own_mask, "", n, n_heads)[0],
+        "base": mask_codec.forbidden_cells(settings.mask, "", n, n_heads)[0],
+        "own": mask_codec.forbidden_cells(own_mask, "", n, n_heads)[0],
         "forbidden": settings.forbidden_cells(model, n, keys),
         "forbiddenBefore": comparison.forbidden_cells(model, n, keys),
         "ruleKeys": RULE,
@@ -218,13 +223,13 @@ def _clicks(card: DrawnRule, current: str) -> dict[str, Link | None]:
     clicks: dict[str, Link | None] = {"use": _click(card["rule"], card["painted"])}
     if not card["painted"]:
         for join in rules.JOINS:
-            rule = rules.joined(current, join, card["rule"])
+            rule = rules.join_rules(current, join, card["rule"])
             clicks[join] = None if rule is None else _click(rule)
     return clicks
 
 
 def _click(rule: str, painted: str = "") -> Link:
-    return {key: str(value) for key, value in rules.controls_of(rule, painted).items()}
+    return {key: str(value) for key, value in rules.to_controls(rule, painted).items()}
 
 
 def _comparison_text(rule: str, built_in: str) -> str:
@@ -245,5 +250,5 @@ def _numbers(rule: str) -> list[MaskNumber]:
 
 def _painting(query: LinkQuery, n: int) -> tuple[str, str]:
     """Return the painted cells and the rule below them, if they fit this many tokens."""
-    base, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
-    return base if rules.usable(base) else "none", text if text and mask_codec.tokens_of(text) == n else ""
+    base, text = query["on"], mask_codec.normalize(query["p"], query.sizes[1]) or ""
+    return base if rules.is_usable(base) else "none", text if text and mask_codec.token_count(text) == n else ""

@@ -51,13 +51,13 @@ def compare_batch(settings: Settings, second: str) -> BatchComparison | None:
 
     The settings apply to both; painted cells fit one length only and are ignored. Raises what `Model.run` raises.
     """
-    model, settings = pictures.model_of(settings), settings.without_painting
+    model, settings = pictures.model_for(settings), settings.without_painting
     texts = [settings.text, second]
     lengths = [len(model.tokenize(text)[0]) for text in texts]
     if lengths[0] == lengths[1]:
         return None
     short = lengths.index(min(lengths))
-    with pass_slot(max(lengths), models.heads(model)):
+    with pass_slot(max(lengths), models.count_heads(model)):
         alone = settings.run(model, texts[short])
         masked, unmasked = (
             _change(alone, settings.run_batch(model, texts, mask_padding=mask_padding)[short])

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from headlight.ui.figures import FEW_POINTS, Figure, escaped, layout_of, short
+from headlight.ui.figures import FEW_POINTS, Figure, base_layout, escaped, short
 from headlight.ui.palette import PALETTES
 
 
@@ -25,7 +25,7 @@ def heat(
         theme: "dark" or "light".
         maximum: the absolute value of full colour.
     """
-    layout, palette = layout_of(theme, *titles), PALETTES[theme]
+    layout, palette = base_layout(theme, *titles), PALETTES[theme]
     for axis, ticks in (("xaxis", 10), ("yaxis", 24)):
         layout[axis] |= {"type": "category", "nticks": ticks, "showgrid": False, "zeroline": False}
     layout["yaxis"]["autorange"] = "reversed"
@@ -56,7 +56,7 @@ def circle(
         y_title: of the vertical axis.
         theme: "dark" or "light".
     """
-    layout, palette = layout_of(theme, x_title, y_title), PALETTES[theme]
+    layout, palette = base_layout(theme, x_title, y_title), PALETTES[theme]
     reach = 1.25 * max((math.hypot(*point) for point in [*points, xy]), default=1.0) or 1.0
     square = {"range": [-reach, reach], "nticks": 5, "constrain": "domain"}
     layout["xaxis"] |= square

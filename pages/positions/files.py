@@ -10,7 +10,7 @@ from . import encodings, in_model, measures
 from .encodings import TableSizes
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Return the settings of the link's sentence in the model as trained, and the cursor.
 
     Raises:

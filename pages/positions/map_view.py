@@ -54,7 +54,7 @@ def show(tokens: list[str], on_model: OnModel) -> None:
     for name, note, _, _ in on_model.rows:
         title, figure = position_title(name), number(figures[name])
         sentence = f"{title}: {place.lower()} has a mean weight of {figure} on the previous word"
-        learnt = changes.as_trained(POSITIONS[name], model)
+        learnt = changes.is_as_trained(POSITIONS[name], model)
         tiles.append({"name": name, "title": title, "figure": figure, "told": sentence, "note": note, "learnt": learnt})
     values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)
     maps = base64.b64encode(values).decode("ascii")

@@ -44,7 +44,7 @@ def show() -> None:
         with head:
             canvas.sheet("portraits_head", [sheet.title("What each encoding is", "two at a time")])
         pairs = [encodings.build_or_default(name, sizes, amplitude) for name in names]
-        _ = page.at  # read for its warning about an invalid cursor
+        _ = page.cursor  # read for its warning about an invalid cursor
         built, size_warnings = [encoding for encoding, _ in pairs], dict.fromkeys(text for _, text in pairs if text)
 
         def view() -> Focus:
@@ -73,7 +73,7 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", blocks)])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
-    with widgets.folded("maps_table", "The maps as numbers"):
+    with widgets.fold("maps_table", "The maps as numbers"):
         canvas.sheet("in_the_model", [in_model.table(on_model)])
     return on_model.notices
 
@@ -84,11 +84,11 @@ def encoding_controls(n: int) -> tuple[list[str], TableSizes, float]:
         first, second = widgets.choice("enc"), widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
         with widgets.hidden_but_mounted("d_model", bool(USES_D & set(names))):
-            d_model = widgets.whole("d")
+            d_model = widgets.integer("d")
         with widgets.hidden_but_mounted("n_heads", bool(USES_H & set(names))):
-            n_heads = widgets.whole("h")
+            n_heads = widgets.integer("h")
         with widgets.hidden_but_mounted("biases", bool(BIASES & set(names))):
-            widgets.whole("hd")
+            widgets.integer("hd")
         with widgets.hidden_but_mounted("amplitude", bool(USES_AMP & set(names))):
             amplitude = widgets.slider("amp")
     return names, TableSizes(n, d_model, n_heads), amplitude
@@ -103,16 +103,16 @@ def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
     waves = bool(acts & {"add", "rotate"})
     for slot, (label, keys) in FOLDS.items():
         exists = waves if slot == "detail" else any(acts)
-        with widgets.hidden_but_mounted(f"fold_{slot}", exists), widgets.folded(slot, label, *keys, lazy=True) as fold:
+        with widgets.hidden_but_mounted(f"fold_{slot}", exists), widgets.fold(slot, label, *keys, lazy=True) as fold:
             match slot:
                 case "lines":
                     with widgets.hidden_but_mounted("waves", waves):
-                        widgets.several("ch", max_selections=6)
+                        widgets.multiselect("ch", max_selections=6)
                 case "detail":
-                    widgets.whole("pair")
+                    widgets.integer("pair")
                     widgets.slider("at_pos")
                 case "far":
-                    widgets.whole("far")
+                    widgets.integer("far")
             if exists and fold.open:
                 show_row(slot, [portraits.build_part(slot, encoding, view()) for encoding in built])
 

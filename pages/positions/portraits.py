@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.picture import words
 from headlight.ui import figures, sheet
 from headlight.ui.figures import Figure
-from headlight.ui.numbers import cut, number, whole
+from headlight.ui.numbers import cut, integer, number
 from headlight.ui.sheet import Block
 from mha_core.errors import PositionError
 
@@ -250,7 +250,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     near = _doubling(last + 1)
     places = [*(-place for place in reversed(near[1:])), *near] if signed else near
     numbers = sheet.table(
-        ["j − i" if signed else "distance", *map(whole, places)],
+        ["j − i" if signed else "distance", *map(integer, places)],
         [
             [name, *(number(line[place - curve.start], 2 if signed else 3) for place in places)]
             for name, line in lines.items()
@@ -280,7 +280,7 @@ def _far(encoding: Encoding, view: Focus) -> Part:
     try:
         curve = measures.far_curve(encoding, reached)
     except PositionError as error:
-        sentence = f"{words.sentence(error)} Below are the {view.limit} positions that there are."
+        sentence = f"{words.error_sentence(error)} Below are the {view.limit} positions that there are."
         warnings.append(sheet.notices([sentence]))
         reached = view.limit
         curve = measures.far_curve(encoding, reached)

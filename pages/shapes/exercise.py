@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from headlight.picture.traces import Traced
+from headlight.picture.traces import LayerTrace
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference
 from headlight.ui.sheet import Block
@@ -118,7 +118,7 @@ def parse_choices(text: str) -> list[int] | None:
     return numbers if all(number <= len(gap.lines) for number, gap in zip(numbers, GAPS, strict=True)) else None
 
 
-def write_it(layer: Traced, head: int, numbers: Sequence[int] = NO_CHOICES) -> StepLesson:
+def write_it(layer: LayerTrace, head: int, numbers: Sequence[int] = NO_CHOICES) -> StepLesson:
     """Return the lesson: the functions, the results of the chosen lines, and the layer that they make together.
 
     `numbers` holds the chosen line of each gap, as `parse_choices` returns it.
@@ -151,7 +151,7 @@ def write_it(layer: Traced, head: int, numbers: Sequence[int] = NO_CHOICES) -> S
     )
 
 
-def plain_pass(layer: Traced) -> tuple[EfficientAttention, dict[str, Tensor]]:
+def plain_pass(layer: LayerTrace) -> tuple[EfficientAttention, dict[str, Tensor]]:
     """Return the layer as “efficient”, and the steps of a plain pass by name."""
     attention, trace = cast(EfficientAttention, random_layer.attention(layer, "efficient")), Trace()
     with torch.no_grad():

@@ -6,9 +6,9 @@ from headlight.link.place import Cursor
 from headlight.picture import traces
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Traced
+from headlight.picture.traces import LayerTrace
 from headlight.ui.tables import Table
-from headlight.ui.tables import npz as arrays
+from headlight.ui.tables import npz_bytes as arrays
 from mha_core import Step
 
 from . import random_layer
@@ -37,7 +37,7 @@ def npz(raw: bytes) -> bytes:
     return arrays(values | {"tokens": layer.tokens})
 
 
-def _layer(raw: bytes) -> tuple[Traced, int]:
+def _layer(raw: bytes) -> tuple[LayerTrace, int]:
     """Return the trace of the first implementation, and the index of the visible step."""
     query = LinkQuery(raw)
     check(query)
@@ -58,11 +58,11 @@ def _table(step: Step) -> Table:
     return Table(name, rows, columns, step.value.reshape(-1, last))
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Return the settings of the run, and the cursor.
 
     Raises:
         HeadlightError: the link has no picture.
     """
     query = LinkQuery(raw)
-    return {"run": traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])[0]}, query.at
+    return {"run": traces.supported_settings(query.fitted_settings()[0], query.at.layer, query["impl"])[0]}, query.at

@@ -37,7 +37,7 @@ def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) 
         rows=tokens[:n],
         cols=tokens[:n],
         decimals=2,
-        write=numbers.in_a_cell,
+        write=numbers.cell_text,
         compact=True,
         colour="weights",
         sums=values.sum(dim=-1)[:n].tolist() if sums else None,

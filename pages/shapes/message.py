@@ -7,12 +7,12 @@ from typing import TypedDict
 from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
-from headlight.picture.query import WRITTEN
+from headlight.picture.query import RULE_KEYS
 from headlight.picture.settings import Settings
-from headlight.picture.traces import RandomLayer, Traced
+from headlight.picture.traces import LayerTrace, RandomLayer
 from headlight.registry import models, recordings
 from headlight.ui import sheet
-from headlight.ui.packing import Memory, in_memory
+from headlight.ui.packing import Memory, memory_layout
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
@@ -111,13 +111,13 @@ def steps(raw: bytes) -> bytes:
     return _message(LinkQuery(raw))
 
 
-def first(raw: bytes) -> bytes:
+def first_message(raw: bytes) -> bytes:
     """Return the answer for the first page, with the numbers of the visible step alone.
 
     Raises:
         HeadlightError: the link has no picture, or one that is too large.
     """
-    pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
+    pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
     message = _message(LinkQuery(raw), 0)
     if len(message) > MAX_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST:,} bytes, here are {len(message):,}")
@@ -132,7 +132,7 @@ def reshape(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     check(query)
-    settings, _ = traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])
+    settings, _ = traces.supported_settings(query.fitted_settings()[0], query.at.layer, query["impl"])
     layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.parse(query))
     name, lines = query["lesson"], exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
     if name == exercise.NAME:
@@ -155,15 +155,15 @@ def classes(raw: bytes) -> bytes:
 
 def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
     """Return the header, then the traces; traces of more than `most` bytes contain the visible numbers alone."""
-    recordings.refuse(query.model)
+    recordings.reject(query.model)
     settings, fit_notices = query.fitted_settings()
     check(query)
     names, random, cursor = implementations(query["impl"], query["vs"]), random_layer.parse(query), query.at
     traced, unsupported = compute(settings, cursor.layer, names, random)
     fitted, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]
-    notices = [*fit_notices, *unsupported, *run, *models.unknown(model, settings.text)]
-    rule_key = WRITTEN.get(query["mask"])
+    notices = [*fit_notices, *unsupported, *run, *models.unknown_token_notices(model, settings.text)]
+    rule_key = RULE_KEYS.get(query["mask"])
     rule = {rule_key: query.rule(rule_key)} if rule_key else {}
     attention = model.stack.block(cursor.layer).attention
     weights_text = (
@@ -217,47 +217,49 @@ def implementations(first: str, second: str) -> list[str]:
 
 def compute(
     settings: Settings, layer: int, names: list[str], random: RandomLayer | None = None
-) -> tuple[list[Traced], list[str]]:
+) -> tuple[list[LayerTrace], list[str]]:
     """Return a trace for each implementation, and notices on settings that an implementation does not support."""
     traced, notices = [], []
     for name in names:
-        fitted, unsupported = traces.settings_within(settings, layer, name)
+        fitted, unsupported = traces.supported_settings(settings, layer, name)
         traced.append(random_layer.traced(fitted, layer, name, random))
         notices += [*unsupported, *random_layer.notices(name, random)]
     return traced, notices
 
 
-def pack_trace(layer: Traced, step: str, head: int = 0, max_bytes: int | None = None) -> bytes:
+def pack_trace(layer: LayerTrace, step: str, head: int = 0, max_bytes: int | None = None) -> bytes:
     """Return the steps of a layer and their memory as bytes for the browser.
 
     If there are more than `most` bytes of numbers, those of the visible step and head are sent alone; None is the limit
     of a message.
     """
     steps = layer.steps
-    sources = {source.where: source for source in map(layer.source, steps)}
+    sources = {source.origin: source for source in map(layer.source, steps)}
     d_head = next(step.shape[-1] for step in steps if step.name == "q")
     visible = find(steps, step, head)
-    memory, pieces = in_memory([item.value for item in steps], [visible, *layer.parents(visible)], most=max_bytes)
+    memory, pieces = memory_layout(
+        [item.value for item in steps], [visible, *layer.parents(visible)], max_bytes=max_bytes
+    )
     header: TraceHeader = {
         **memory,
         "digest": layer.settings.digest,
         "implementation": layer.implementation,
-        "label": layer.instead.label
-        if layer.instead
-        else words.label(layer.settings, pictures.model_of(layer.settings)),
+        "label": layer.random_layer.label
+        if layer.random_layer
+        else words.label(layer.settings, pictures.model_for(layer.settings)),
         "tokens": layer.tokens,
         "heads": steps[-1].shape[-1] // d_head,
         "dHead": d_head,
         "steps": [_step_header(layer, number, list(sources)) for number in range(len(steps))],
         "sources": [
-            {"where": item.where, "first": item.first, "lines": item.lines, "records": item.records}
+            {"where": item.origin, "first": item.first_line, "lines": item.lines, "records": item.records}
             for item in sources.values()
         ],
     }
     return pack_focus(header, *pieces)
 
 
-def _step_header(layer: Traced, number: int, sources: list[str]) -> TraceStep:
+def _step_header(layer: LayerTrace, number: int, sources: list[str]) -> TraceStep:
     """Return the description of a step, without its numbers."""
     step = layer.steps[number]
     source = layer.source(step)
@@ -271,9 +273,9 @@ def _step_header(layer: Traced, number: int, sources: list[str]) -> TraceStep:
         "view": step.is_view,
         "bytes": step.value.numel() * step.value.element_size(),
         "parents": layer.parents(number),
-        "source": sources.index(source.where),
-        "marked": source.marked,
-        "recorded": step.line - source.first,
+        "source": sources.index(source.origin),
+        "marked": source.marks,
+        "recorded": step.line - source.first_line,
         "title": title,
         "why": why,
         "lesson": lesson,

@@ -8,16 +8,16 @@ from cachetools import LRUCache
 
 from headlight.picture import pictures, traces
 from headlight.picture.settings import Settings
-from headlight.picture.traces import RandomLayer, Traced, drawn
+from headlight.picture.traces import LayerTrace, RandomLayer, fixed_seed
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.measure import agreement
-from mha_core.models.stack import Stack, of_layer
+from mha_core.models.stack import Stack, layer_ablation
 from mha_core.positions import LayerPart
-from mha_core.trace import Trace, on_cpu
+from mha_core.trace import Trace, steps_to_cpu
 
 CACHE_BYTES = 24 * 2**20
 
@@ -29,50 +29,50 @@ def parse(values: Mapping[str, Any] | Any) -> RandomLayer | None:
     return RandomLayer(values["biases"], values["drop"], values["dice"])
 
 
-def traced(settings: Settings, layer: int, implementation: str, random: RandomLayer | None) -> Traced:
+def traced(settings: Settings, layer: int, implementation: str, random: RandomLayer | None) -> LayerTrace:
     """Return the trace of a model's layer, or of a random layer on the same input. Raises what `Model.run` raises."""
     if random is None:
-        return traces.traced(settings, layer, implementation)
+        return traces.trace_layer(settings, layer, implementation)
     return _traced(settings, layer, implementation, random)
 
 
 @single_flight(LRUCache(CACHE_BYTES, getsizeof=lambda trace: trace.nbytes))
-def _traced(settings: Settings, layer: int, implementation: str, random: RandomLayer) -> Traced:
-    trained = traces.traced(settings, layer, "efficient")  # it has the same input
-    model = pictures.model_of(settings)
+def _traced(settings: Settings, layer: int, implementation: str, random: RandomLayer) -> LayerTrace:
+    trained = traces.trace_layer(settings, layer, "efficient")  # it has the same input
+    model = pictures.model_for(settings)
     switches = model.switches(len(trained.tokens), None, **settings.switches(model))
 
     def run(stack: Stack) -> tuple[Step, ...]:
         trace = Trace()
         x = trained.steps[0].value.to(stack.device)
         options = switches(stack)
-        ablations = of_layer(options["ablate"], layer)
+        ablations = layer_ablation(options["ablate"], layer)
         module = build(random, implementation, stack.block(layer).attention).to(stack.device)
-        with drawn(random.seed, x):
+        with fixed_seed(random.seed, x):
             module(x, trace=trace, **options | {"ablate": ablations, "position": LayerPart(options["position"])})
-        return on_cpu(trace.steps)
+        return steps_to_cpu(trace.steps)
 
-    with pass_slot(len(trained.tokens), models.heads(model)):
+    with pass_slot(len(trained.tokens), models.count_heads(model)):
         steps, notices = model.run_on_stack(run)
     notices = tuple(dict.fromkeys(trained.notices + notices))
-    return replace(trained, implementation=implementation, steps=steps, notices=notices, instead=random)
+    return replace(trained, implementation=implementation, steps=steps, notices=notices, random_layer=random)
 
 
 def build(random: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
     """Build a random layer with the sizes of a model's layer, in training mode if it has dropout."""
     weights = agreement.random_weights(like.d_model, seed=random.seed, biases=random.biases)
-    layer = agreement.loaded(implementation, weights, like.n_heads, dropout=random.dropout)
+    layer = agreement.load_layer(implementation, weights, like.n_heads, dropout=random.dropout)
     return layer.train(random.dropout > 0).requires_grad_(False)
 
 
-def attention(layer: Traced, implementation: str) -> AttentionLayer:
+def attention(layer: LayerTrace, implementation: str) -> AttentionLayer:
     """Return the traced layer in eval mode and in any implementation, on the CPU like its steps."""
-    model = pictures.model_of(layer.settings)
-    if layer.instead is None:
+    model = pictures.model_for(layer.settings)
+    if layer.random_layer is None:
         return model.run_on_stack(
             lambda stack: as_implementation(stack.block(layer.layer).attention, implementation, "cpu")
         )[0]
-    return build(layer.instead, implementation, model.stack.block(layer.layer).attention).eval()
+    return build(layer.random_layer, implementation, model.stack.block(layer.layer).attention).eval()
 
 
 def notices(implementation: str, random: RandomLayer | None) -> list[str]:

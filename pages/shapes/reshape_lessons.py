@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from headlight.picture.traces import Traced, drawn
+from headlight.picture.traces import LayerTrace, fixed_seed
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import count, number
 from headlight.ui.sheet import Mark
@@ -41,7 +41,7 @@ def softmax_over_heads(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=1).nan_to_num()
 
 
-def no_transpose(layer: Traced, head: int) -> StepLesson:
+def no_transpose(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on a view straight to (b, h, i, d)."""
     value = {step.name: step.value for step in layer.steps}
     n_heads, tokens = value["q"].shape[1], layer.tokens
@@ -95,7 +95,7 @@ def no_transpose(layer: Traced, head: int) -> StepLesson:
     )
 
 
-def wrong_axis(layer: Traced, head: int) -> StepLesson:
+def wrong_axis(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on a softmax over axis 1 of scores (b, h, i, j), which are the heads."""
     value = {step.name: step.value for step in layer.steps}
     scores = value.get("masked", value["scores"])
@@ -121,7 +121,7 @@ def wrong_axis(layer: Traced, head: int) -> StepLesson:
     )
 
 
-def loops(layer: Traced, head: int) -> StepLesson:
+def loops(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on batched matrix products as loops."""
     value = {step.name: step.value for step in layer.steps}
     q, k = value["q"], value["k"].transpose(2, 3)
@@ -144,7 +144,7 @@ def loops(layer: Traced, head: int) -> StepLesson:
     )
 
 
-def contiguous(layer: Traced, head: int) -> StepLesson:
+def contiguous(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on `.contiguous()` before the last view."""
     ways: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
         ".view(b, i, c)": lambda x, b, i, c: x.view(b, i, c),
@@ -192,7 +192,7 @@ class RelativeAttention(SequenceFirstAttention):
         return super().scores(q, k) + torch.einsum("ibhd,ijd->ijbh", q, vectors)
 
 
-def relative(layer: Traced, head: int) -> StepLesson:
+def relative(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on relative attention by overriding the method that computes the scores."""
     plain = random_layer.attention(layer, "sequence_first")
     x = layer.steps[0].value
@@ -238,7 +238,7 @@ def outputs(attention: SequenceFirstAttention, x: Tensor, mask: Tensor) -> tuple
     return attention.time_first(x, x, x, mask)[0], attention.time_first(x, x, x, expanded)[0]
 
 
-def mask_shapes(layer: Traced, head: int) -> StepLesson:
+def mask_shapes(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on masks (i|1, j, b|1), each of minimal size and expanded."""
     attention = random_layer.attention(layer, "sequence_first")
     first = layer.steps[0].value[:, :MAX_SHOWN]
@@ -278,14 +278,14 @@ def mask_shapes(layer: Traced, head: int) -> StepLesson:
 
 def apply_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
     """Apply dropout once to weights (b, h, i, j)."""
-    with drawn(seed, weights):
+    with fixed_seed(seed, weights):
         return mixing_weights(weights, rate, None)
 
 
-def dropout(layer: Traced, head: int) -> StepLesson:
+def dropout(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on weights before and after dropout, with the row sums of a single draw and of many."""
     value = {step.name: step.value for step in layer.steps}
-    random = layer.instead
+    random = layer.random_layer
     rate, seed = (random.dropout, random.seed) if random and random.dropout else (RATE, random.seed if random else 0)
     weights = value["weights"]
     dropped = apply_dropout(weights, rate, seed)
@@ -323,7 +323,7 @@ QUESTIONS = {
     "dropout": "What does dropout do to the weights?",
     exercise.NAME: exercise.QUESTION,
 }
-LESSONS: dict[str, Callable[[Traced, int], StepLesson]] = dict(
+LESSONS: dict[str, Callable[[LayerTrace, int], StepLesson]] = dict(
     zip(
         QUESTIONS,
         [no_transpose, wrong_axis, loops, contiguous, relative, mask_shapes, dropout, exercise.write_it],

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from headlight.picture.traces import Traced
+from headlight.picture.traces import LayerTrace
 from headlight.ui.numbers import capital, count
 from mha_core import IMPLEMENTATIONS, Step, Trace
 from mha_core.attention.switches import Ablation
@@ -68,7 +68,7 @@ def describe_axes(step: Step) -> list[tuple[str, str, int]]:
     return list(zip((special.get(name, name) for name in names), letters, step.shape, strict=True))
 
 
-def describe(layer: Traced, number: int) -> tuple[str, str, str]:
+def describe(layer: LayerTrace, number: int) -> tuple[str, str, str]:
     """Return the title of a step, its reason, and the lesson on what happens without it, or ""."""
     step = layer.steps[number]
     name, _, head = step.name.partition(".head")
@@ -85,7 +85,7 @@ def describe(layer: Traced, number: int) -> tuple[str, str, str]:
     return f"{title.split(',')[0]} of head {head}" if head else title, reason, lesson
 
 
-def _tags(layer: Traced, number: int) -> list[str]:
+def _tags(layer: LayerTrace, number: int) -> list[str]:
     """Return the tags of a step that the table of words knows."""
     step, letters = layer.steps[number], [letter for _, letter, _ in describe_axes(layer.steps[number])]
     parents = [layer.steps[index] for index in layer.parents(number)]
@@ -103,7 +103,7 @@ def _tags(layer: Traced, number: int) -> list[str]:
     return [tag for tag, is_so in holds.items() if is_so]
 
 
-def _values(layer: Traced, number: int) -> dict[str, object]:
+def _values(layer: LayerTrace, number: int) -> dict[str, object]:
     """Return the values for the placeholders in the description of a step."""
     step, last = layer.steps[number], layer.steps[-1]
     parent = layer.steps[next(iter(layer.parents(number)), number)]

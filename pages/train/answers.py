@@ -195,13 +195,13 @@ def _likeliest(trained: TrainedModel, chances: Sequence[float]) -> tuple[str, st
 
 @cached
 def _chances(trained: TrainedModel, text: str) -> list[float]:
-    chances: list[float] = inference.probabilities(trained.model, [text], told=trained.add_notice)[0].tolist()
+    chances: list[float] = inference.probabilities(trained.model, [text], on_warning=trained.add_notice)[0].tolist()
     return chances
 
 
 @cached
 def _logits(trained: TrainedModel, text: str) -> list[float]:
-    logits: list[float] = inference.logits(trained.model, [text], told=trained.add_notice)[0].tolist()
+    logits: list[float] = inference.logits(trained.model, [text], on_warning=trained.add_notice)[0].tolist()
     return logits
 
 
@@ -210,7 +210,7 @@ def _continuation(
     trained: TrainedModel, text: str, tokens: int, temperature: float, seed: int
 ) -> list[tuple[str, float]]:
     return inference.continuation(
-        trained.model, text, tokens, temperature=temperature, seed=seed, told=trained.add_notice
+        trained.model, text, tokens, temperature=temperature, seed=seed, on_warning=trained.add_notice
     )
 
 
@@ -224,8 +224,8 @@ def _map(trained: TrainedModel, name: str, text: str, head: str) -> Block:
     if weights is None:
         return missing_head(name, head)
     if drawing:
-        return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
-    note = f"{words.of_repeats(run.tokens, weights)} {words.computed_by(trained.model)}".strip()
+        return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.patches)
+    note = f"{words.describe_repeats(run.tokens, weights)} {words.implementation_note(trained.model)}".strip()
     return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # a plain dict, for JSON
 
 
@@ -278,7 +278,7 @@ def _alignment_note(cross: Tensor, right: list[tuple[int, int]]) -> str:
 @cached
 def _translation(trained: TrainedModel, text: str) -> list[tuple[str, float]]:
     """Return the output tokens with their probabilities."""
-    run = cast(Translator, trained.model).of(CROSS).run(text, all_logits=True)
+    run = cast(Translator, trained.model).for_group(CROSS).run(text, all_logits=True)
     for sentence in run.notices:
         trained.add_notice(sentence)
     chances = cast(Tensor, run.logits).softmax(dim=-1).max(dim=-1)
@@ -289,7 +289,7 @@ def _translation(trained: TrainedModel, text: str) -> list[tuple[str, float]]:
 @cached
 def _translator_maps(trained: TrainedModel, text: str) -> dict[str, Any]:
     """Return the maps of each attention group as lists, with the tokens of source, decoder input and output."""
-    runs = {group: cast(Translator, trained.model).of(group).run(text) for group in (ENCODER, DECODER, CROSS)}
+    runs = {group: cast(Translator, trained.model).for_group(group).run(text) for group in (ENCODER, DECODER, CROSS)}
     decoder_input = runs[DECODER].tokens
     output = [token for token, _ in _translation(trained, text)][: len(decoder_input)]
     tokens = {"source": runs[ENCODER].tokens, "decoder_input": decoder_input, "output": output}

@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.link.limits import MAX_TEXT_LENGTH, check_length
 from headlight.picture import pictures, words
-from headlight.registry import models, source_of
+from headlight.registry import get_source, models
 from headlight.ui import sheet
 from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
@@ -41,7 +41,7 @@ class Questions:
         self.heads = answers.head_names([(first.recipe.n_layers, first.recipe.n_heads) for first in firsts])
         # the default texts of empty boxes
         self.texts = (
-            default_texts(task) if task else source_of(next(iter(self.names.values()))).presets if firsts else ()
+            default_texts(task) if task else get_source(next(iter(self.names.values()))).presets if firsts else ()
         )
         self.task = task if isinstance(task, Labelled) else None
         self.translation = task if isinstance(task, Translation) else None
@@ -86,7 +86,7 @@ class Questions:
 
     def vocabulary_notice(self, text: str) -> Block:
         """Return a notice on the words that the first model's vocabulary lacks."""
-        return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
+        return sheet.notices(models.unknown_token_notices(next(iter(self.models.values())).model, text))
 
 
 def draw(questions: Questions, *, is_open: bool) -> None:
@@ -128,11 +128,11 @@ def _sampling_controls() -> tuple[int, float, int]:
     """Draw the controls of a continuation; return the number of tokens, the temperature and the seed."""
     left, middle, right = st.columns(3)
     with left:
-        tokens = widgets.whole("more")
+        tokens = widgets.integer("more")
     with middle:
         temperature = widgets.number("temp")
     with right:
-        seed = widgets.whole("dice")
+        seed = widgets.integer("dice")
     return tokens, temperature, seed
 
 
@@ -161,7 +161,7 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
             check_length(text)
         return draw()
     except HeadlightError as error:
-        return [sheet.notices([words.sentence(error)])]
+        return [sheet.notices([words.error_sentence(error)])]
 
 
 def _answer_blocks(questions: Questions, *sampling: float) -> list[Block]:

@@ -108,15 +108,15 @@ class Bar:
             sentences.append(f"The training ended early: {job.error}. Runs saved earlier are kept.")
         elif job is not None and job.is_stopped:
             sentences.append("Stopped. The models trained so far are kept.")
-        elif job is not None and job.shortened:
+        elif job is not None and job.preempted_after:
             sentences.append(
-                f"Ended after {job.shortened:.0f} s because other users were waiting. The models trained so far are "
+                f"Ended after {job.preempted_after:.0f} s because other users were waiting. The models trained so far are "
                 "kept."
             )
         if running is not None and job is None:
             task = task_title(running.plan.recipes[0].task)
             sentences.append(f"Your training of {task} continues; choose that task to watch it.")
-        sentences += job.record.told if job is not None else ()
+        sentences += job.record.notices if job is not None else ()
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
@@ -126,7 +126,13 @@ def training_state(job: TrainingJob | None) -> State:
     if latest is None:
         return "", "over", 0
     stage = (
-        "over" if latest.is_finished else "waits" if latest.place else "trains" if latest.record.looked else "starts"
+        "over"
+        if latest.is_finished
+        else "waits"
+        if latest.position
+        else "trains"
+        if latest.record.has_evaluations
+        else "starts"
     )
     saved = sum(folder is not None for folder in job.record.saved) if job is not None else 0
     return latest.folder.name, stage, saved
@@ -134,30 +140,36 @@ def training_state(job: TrainingJob | None) -> State:
 
 def mark_curves_drawn(job: TrainingJob | None) -> None:
     """Record that the curves show the latest progress."""
-    st.session_state["curves_drawn"] = (job.record.news if job else 0, time.monotonic())
+    st.session_state["curves_drawn"] = (job.record.revision if job else 0, time.monotonic())
 
 
 def _news(job: TrainingJob | None) -> str:
     """Return the id of the progress to draw; "" if there is none, or if it is too early to redraw."""
     drawn_news, drawn_at = st.session_state.get("curves_drawn", (0, 0.0))
     is_early = time.monotonic() < drawn_at + NEWS_SECONDS
-    if job is None or is_early or not job.record.looked or job.record.news == drawn_news:
+    if job is None or is_early or not job.record.has_evaluations or job.record.revision == drawn_news:
         return ""
-    return f"{job.folder.name} {job.record.news}"
+    return f"{job.folder.name} {job.record.revision}"
 
 
 def _progress(job: TrainingJob) -> str:
     """Return the label of the progress bar."""
-    if job.place:
-        return f"Waiting: {'1 training comes' if job.place == 1 else f'{job.place} trainings come'} first"
-    if not job.is_finished and not job.record.started:
+    if job.position:
+        return f"Waiting: {'1 training comes' if job.position == 1 else f'{job.position} trainings come'} first"
+    if not job.is_finished and not job.record.has_started:
         return "Starting …"
     recipes, record = job.plan.recipes, job.record
     step, steps, seconds = record.step, sum(recipe.steps for recipe in recipes), record.seconds
     runs = f"{len(recipes)} runs" if len(recipes) > 1 else ""
     if job.is_finished and step < steps and not job.error:
-        is_timeout = record.done == "time"
-        reason = "; other users were waiting" if job.shortened else "; the time limit was reached" if is_timeout else ""
+        is_timeout = record.end_reason == "time"
+        reason = (
+            "; other users were waiting"
+            if job.preempted_after
+            else "; the time limit was reached"
+            if is_timeout
+            else ""
+        )
         verb = "stopped" if job.is_stopped or is_timeout else "ended"
         return f"{runs} {verb} after {seconds:.0f} s{reason}; step {step:,} of {steps:,}".strip()
     speed = ""

@@ -101,7 +101,7 @@ def confusion(outcome: Outcome, cell: ConfusionCell | None, number: int) -> Bloc
         formula="rows: the true class · columns: the answer",
         axes="",
         edit=f"{CELL} {number}",
-        how="choice",
+        cell_kind="choice",
         colour="weights",
         shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,

@@ -34,7 +34,7 @@ def show() -> None:
     """Draw the page: the recipe, the training bar and the results."""
     process.prepare()
     with form("train") as page, page.stage:
-        canvas.visit(visitor.name(), st.session_state.get("visit_gone", ""), restore)
+        canvas.sync_visit_name(visitor.visit_name(), st.session_state.get("visit_gone", ""), restore)
         with st.container(border=True, key="recipe_panel"):
             name_box, task_box, positions = st.columns([1, 1.5, 1.6])
             with name_box:
@@ -48,7 +48,7 @@ def show() -> None:
         with task_box:
             draw_task(name, task, RECORDED if name == "news" else "")
         plan, problem = recipe_controls.build_plan(values, task, data)
-        visitor.offered()  # registers the models that were trained here
+        visitor.available_models()  # registers the models that were trained here
         open_tab, tabs = widgets.tabs("tab")
         job = visitor.job_on(name)
         state = training_state(job)  # before the runs are read, so that a change in between triggers a rerun
@@ -75,19 +75,19 @@ def draw_task(name: str, task: Task | None, note: str = "") -> None:
 def restore(visit_name: str) -> None:
     """Restore the runs and uploads of an earlier session of this browser."""
     try:
-        reason = "" if visitor.come_back(visit_name) else EXPIRED
+        reason = "" if visitor.resume(visit_name) else EXPIRED
     except HeadlightError as error:
-        reason = words.sentence(error)
+        reason = words.error_sentence(error)
     if reason:
         st.session_state["visit_gone"] = visit_name if NAME.fullmatch(visit_name) else ""
     for sentence in [reason] if reason else visitor.notices():
         layout.queue_notice(sentence)
-    st.session_state["brought"] = {**visitor.brought(), **st.session_state.get("brought", {})}
+    st.session_state["brought"] = {**visitor.uploads(), **st.session_state.get("brought", {})}
 
 
 def current_runs(name: str) -> Runs:
     """Return the current runs of a task: the client's own, or those that come with Headlight, and opened files."""
     job, own_runs = visitor.job_on(name), visitor.own_runs()
     current = runs.from_job(job, {run.folder: run.id for run in own_runs.values()}) if job else runs.load_shipped(name)
-    uploaded = [run for run in own_runs.values() if run.opened and run.history.recipe.task == name]
+    uploaded = [run for run in own_runs.values() if run.is_imported and run.history.recipe.task == name]
     return current + runs.from_histories([run.history for run in uploaded], [run.id for run in uploaded])

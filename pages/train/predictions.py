@@ -53,7 +53,7 @@ _cache: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda tensor
 def text_probabilities(trained: TrainedModel, texts: Sequence[str]) -> Tensor:
     """Return the probabilities (rows, classes) of a few typed texts."""
     with pass_slot():
-        return inference.probabilities_of_each(trained.model, texts, told=trained.add_notice)
+        return inference.unpadded_probabilities(trained.model, texts, on_warning=trained.add_notice)
 
 
 @single_flight(_cache, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
@@ -217,7 +217,7 @@ def draw(
     names = columns(classes)
     with (
         widgets.hidden_but_mounted("predictions", seen),
-        widgets.folded(
+        widgets.fold(
             "predictions", "All predictions: one row per text, with its probabilities", *_KEYS, lazy=True
         ) as fold,
     ):
@@ -228,7 +228,7 @@ def draw(
             try:
                 table = prediction_table(models(), task, typed)
             except HeadlightError as error:
-                canvas.sheet("predictions", [sheet.notices([words.sentence(error)])])
+                canvas.sheet("predictions", [sheet.notices([words.error_sentence(error)])])
                 return
             if table is None:
                 canvas.sheet("predictions", [sheet.text("No model here can make predictions.")])
@@ -261,7 +261,7 @@ def _sorter(names: list[str]) -> Callable[[dict[str, Any]], None]:
     """Return the callback for a click on a column's head: sort by it, or reverse the order."""
 
     def sort(event: dict[str, Any]) -> None:
-        index = events.whole(event, "sort")
+        index = events.integer(event, "sort")
         if index is None or not 0 <= index < len(names):
             return
         is_sorted = st.session_state.get("sort") == names[index]

@@ -16,7 +16,7 @@ from headlight.ui import sheet
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.training import checkpoints, tasks
-from mha_core.training.limits import TrainingPlan, most_threads
+from mha_core.training.limits import TrainingPlan, max_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Task, TrainingData
 from pages.frame import canvas, widgets
@@ -105,7 +105,7 @@ def draw_controls(name: str, positions: DeltaGenerator, more: DeltaGenerator, de
         implementations, counts, masks = _model_controls(name, unlabelled, seen=not is_post)
     budget = BUDGETS.get(name, BUDGET)
     with measuring[0]:
-        seeds = widgets.whole("seeds")
+        seeds = widgets.integer("seeds")
     with measuring[1]:
         seconds = widgets.optional_number("budget", f"{budget}")
     default = replace(defaults("news" if is_post else name), task=name)
@@ -200,8 +200,8 @@ def _base(usual: Recipe, sizes: Pair, training: Pair) -> tuple[Recipe, int | Non
 
 
 def _size(key: str, usual: Recipe) -> int | None:
-    limit = min(SIZES["threads"][1], most_threads()) if key == "thr" else None
-    value = widgets.optional_number(key, f"{getattr(usual, _SIZES[key]):,}", most=limit, step=1)
+    limit = min(SIZES["threads"][1], max_threads()) if key == "thr" else None
+    value = widgets.optional_number(key, f"{getattr(usual, _SIZES[key]):,}", upper=limit, step=1)
     return None if value is None else int(value)
 
 

@@ -4,7 +4,7 @@ from typing import cast
 
 import streamlit as st
 
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.registry.trained import Shipped, Trained
 from headlight.ui import pages, sheet
 from mha_core.training.tasks import Labelled, Task
@@ -20,7 +20,7 @@ _LINKED_PAGES = ("explore", "shapes", "compare")
 
 def draw_links(runs: Runs, *, seen: bool) -> None:
     """Draw a link to the page Explore for each candidate with a model."""
-    readers = {name: model for name, model in runs.model_names.items() if not source_of(model).about.reads_pictures}
+    readers = {name: model for name, model in runs.model_names.items() if not get_source(model).about.reads_pictures}
     links = [(f"Analyse “{name}”", pages.link("explore", ("model", model))) for name, model in readers.items()]
     canvas.sheet("open_in", [sheet.links(links)] if seen else [])
 
@@ -55,10 +55,10 @@ def _draw_exports(runs: Runs, model: str | None) -> None:
     """Draw links to other pages with this model, and the downloads."""
     if model is not None:
         links = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _LINKED_PAGES]
-        canvas.sheet("ways_out", [] if source_of(model).about.reads_pictures else [sheet.links(links)])
+        canvas.sheet("ways_out", [] if get_source(model).about.reads_pictures else [sheet.links(links)])
         st.download_button(
             "The trained model, zip",
-            lambda: cast(Trained | Shipped, source_of(model)).packed(),
+            lambda: cast(Trained | Shipped, get_source(model)).to_zip(),
             "headlight-run.zip",
             "application/zip",
             on_click="ignore",

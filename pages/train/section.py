@@ -103,7 +103,7 @@ class Section:
 
     def _draw_charts(self, runs: Runs) -> None:
         """Draw the curves, and offer them as tables."""
-        large, theme = canvas.projected(), st.context.theme.type or "dark"
+        large, theme = canvas.is_projector_on(), st.context.theme.type or "dark"
         charts = curves.charts(runs.candidates, theme, waiting=self.is_running, large=large)
         has_film = any(candidate.histories[0].snapshots for candidate in runs.candidates if candidate.histories)
         with missing.package_error():
@@ -112,7 +112,7 @@ class Section:
             "Click a point of a curve, or select it with the arrow keys and Enter, and the film shows that step."
         )
         canvas.sheet("curves_told", [hint] * has_film)
-        with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
+        with widgets.fold("curves_numbers", "The curves as tables", lazy=True) as fold:
             canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
 
     def _draw_results(self, runs: Runs) -> None:
@@ -139,7 +139,7 @@ def _draw_panels(charts: Sequence[Chart], *, large: bool, on_point: Callable[[fl
     Raises:
         ImportError: plotly is not installed.
     """
-    canvas.charts()
+    canvas.figure_class()
     widths = [1] if large else [1.3, 1]
     for first in range(0, len(charts), len(widths)):
         for column, chart in zip(st.columns(widths), charts[first : first + len(widths)], strict=False):

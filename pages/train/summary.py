@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from headlight.jobs.record import CUT_SHORT
+from headlight.jobs.record import EARLY_ENDS
 from headlight.ui import sheet
 from headlight.ui.numbers import count, fixed, number
 from headlight.ui.sheet import Block
@@ -83,7 +83,7 @@ def describe_pairs(candidates: Sequence[Candidate]) -> str:
     if not pairs:
         return ""
     sentences = ["Sentences come in pairs with the same words in another order and another answer."]
-    if any(run.end and run.end.reason in CUT_SHORT for candidate in candidates for run in candidate.histories):
+    if any(run.end and run.end.reason in EARLY_ENDS for candidate in candidates for run in candidate.histories):
         sentences.append("So far, as the training ended early:")
     never = [name for name, accuracies in pairs.items() if max(accuracies) == 0]
     always = [name for name, accuracies in pairs.items() if min(accuracies) == 1]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.jobs.training import MAX_BYTES, writing
-from headlight.registry import source_of
+from headlight.jobs.training import MAX_BYTES, convert_write_errors
+from headlight.registry import get_source
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
@@ -148,7 +148,7 @@ def _open_run(content: bytes) -> str:
     """Open a saved run and select its task; return a message for the page."""
     try:
         folder = visitor.new_folder() / "run"
-        with writing():
+        with convert_write_errors():
             task = saved.unpack(content, folder).recipe.task
         if task not in TASKS.values():
             raise WeightsFileError(f"there is no task {task!r:.40} here")
@@ -165,4 +165,4 @@ def _open_recording(content: bytes) -> str:
         name = visitor.open_recording(content)
     except HeadlightError as error:
         return f"This file cannot be opened: {error}. A recording opened earlier is still there."
-    return f"Opened: {source_of(name).title}. It can be chosen as a model on Explore."
+    return f"Opened: {get_source(name).title}. It can be chosen as a model on Explore."

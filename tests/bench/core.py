@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mha_core.attention import IMPLEMENTATIONS
-from mha_core.clock import interleaved, machine
+from mha_core.clock import machine, median_times
 from mha_core.errors import Unsupported
 from mha_core.measure.reference import read_with_transformers
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
@@ -32,7 +32,7 @@ def forward(
 ) -> Medians:
     """One sentence of n tokens without gradients: "torch" and every implementation, with and without maps."""
     x = torch.randn(1, n, d_model, device=device)
-    return interleaved(_candidates(forward_pass, x, n_heads), rounds, device=device)
+    return median_times(_candidates(forward_pass, x, n_heads), rounds, device=device)
 
 
 def training(
@@ -40,7 +40,7 @@ def training(
 ) -> Medians:
     """Forward and backward of one batch: "torch" and every implementation, with and without maps."""
     x = torch.randn(b, n, d_model, device=device)
-    return interleaved(_candidates(training_step, x, n_heads), rounds, device=device)
+    return median_times(_candidates(training_step, x, n_heads), rounds, device=device)
 
 
 def memory(
@@ -67,7 +67,7 @@ def classifying(
             for parameter in classifier.parameters():
                 torch.nn.init.normal_(parameter, std=0.1)
             candidates[f"{name}, {rows}"] = partial(_classify, classifier, ids, keep)
-    return interleaved(candidates, rounds, warm_up=1, device=device)
+    return median_times(candidates, rounds, warm_up=1, device=device)
 
 
 def _classify(classifier: Classifier, ids: Tensor, keep: Tensor) -> None:
@@ -106,7 +106,7 @@ def maps_of_minilm(model: Model, tokens: int, rounds: int) -> Medians:
             out = reference(torch.tensor([model.tokenize(text)[1]]), output_attentions=True, output_hidden_states=True)
         return torch.cat(out.attentions), torch.cat(out.hidden_states)
 
-    return interleaved({"headlight": lambda: model.run(text), "transformers": transformers}, rounds)
+    return median_times({"headlight": lambda: model.run(text), "transformers": transformers}, rounds)
 
 
 def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Medians:
@@ -119,7 +119,7 @@ def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Me
 
     with torch.no_grad():
         layer(x, trace=counting)
-        times = interleaved({"off": lambda: layer(x), "on": lambda: layer(x, trace=Trace())}, rounds)
+        times = median_times({"off": lambda: layer(x), "on": lambda: layer(x, trace=Trace())}, rounds)
     start = time.perf_counter()
     for _ in range(10_000):
         no_trace("scores", x, "b h i j", "q kᵀ / √d_head")

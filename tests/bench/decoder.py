@@ -15,7 +15,7 @@ import time
 import torch
 
 from mha_core import Model, load_model
-from mha_core.clock import interleaved, machine
+from mha_core.clock import machine, median_times
 from mha_core.models.generation import Generation
 from tests.bench.core import text_of
 from tests.bench.serving import options, quantiles, serve
@@ -44,7 +44,7 @@ def measure_maps(model: Model, rounds: int) -> None:
                 out = theirs(ids, output_attentions=True, output_hidden_states=True, logits_to_keep=1)
             return torch.cat(out.attentions), torch.cat(out.hidden_states), out.logits
 
-        times = interleaved({"ours": ours, "theirs": transformers}, max(5, rounds // tokens))
+        times = median_times({"ours": ours, "theirs": transformers}, max(5, rounds // tokens))
         own, other = times["ours"], times["theirs"]
         print(f"{tokens:4d} tokens   {1000 * own:7.1f} ms, transformers {1000 * other:7.1f} ms: {own / other:.3f}")
 

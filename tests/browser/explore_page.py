@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from headlight.link.presets import NAMES, PRESETS
 from headlight.picture.settings import Settings
-from headlight.registry import source_of, trained
+from headlight.registry import get_source, trained
 from mha_core import Run
 
 from .expected import TIRED, run_of
@@ -62,7 +62,7 @@ class Explore(Tab):
         """A button of the view; the menu that holds it is opened."""
         if name in IN_MENU or name.startswith("sort"):
             self.opened("view")
-        elif name in PRESETS or any(name in source_of(one).presets for one in trained.shipped()):
+        elif name in PRESETS or any(name in get_source(one).presets for one in trained.shipped()):
             self.opened("try another")
             name = f"{NAMES[name]}: {name}" if name in NAMES else name
         elif name == "compare now":

@@ -30,7 +30,7 @@ def weights_of(settings: Settings, layer: int, head: int) -> Tensor:
     """The weights that the page must show, computed in this process."""
     mask: str | Tensor = settings.mask
     if settings.painted:
-        mask = mask_codec.allowed(settings.mask, settings.painted, mask_codec.tokens_of(settings.painted), 12)
+        mask = mask_codec.allow_mask(settings.mask, settings.painted, mask_codec.token_count(settings.painted), 12)
     return core().run(settings.text, mask=mask).weights[layer, head]
 
 

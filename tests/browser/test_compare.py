@@ -14,14 +14,14 @@ from playwright.sync_api import expect
 from headlight.picture.settings import Settings
 from headlight.ui.numbers import cosine as written_cosine
 from mha_core.measure import measures, rounding
-from pages.compare.orders import shuffled
+from pages.compare.orders import shuffle_words
 from tests.closeness import within_rounding
 
 from .compare_page import Compare, read
 from .expected import TIRED, WIDE, core, run_of
 
 # Six layers of MiniLM sum 384 features, heads of 32 and the 15 tokens, and 1,536 hidden units, one behind the other.
-ROUNDING = rounding.of_sums(*[384, 32, 15, 384, 384, 1536] * 6)
+ROUNDING = rounding.sum_bound(*[384, 32, 15, 384, 384, 1536] * 6)
 
 
 def test_three_maps_are_read_as_one_and_the_right_side_is_changed(compare: Compare) -> None:
@@ -85,10 +85,10 @@ def test_figures_and_orders(compare: Compare) -> None:
         expect(figure).to_be_in_viewport(ratio=1)
 
     # the words in another order: shuffled again, and typed
-    expect(compare.shuffle).to_contain_text(shuffled(TIRED, 1))
+    expect(compare.shuffle).to_contain_text(shuffle_words(TIRED, 1))
     compare.shuffle.get_by_role("button", name="shuffle again").click()
     compare.wait_for_query(shuffle="2")
-    expect(compare.shuffle).to_contain_text(shuffled(TIRED, 2))
+    expect(compare.shuffle).to_contain_text(shuffle_words(TIRED, 2))
     headings = compare.shuffle.locator(".panel h2").all_inner_texts()
     with_order, without = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
     assert with_order > 0.1
@@ -101,7 +101,7 @@ def test_figures_and_orders(compare: Compare) -> None:
     compare.enter(box, "you are who")
     expect(compare.shuffle).to_contain_text("The new order must contain the same words")
     compare.shuffle.get_by_role("button", name="shuffle again").click()
-    expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
+    expect(compare.shuffle).to_contain_text(shuffle_words("how are you", 3))
     expect(box).to_have_value("")
 
 

@@ -44,8 +44,8 @@ def painting(cells: Iterable[tuple[int, int]], heads: Sequence[int] = range(HEAD
 
 def check_weights(masks: Masks, settings: Settings, layer: int = 0, head: int = 3) -> None:
     """The table of the weights after, against the core: "—" where the mask forbids, and its four digits elsewhere."""
-    n = mask_codec.tokens_of(settings.painted) if settings.painted else 6
-    allow = mask_codec.allowed(settings.mask, settings.painted, n, HEADS)
+    n = mask_codec.token_count(settings.painted) if settings.painted else 6
+    allow = mask_codec.allow_mask(settings.mask, settings.painted, n, HEADS)
     allow = allow[head] if allow.dim() == 3 else allow
     weights, shown = weights_of(settings, layer, head), masks.table("after")
     assert [[text == "—" for text in row] for row in shown] == (~allow).tolist()

@@ -14,10 +14,10 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from headlight.link.place import Cursor
-from headlight.link.presets import CONTINUED
+from headlight.link.presets import NEXT_TOKEN_CURSORS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.registry import models, recordings, source_of
+from headlight.registry import get_source, models, recordings
 from headlight.registry.album import SOUNDS
 from headlight.server import store
 from mha_core import load_model
@@ -37,8 +37,8 @@ from .masks_page import Masks
 from .tab import place_of
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
-ASKED = {name: source_of(name).presets for name in (WHO, ORDERLESS, WORDS)}
-PRIVET, PLACE = next(iter(CONTINUED.items()))
+ASKED = {name: get_source(name).presets for name in (WHO, ORDERLESS, WORDS)}
+PRIVET, PLACE = next(iter(NEXT_TOKEN_CURSORS.items()))
 FRANCE = "The capital of France is"
 TEXT = "the quick brown fox sat on the mat"
 SEES, HEARS = "dinov2_with_registers", "wav2vec2"
@@ -69,7 +69,7 @@ def choose(explore: Explore, name: str) -> None:
 def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
     """What the row that Explore begins with looks at."""
     shown, at = pictures.picture(Settings(run_text, model=name)), Cursor(0, 0)
-    row = kinds.first_row(at.on(shown.run.tokens), at, shown).row or 0
+    row = kinds.first_row(at.resolve(shown.run.tokens), at, shown).row or 0
     return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 
 

@@ -43,11 +43,11 @@ RUN = """(() => {
 
 def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str = "none") -> dict[str, Any]:
     """What the painting says after these steps; its text means the same to Python."""
-    base = mask_codec.forbidden(rule, "", N, HEADS)[0]
-    own = mask_codec.forbidden(built_in, "", N, HEADS)[0]
+    base = mask_codec.forbidden_cells(rule, "", N, HEADS)[0]
+    own = mask_codec.forbidden_cells(built_in, "", N, HEADS)[0]
     row = {"n": N, "heads": HEADS, "base": base, "own": own, "rule": rule, "steps": list(steps)}
     after: dict[str, Any] = modules.one("masks/mask_paint.js", row, RUN)
-    allow = mask_codec.allowed(rule, after["text"], N, HEADS, built_in)
+    allow = mask_codec.allow_mask(rule, after["text"], N, HEADS, built_in)
     assert torch.equal(heads(after), allow.expand(HEADS, N, N))
     return after
 
@@ -116,11 +116,11 @@ def test_rules_are_read_and_turned_as_python_reads_them(modules: Modules) -> Non
         "link/changes.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
     for rule, (places, rest, turned) in zip(RULES, found, strict=True):
-        assert tuple(places) == rules_of_masks.unseen(rule)
+        assert tuple(places) == rules_of_masks.unseen_tokens(rule)
         assert rest == rules_of_masks.without_unseen(rule)
-        assert rules_of_masks.usable(turned)
-        assert (2 in rules_of_masks.unseen(turned)) != (2 in rules_of_masks.unseen(rule))
-        taken = set(rules_of_masks.unseen(rule)) ^ {2}
+        assert rules_of_masks.is_usable(turned)
+        assert (2 in rules_of_masks.unseen_tokens(turned)) != (2 in rules_of_masks.unseen_tokens(rule))
+        taken = set(rules_of_masks.unseen_tokens(rule)) ^ {2}
         wanted = masks.both(masks.parse(rest), masks.unseen(*taken)) if taken else masks.parse(rest)
         assert masks.allow(masks.parse(turned), 7, 7).equal(masks.allow(wanted, 7, 7))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headlight.link import mask_codec
 from headlight.link.place import Cursor, DisplayOptions, parse_at, parse_look
 from headlight.picture.settings import Settings
-from headlight.picture.traces import traced
+from headlight.picture.traces import trace_layer
 from headlight.ui import numbers, packing
 from headlight.ui.palette import PALETTES
 from headlight.ui.web import PREFIX
@@ -67,8 +67,8 @@ def test_painted_masks_are_written_and_read_and_forbid_alike(
     read = modules.one("link/painted.js", [text, n, heads], "m.readFlips(...row).map((own) => [...own])")
     assert (written, read) == (text, cells)
     for painted in ("", text):
-        allowed = mask_codec.allowed(rule, painted, n, heads).expand(heads, n, n)
-        texts = mask_codec.forbidden(rule, painted, n, heads)
+        allowed = mask_codec.allow_mask(rule, painted, n, heads).expand(heads, n, n)
+        texts = mask_codec.forbidden_cells(rule, painted, n, heads)
         rows = [{"texts": texts, "head": head, "n": n} for head in range(heads)]
         places = "[...Array(row.n ** 2).keys()].map((at) => [Math.floor(at / row.n), at % row.n])"
         forbids = f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))"
@@ -166,7 +166,7 @@ def test_floats_come_back_and_maps_are_cut_and_pooled_alike(modules: Modules) ->
 
 
 def test_a_trace_comes_back_and_a_step_of_it_is_found_alike(modules: Modules) -> None:
-    layers = {n: traced(Settings("it was too wide", "causal", device="cpu"), 3, n) for n in IMPLEMENTATIONS}
+    layers = {n: trace_layer(Settings("it was too wide", "causal", device="cpu"), 3, n) for n in IMPLEMENTATIONS}
     wanted = sorted({step.name for layer in layers.values() for step in layer.steps} | {"", "nothing", "q.head99"})
     searched = [(text, head) for text in wanted for head in (0, 7)]
     in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
@@ -247,7 +247,7 @@ def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modul
         for each in ("m.short(row)", "m.number(row)", "row.toFixed(4)", "m.percent(row)")
     )
     assert readouts == [numbers.weight(value) for value in weights]
-    assert cells == [numbers.in_a_cell(value) for value in weights]
+    assert cells == [numbers.cell_text(value) for value in weights]
     for weight, cell, read, table, share in zip(weights, cells, readouts, tables, shares, strict=True):
         if weight >= 0.005:
             assert float(cell) == float(read) == float(share.removesuffix(" %")) / 100, (weight, cell, read, share)

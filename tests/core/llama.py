@@ -70,7 +70,7 @@ def decoder(dtype: torch.dtype = torch.float32) -> Decoder:
         joined = [theirs[f"{layer}self_attn.{part}_proj.weight"] for part in "qkv"]
         state[f"{layer}attention.qkv.weight"] = torch.cat(joined)
         state |= {layer + own: theirs[layer + name] for own, name in LAYER_NAMES.items()}
-    return Decoder.of_state(CONFIG, state)
+    return Decoder.from_state(CONFIG, state)
 
 
 @cache

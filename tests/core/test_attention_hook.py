@@ -64,14 +64,14 @@ def their_maps(found: Any) -> list[Tensor]:
 
 def check_sums(weights: Tensor) -> None:
     sums = weights.sum(dim=-1)
-    within_rounding(sums, torch.ones_like(sums), rounding.of_sums(weights.shape[-1], weights.shape[-1]))
+    within_rounding(sums, torch.ones_like(sums), rounding.sum_bound(weights.shape[-1], weights.shape[-1]))
 
 
 def check_mixed(call: attention_hook.Call) -> None:
     """The mixed values are the weights times the values."""
     terms = attention_hook.mix(call.weights.double(), call.parts["v"].double())
     sizes = attention_hook.mix(call.weights.double(), call.parts["v"].double().abs())
-    bound = rounding.of_sums(call.weights.shape[-1]) * float(sizes.norm() / terms.norm())
+    bound = rounding.sum_bound(call.weights.shape[-1]) * float(sizes.norm() / terms.norm())
     within_rounding(call.parts["mixed"], terms, bound)
 
 
@@ -119,7 +119,7 @@ def test_a_family_is_recorded_as_it_is_and_changed_as_requested(model_type: str)
     allowed = torch.nn.functional.pad(allow, (0, sinks), value=True) & (scores > torch.finfo(torch.float32).min / 4)
     weights = torch.softmax(scores.masked_fill(~allowed, -torch.inf), dim=-1).nan_to_num(0)[..., :j]
     found = next(one for one in changed.calls if one.path == first.path).weights
-    within_rounding(found, weights, rounding.of_sums(j, j))
+    within_rounding(found, weights, rounding.sum_bound(j, j))
     assert not found.masked_select(~allow.expand_as(found)).any()
 
 

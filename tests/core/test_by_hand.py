@@ -13,7 +13,7 @@ from mha_core import attention, masks
 from mha_core.errors import HeadlightError, MaskError, SizeError
 from mha_core.measure.by_hand import (
     entropy,
-    entropy_of_random,
+    random_entropy,
     softmax_steps,
     softmax_three_ways,
     take_apart,
@@ -86,7 +86,7 @@ def test_entropy() -> None:
 
 def test_without_the_division_rows_become_sharper_as_d_grows() -> None:
     def mean(d: int, scaled: bool) -> float:
-        return entropy_of_random(d, 16, draws=64, seed=0, scaled=scaled)
+        return random_entropy(d, 16, draws=64, seed=0, scaled=scaled)
 
     raw = [mean(d, False) for d in (1, 4, 16, 64, 256, 1024)]
     assert raw == sorted(raw, reverse=True)

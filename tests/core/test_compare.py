@@ -73,7 +73,7 @@ def test_repeated_words() -> None:
 
 
 def test_a_new_order_has_the_same_words(minilm64: Model) -> None:
-    assert measures.new_places([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
+    assert measures.new_positions([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
     with pytest.raises(HeadlightError, match="keep every word"):
         measures.difference_in_new_order(minilm64.run("how are you"), minilm64.run("you how is"))
 

@@ -99,6 +99,6 @@ def test_linear_is_the_product_of_torch() -> None:
             for dtype in (torch.float32, torch.bfloat16):
                 low, low_weight = x.to(dtype), weight.to(dtype)
                 expected = low.double() @ low_weight.double().T
-                within_rounding(linear(low, low_weight), expected, rounding.of_sums(48, 1, dtype=dtype))
+                within_rounding(linear(low, low_weight), expected, rounding.sum_bound(48, 1, dtype=dtype))
     x, turned = torch.randn(48, 5).double().t(), torch.randn(48, 19).double().t()
     same_function(linear(x, turned), x.contiguous() @ turned.contiguous().t())

@@ -80,8 +80,8 @@ def translator() -> Translator:
 def test_a_group_is_a_model() -> None:
     model = translator()
     assert model.groups == ("encoder", "decoder", "cross")
-    encoder, decoder, cross = (model.of(group).run(TEXT) for group in model.groups)
-    assert encoder.tokens == ["the", "3rd", "of", "march", ",", "2021"] == cross.columns
+    encoder, decoder, cross = (model.for_group(group).run(TEXT) for group in model.groups)
+    assert encoder.tokens == ["the", "3rd", "of", "march", ",", "2021"] == cross.key_tokens
     assert decoder.tokens == cross.tokens == [START, *model.translate(TEXT)]
     rows, columns = len(cross.tokens), len(encoder.tokens)
     assert [tuple(run.weights.shape[2:]) for run in (encoder, decoder, cross)] == [
@@ -90,12 +90,12 @@ def test_a_group_is_a_model() -> None:
     for run in (encoder, decoder, cross):
         same_function(run.weights.sum(-1), torch.ones_like(run.weights[..., 0]))
     with pytest.raises(Unsupported, match="no 'audio' attention"):
-        model.of("audio")
+        model.for_group("audio")
 
 
 @pytest.mark.parametrize("group", ["decoder", "cross"])
 def test_every_switch_of_a_group(group: str) -> None:
-    model = translator().of(group)
+    model = translator().for_group(group)
     plain = model.run(TEXT)
     first = model.run(TEXT, mask="prefix:1" if group == "decoder" else "sinks:1")
     assert bool((first.weights[..., 1:] == 0).all()) == (group == "cross")
@@ -113,7 +113,7 @@ def test_every_switch_of_a_group(group: str) -> None:
 
 
 def test_a_target_is_read_as_given_and_heads_off_in_all_layers_of_cross_leave_nothing_of_the_text() -> None:
-    cross = translator().of("cross")
+    cross = translator().for_group("cross")
     off = [(layer, head) for layer in range(2) for head in range(2)]
     runs = [cross.run(text, target="2021", heads_off=off) for text in (TEXT, "May 4, 1999")]
     assert torch.equal(runs[0].hidden, runs[1].hidden)
@@ -127,7 +127,7 @@ def test_a_target_is_read_as_given_and_heads_off_in_all_layers_of_cross_leave_no
         cross.run(TEXT, trace_layer=2)
     model = translator()  # and in another implementation
     other = model.as_implementation("einsum")
-    same_function(other.of("cross").run(TEXT).weights, model.of("cross").run(TEXT).weights)
+    same_function(other.for_group("cross").run(TEXT).weights, model.for_group("cross").run(TEXT).weights)
 
 
 def test_saved_and_read_again(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
     model: Model = load_model(str(tmp_path / "run"), device="cpu")
     assert isinstance(model, Translator)
     assert equal(model.encoder.state_dict(), state_of(training))
-    assert same_run(model.of("cross").run(TEXT), training.model().of("cross").run(TEXT))
+    assert same_run(model.for_group("cross").run(TEXT), training.model().for_group("cross").run(TEXT))
     history = saved.read(tmp_path / "run")
     assert all(0 <= cast(float, look.aligned) <= 1 for look in history.evaluations)
     assert saved.unpack(saved.pack(tmp_path / "run"), tmp_path / "again").evaluations == history.evaluations

@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core import Model, load_model
 from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from mha_core.measure import rounding
-from mha_core.measure.value_norms import handed_lengths, handed_over
+from mha_core.measure.value_norms import layer_transformed_values, transformed_norms
 from mha_core.models.generation import Generation
 from mha_core.pretrained import attention_hook, memory
 from mha_core.pretrained.hf_model import HfModel
@@ -61,7 +61,7 @@ def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
     assert run.extras.nobody is not None
     assert float(run.extras.nobody.min()) > 0.01
     sums = run.weights.sum(dim=-1) + run.extras.nobody
-    within_rounding(sums, torch.ones_like(sums), rounding.of_sums(9, 9))
+    within_rounding(sums, torch.ones_like(sums), rounding.sum_bound(9, 9))
     assert "goes to no token" in loaded("gpt_oss").facts["checked"]
     assert loaded("llama").run(TEXT).extras.nobody is None
 
@@ -70,7 +70,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
     model = loaded("bart")
     assert model.groups == ("encoder", "decoder", "cross")
     assert model.group == "encoder"
-    cross, decoder = model.of("cross"), model.of("decoder")
+    cross, decoder = model.for_group("cross"), model.for_group("decoder")
     assert cross.hf_module is model.hf_module
     run = cross.run(TEXT, target="a cat")
     read = [*TEXT.split(), "[SEP]"]
@@ -91,7 +91,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
     with pytest.raises(Unsupported, match="one text at a time"):
         model.run_batch([TEXT])
     with pytest.raises(Unsupported, match="has no 'audio' attention; it has encoder, decoder, cross"):
-        model.of("audio")
+        model.for_group("audio")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
     assert not changed(mask=tensor).weights[:, ~tensor].any()
     hot = changed(temperature=3.0)
     wanted = before.weights[0].double() ** (1 / 3)
-    within_rounding(hot.weights[0], wanted / wanted.sum(dim=-1, keepdim=True), rounding.of_sums(m, m))
+    within_rounding(hot.weights[0], wanted / wanted.sum(dim=-1, keepdim=True), rounding.sum_bound(m, m))
     off = changed(heads_off=[(1, 2)])
     identical(off.weights[0], before.weights[0])
     assert off.changes.heads_off == ((1, 2),)
@@ -280,24 +280,24 @@ def check_sums(weights: Tensor, values: Tensor, sums: Tensor) -> None:
     """Weights (h, i, j) times f(x) (h, j, c), over all heads, are what the attention adds (i, c), but for rounding."""
     h, n, c = values.shape
     expected, sizes = (torch.einsum("hij,hjc->ic", weights.double(), x.double()) for x in (values, values.abs()))
-    within_rounding(sums, expected, rounding.of_sums(c, n, c, h * n) * float(sizes.norm() / expected.norm()))
+    within_rounding(sums, expected, rounding.sum_bound(c, n, c, h * n) * float(sizes.norm() / expected.norm()))
 
 
 def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: Any) -> None:
     for model_type, name in OUTPUTS.items():
         model = loaded(model_type)
         run, sums = added(model, name)
-        values = handed_over(model, run, 1)
+        values = layer_transformed_values(model, run, 1)
         h, n, c = model.sizes.n_heads, len(run.tokens), model.sizes.d_model
         assert values.shape == (h, n, c)
         check_sums(run.weights[1], values, sums)
-        lengths = handed_lengths(model, run)
+        lengths = transformed_norms(model, run)
         assert lengths.shape == (model.sizes.n_layers, h, n)
-        within_rounding(lengths[1], values.double().square().sum(dim=-1).sqrt(), rounding.of_sums(c, 1))
+        within_rounding(lengths[1], values.double().square().sum(dim=-1).sqrt(), rounding.sum_bound(c, 1))
 
 
 def test_where_it_is_not_known(loaded: Any) -> None:
     model = loaded("falcon")
     assert "outside the attention hook" in model.reasons["lengths"]
     with pytest.raises(Unsupported, match="only its maps are known"):
-        handed_over(model, model.run(TEXT), 0)
+        layer_transformed_values(model, model.run(TEXT), 0)

@@ -184,7 +184,7 @@ def test_names_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(WeightsFileError, match=r"no model|is not a model name"):
             load_model(name, device="cpu")
         with pytest.raises(WeightsFileError, match="is not a model name"):
-            hub.size_of(name)
+            hub.download_size(name)
 
 
 def test_kernels_cannot_be_imported() -> None:
@@ -199,4 +199,4 @@ def test_a_good_folder_loads_without_the_network(folder: Path) -> None:
     model = load_model(str(folder), device="cpu", dtype=torch.bfloat16)
     assert model.dtype == torch.bfloat16
     assert model.can >= {"mask", "heads", "temperature", "values"}
-    assert folders.weights_of(folder).parameters > 1000
+    assert folders.read_weight_headers(folder).parameters > 1000

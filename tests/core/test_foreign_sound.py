@@ -87,7 +87,7 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
     same_function(runs["cross"].hidden, torch.cat(found.decoder_hidden_states))
     same_function(runs["cross"].logits, found.logits[:, -1])
     assert runs["encoder"].logits is None
-    by_words = model.of("cross").run(samples, target="fox jumps over")
+    by_words = model.for_group("cross").run(samples, target="fox jumps over")
     same_function(by_words.weights, runs["cross"].weights)
 
 
@@ -198,7 +198,7 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         little.setattr(memory, "available", lambda: 300_000)
         with pytest.raises(DeviceError, match=r"30 tokens of .* needs 0 MB of memory.*or choose a smaller model"):
             model.run(sounds.file())
-        decoder = cast(HfModel, model.of("decoder"))  # its encoder's maps are made too
+        decoder = cast(HfModel, model.for_group("decoder"))  # its encoder's maps are made too
         with pytest.raises(DeviceError, match=r"2 tokens of .* needs 0 MB of memory"):
             decoder.run(sounds.file(), target=[7])
     (folder / preprocessor.FILE).unlink()

@@ -134,11 +134,11 @@ def test_a_training_on_a_device_chosen_by_name_and_other_errors_raise() -> None:
 
 Ask = Callable[[Model, Callable[[str], object]], Any]
 QUESTIONS: dict[str, tuple[Recipe, Ask]] = {
-    "logits": (TINY, lambda model, told: inference.logits(model, ["the dog", "a cat chased the dog"], told=told)),
+    "logits": (TINY, lambda model, told: inference.logits(model, ["the dog", "a cat chased the dog"], on_warning=told)),
     "continuation": (
         TINY_WORDS,
         lambda model, told: inference.continuation(
-            model, model.tokenizer.id_to_token(3) or "", 5, temperature=1.0, seed=3, told=told
+            model, model.tokenizer.id_to_token(3) or "", 5, temperature=1.0, seed=3, on_warning=told
         ),
     ),
 }

@@ -19,7 +19,7 @@ from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import rollout
-from mha_core.measure.value_norms import handed_lengths
+from mha_core.measure.value_norms import transformed_norms
 from mha_core.models.generation import Generation
 from mha_core.models.layer_pass import LayerPass
 from mha_core.models.translator import Translator
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("exact_products")]
 CUDA = torch.device("cuda", 0)
 DOUBLE = torch.float64
 B, H, C, N = 4, 4, 64, 33
-TINY_MODEL = rounding.of_sums(*[64] * 8 * 4)  # four layers of eight sums, each of at most 64 products
+TINY_MODEL = rounding.sum_bound(*[64] * 8 * 4)  # four layers of eight sums, each of at most 64 products
 MASKS: dict[str, Tensor | None] = {
     "none": None,
     "causal": masks.allow(masks.causal, N, N),
@@ -157,7 +157,7 @@ def test_a_few_steps_of_training(recipe: Recipe) -> None:
     assert found.start.machine.startswith("cuda")
     tokens = recipe.batch * recipe.max_len
     each_step = [tokens, recipe.vocabulary, recipe.d_model, recipe.d_model] * 2 * recipe.n_layers
-    bound = rounding.of_sums(*each_step * recipe.steps)
+    bound = rounding.sum_bound(*each_step * recipe.steps)
     losses, wanted = (
         torch.tensor([*(step.loss for step in one.steps), *(own.test_loss for own in one.evaluations)])
         for one in (found, expected)
@@ -191,7 +191,7 @@ def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
     for group in on_gpu.groups:
         target: dict[str, Any] = {} if group == "encoder" else {"target": "2021-03-03"}
         date = "the 3rd of march, 2021"
-        near(on_gpu.of(group).run(date, **target), on_cpu.of(group).run(date, **target))
+        near(on_gpu.for_group(group).run(date, **target), on_cpu.for_group(group).run(date, **target))
     assert on_gpu.translate(date) == on_cpu.translate(date)
     pixels = read(cast(Any, task("shapes")).test[0].text).pixels
     eye, other = (cast(PictureModel, one).look(pixels) for one in both("shapes"))
@@ -235,7 +235,7 @@ def test_a_text_layer_by_layer_and_what_is_measured_of_heads(name: str) -> None:
     models = [load_model(name, device=where, dtype=DOUBLE) for where in ("cuda", "cpu")]
     switches: list[dict[str, Any]] = [{}, {"mask": "window:3", "temperature": 0.7, "heads_off": ((0, 1),)}]
     for options in switches:
-        run, one = models[0].run(TIRED, **options), LayerPass(models[0], TIRED, every=2, **options)
+        run, one = models[0].run(TIRED, **options), LayerPass(models[0], TIRED, keep_every=2, **options)
         for whole in run.weights:
             identical(one.advance(), whole)
         for layer, whole in enumerate(run.weights):
@@ -247,13 +247,13 @@ def test_a_text_layer_by_layer_and_what_is_measured_of_heads(name: str) -> None:
         same_function(on_gpu.cpu(), on_cpu)
     runs = [model.run(TIRED) for model in models]
     found, expected = (
-        head_measures(run.weights, run.ids, handed_lengths(model, run)).values
+        head_measures(run.weights, run.ids, transformed_norms(model, run)).values
         for model, run in zip(models, runs, strict=True)
     )
     assert list(found) == list(expected)
     for kind, value in found.items():
         assert value.device.type == "cpu"
-        within_rounding(value, expected[kind], 2 * rounding.of_sums(models[0].sizes.d_model, *[len(runs[0].ids)] * 3))
+        within_rounding(value, expected[kind], 2 * rounding.sum_bound(models[0].sizes.d_model, *[len(runs[0].ids)] * 3))
     same_function(*(rollout(run.weights) for run in runs))
     steps = models[0].run(TIRED, trace_layer=3).steps
     one_score = channels(steps, 1, 5, 2)
@@ -302,7 +302,7 @@ def test_an_encoder_decoder_of_transformers(tmp_path: Path, model_type: str) -> 
         run, expected = on_gpu.of(group).run(TEXT, **target), on_cpu.of(group).run(TEXT, **target)
         near(run, expected, TINY_MODEL)
         assert run.columns == expected.columns
-    cross = on_gpu.of("cross").run(TEXT, target="a cat")
+    cross = on_gpu.for_group("cross").run(TEXT, target="a cat")
     written = torch.tensor([cross.ids], device=CUDA)
     of_text = torch.tensor([on_gpu.tokenize(TEXT)[1]], device=CUDA)
     identical(cross.weights, torch.cat(plain(on_gpu, input_ids=of_text, decoder_input_ids=written).cross_attentions))

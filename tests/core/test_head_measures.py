@@ -14,7 +14,7 @@ from mha_core.errors import SizeError
 from mha_core.heads.kinds import KINDS, head_scores
 from mha_core.heads.measures import MEASURES, HeadMeasures, head_measures
 from mha_core.measure import rounding
-from mha_core.measure.value_norms import handed_lengths
+from mha_core.measure.value_norms import transformed_norms
 from tests.closeness import identical, within_rounding
 
 IDS = [4, 7, 4, 9, 7, 4]
@@ -54,7 +54,7 @@ def test_every_measure_is_that_of_a_loop(causal: bool) -> None:
         own = found.values[name]
         assert (own.shape, own.dtype) == ((2, 3), torch.float32)
         # a logarithm or quotient, a row, the rows
-        within_rounding(own[0, 1], torch.tensor(value, dtype=torch.float64), rounding.of_sums(N, N, N))
+        within_rounding(own[0, 1], torch.tensor(value, dtype=torch.float64), rounding.sum_bound(N, N, N))
     assert found.rows == {"previous": 5, "next": 5, "itself": 5, "first": 5, "same": 3, "induction": 3} | dict.fromkeys(
         ("entropy", "distance", "value"), N
     )
@@ -63,8 +63,8 @@ def test_every_measure_is_that_of_a_loop(causal: bool) -> None:
 def test_the_ends_of_the_scales() -> None:
     even = torch.full((1, 2, N, N), 1 / N)
     found = head_measures(even, IDS, torch.ones(1, 2, N)).values
-    within_rounding(found["entropy"], torch.full((1, 2), math.log2(N)), rounding.of_sums(N, N))
-    within_rounding(found["value"], torch.full((1, 2), 0.5), rounding.of_sums(N, N))
+    within_rounding(found["entropy"], torch.full((1, 2), math.log2(N)), rounding.sum_bound(N, N))
+    within_rounding(found["value"], torch.full((1, 2), 0.5), rounding.sum_bound(N, N))
     nothing = head_measures(torch.zeros(1, 1, N, N), IDS, torch.ones(1, 1, N)).values
     assert all(not own.any() for own in nothing.values()), "rows that may look at nothing count as 0"
 
@@ -92,13 +92,13 @@ def test_a_run_as_frames(tiny: Model) -> None:
     assert (table.pivot(index="query", columns="key", values="weight").to_numpy() == run.weights[1, 0].numpy()).all()
     assert table["key_token"].tolist() == run.tokens * n
     scores = torch.tensor(table["score"].to_numpy()).view(n, n)
-    within_rounding(scores.softmax(-1), run.weights[1, 0], rounding.of_sums(n, n))
+    within_rounding(scores.softmax(-1), run.weights[1, 0], rounding.sum_bound(n, n))
     half = replace(run, weights=run.weights.bfloat16(), steps=())
     assert half.frame(1, 0)["weight"].tolist() == half.weights[1, 0].flatten().tolist(), "numpy has no bfloat16"
     with pytest.raises(SizeError, match="layer 2 head 0 is not there; there are 2 layers"):
         run.frame(2, 0)
-    found = run.measures(handed_lengths(tiny, run))
+    found = run.measures(transformed_norms(tiny, run))
     assert found.index.tolist() == [(layer, head) for layer in range(layers) for head in range(heads)]
-    expected = head_measures(run.weights, run.ids, handed_lengths(tiny, run))
+    expected = head_measures(run.weights, run.ids, transformed_norms(tiny, run))
     assert all((found[name].to_numpy() == own.flatten().numpy()).all() for name, own in expected.values.items())
     assert found.attrs == {"rows": expected.rows, "missing": expected.missing}

@@ -108,7 +108,7 @@ def test_a_model_is_brought_and_found(cache: Path) -> None:
     assert model.facts["revision"] == COMMIT
     assert model.folder == place
     with pytest.raises(WeightsFileError, match=r"the hub has no model 'no/such', or it is private; check the spelling"):
-        hub.size_of("no/such")
+        hub.download_size("no/such")
     del Hub.files["model.safetensors"]
     with pytest.raises(WeightsFileError, match="only as pickle"):
         hub.download("a/b")
@@ -135,7 +135,7 @@ def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.M
     assert hub.download("a/b", "main", done.append) == (tmp_path / COMMIT, COMMIT)
     assert done == [0.5, 1.0]
     says({"size": 7})
-    assert hub.size_of("a/b") == 7
+    assert hub.download_size("a/b") == 7
     for lines, expected in (
         ([{"error": "it is gated"}], "it is gated"),
         ([{"done": 0.5}], "a/b could not be downloaded completely; try again"),

@@ -50,14 +50,14 @@ def test_probabilities_in_one_batch_and_one_by_one(classifier: Model) -> None:
 
 def test_each_alone_is_what_one_by_one_gives(classifier: Model) -> None:
     texts = [*TEXTS, "the horse", "the dog", "the cat " * 60]
-    found = inference.probabilities_of_each(classifier, texts)
+    found = inference.unpadded_probabilities(classifier, texts)
     ids = torch.tensor([classifier.encode(texts[-1])[1]])  # of which the model reads the first ones
     assert ids.shape[1] > classifier.sizes.max_len
     first = ids[:, : classifier.sizes.max_len]
     assert isinstance(classifier.encoder, Classifier)
     expected = [inference.probabilities(classifier, [text]) for text in texts[:-1]]
     expected.append(classifier.encoder.logits(first, first >= 0).softmax(dim=-1))
-    within_rounding(found, torch.cat(expected), rounding.of_sums(1))  # to float32
+    within_rounding(found, torch.cat(expected), rounding.sum_bound(1))  # to float32
 
 
 def test_what_cannot_be_classified(classifier: Model, language_model: Model, minilm: Model) -> None:

@@ -13,7 +13,7 @@ from .attention_cases import PAIRS, B, C, Case, H, each
 
 pytestmark = pytest.mark.numeric
 
-ROW = rounding.of_sums(20, C, C)  # of a row's sum in float32: its scores, and the sum
+ROW = rounding.sum_bound(20, C, C)  # of a row's sum in float32: its scores, and the sum
 
 
 @pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "heads" in kind.can])

@@ -123,18 +123,20 @@ def test_the_graph_is_what_the_forward_computes(name: str) -> None:
             changed = {n for n in range(at + 1, len(steps)) if not torch.equal(before[n], after[n])}
             reached = {at}
             for n in range(at + 1, len(steps)):
-                reached |= {n} if reached & {i for i in range(n) if steps[i].name in steps[n].of} else set()
-            stacked = {n for n, one in enumerate(steps) if one.of[:1] == (f"{one.name}.head0",)}  # for the record alone
+                reached |= {n} if reached & {i for i in range(n) if steps[i].name in steps[n].inputs} else set()
+            stacked = {
+                n for n, one in enumerate(steps) if one.inputs[:1] == (f"{one.name}.head0",)
+            }  # for the record alone
             assert changed - stacked == reached - {at} - stacked, (case, step.name)
 
 
 def check_operands(name: str, case: str, steps: list[Step]) -> None:
     """Every operand is an earlier step, and none is missing."""
     for at, step in enumerate(steps):
-        assert len(set(step.of)) == len(step.of)
-        assert set(step.of) <= {earlier.name for earlier in steps[:at]}
-        assert bool(step.of) == (step.name not in {"x", "x.k", "x.v", "masked.allow"}), (case, step.name)
-    of = {step.name: step.of for step in steps}
+        assert len(set(step.inputs)) == len(step.inputs)
+        assert set(step.inputs) <= {earlier.name for earlier in steps[:at]}
+        assert bool(step.inputs) == (step.name not in {"x", "x.k", "x.v", "masked.allow"}), (case, step.name)
+    of = {step.name: step.inputs for step in steps}
     if name == "naive":
         for one in ("q", "scores", "weights", "mixed"):
             assert of[one] == tuple(f"{one}.head{head}" for head in range(H))

@@ -143,7 +143,7 @@ def test_a_pass_by_layers_gives_the_bits_of_a_run(tiny: Model) -> None:
     ]
     texts = [(llama.model(), llama.text_of(llama.random_ids(20))), (tiny, "the cat sat on the mat")]
     for (model, text), options, every in ((m, o, e) for m in texts for o in switches for e in (1, 2)):
-        run, one = model.run(text, **options), LayerPass(model, text, every=every, **options)
+        run, one = model.run(text, **options), LayerPass(model, text, keep_every=every, **options)
         with pytest.raises(SizeError, match="layer 0: 0 of"):
             one.maps(0)
         n_layers = model.sizes.n_layers

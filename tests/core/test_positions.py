@@ -109,7 +109,7 @@ def test_sinusoidal_is_the_papers_formula(d_model: int) -> None:
     same_function(Sinusoidal(d_model).add(zeros), expected.expand(3, -1, -1))
     same_function(Sinusoidal(d_model, amplitude=0.1).add(zeros[0]), 0.1 * expected)
     single = Sinusoidal(d_model).add(zeros.float())
-    within_rounding(single, expected.expand(3, -1, -1), rounding.of_sums(1))
+    within_rounding(single, expected.expand(3, -1, -1), rounding.sum_bound(1))
     assert single.dtype == torch.float32
 
 

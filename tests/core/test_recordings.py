@@ -18,7 +18,7 @@ from safetensors.torch import save
 
 from mha_core.errors import HeadlightError, SizeError, WeightsFileError
 from mha_core.pretrained import recording_file
-from mha_core.pretrained.recording_file import of_bytes, read
+from mha_core.pretrained.recording_file import from_bytes, read
 from mha_core.pretrained.recordings import FORMAT, KEY, Group, Recording
 
 from .tiny_models import check_refusals
@@ -48,8 +48,8 @@ def test_what_is_written_is_read_again(recording: Recording, tmp_path: Path) -> 
 def test_a_step_of_a_group_is_a_run(recording: Recording) -> None:
     run = recording.run("cross", 0)
     assert torch.equal(run.weights, recording.groups[1].maps[0])
-    assert (run.tokens, run.columns, run.extras.paths, run.notices) == (ROWS, COLUMNS, ("cross",), ("Said of it.",))
-    assert recording.run().changes.said == "recorded after step 300"
+    assert (run.tokens, run.key_tokens, run.extras.paths, run.notices) == (ROWS, COLUMNS, ("cross",), ("Said of it.",))
+    assert recording.run().interventions.summary == "recorded after step 300"
     assert torch.equal(recording.run(1).weights, recording.groups[1].maps[1])
     for wrong, said in (((2, None), "group=2 is not there"), (("a", None), "group='a'"), ((0, 7), "step=7")):
         with pytest.raises(SizeError, match=said):
@@ -103,7 +103,7 @@ HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
 def test_a_header_that_lies_is_refused(recording: Recording) -> None:
     whole = recording.to_bytes()
     cases = [(change, rf"^(?=.{{1,299}}$).*(?:{expected})") for change, expected in HOSTILE]
-    check_refusals(cases, lambda change: of_bytes(rewritten(whole, change)), WeightsFileError)
+    check_refusals(cases, lambda change: from_bytes(rewritten(whole, change)), WeightsFileError)
 
 
 def test_numbers_that_are_no_weights_are_neither_read_nor_written(recording: Recording) -> None:
@@ -122,9 +122,9 @@ def test_numbers_that_are_no_weights_are_neither_read_nor_written(recording: Rec
         bare = save({f"maps.{n}": group.maps for n, group in enumerate(recording.groups)})
         data = bare[8 + int.from_bytes(bare[:8], "little") :]
         with pytest.raises(WeightsFileError, match=said):
-            of_bytes(whole[: len(whole) - len(data)] + data)
+            from_bytes(whole[: len(whole) - len(data)] + data)
         cross[1, 0, 2, 1, 0] = before
-    assert torch.equal(of_bytes(whole).groups[1].maps, cross)
+    assert torch.equal(from_bytes(whole).groups[1].maps, cross)
 
 
 def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,10 +140,10 @@ def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypat
         save({"maps.0": torch.zeros(1)}): "has no description of maps",
         save({"maps.0": torch.zeros(1)}, {KEY: json.dumps({"format": FORMAT})}): "not a recording",
     }
-    check_refusals(cases.items(), of_bytes, WeightsFileError)
+    check_refusals(cases.items(), from_bytes, WeightsFileError)
     monkeypatch.setattr(recording_file, "MAX_BYTES", 100)
     with pytest.raises(WeightsFileError, match="more than 100 bytes"):
-        of_bytes(whole)
+        from_bytes(whole)
 
 
 def test_a_path_that_holds_none_is_refused(
@@ -163,4 +163,4 @@ def test_half_precision_rounds_a_row_above_one() -> None:
     rounded = maps(1, 1, 2, 64, 64).bfloat16().float()
     assert float(rounded.sum(-1).max()) > 1
     made = Recording((Group("a", ("",), list(map(str, range(64))), None, rounded),), (0,), "t")
-    assert torch.equal(of_bytes(made.to_bytes()).groups[0].maps, rounded)
+    assert torch.equal(from_bytes(made.to_bytes()).groups[0].maps, rounded)

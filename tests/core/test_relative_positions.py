@@ -41,7 +41,7 @@ def test_rotary_is_llamas_rotation(d_head: int) -> None:
     exact, single = Rotary(d_head).rotate(q, k), Rotary(d_head).rotate(q.float(), k.float())
     for own, rounded, theirs in zip(exact, single, expected, strict=True):
         same_function(own, theirs)
-        within_rounding(rounded, theirs, rounding.of_sums(2))
+        within_rounding(rounded, theirs, rounding.sum_bound(2))
 
 
 def test_alibis_slopes_are_the_published_ones() -> None:
@@ -50,7 +50,7 @@ def test_alibis_slopes_are_the_published_ones() -> None:
     for n_heads in range(1, 41):
         bias = ALiBi(n_heads, symmetric=False).bias(torch.zeros(1, n_heads, 5, 4), 9)
         theirs = build_alibi_tensor(torch.ones(1, 9, dtype=torch.int64), n_heads, torch.float32)  # slope · j
-        within_rounding(bias - bias[..., :1], theirs[None].expand(1, n_heads, 5, 9), rounding.of_sums(1, 2, 2))
+        within_rounding(bias - bias[..., :1], theirs[None].expand(1, n_heads, 5, 9), rounding.sum_bound(1, 2, 2))
 
 
 @pytest.mark.parametrize("symmetric", [True, False])

@@ -155,17 +155,17 @@ def test_the_flow_into_a_token(causal: bool) -> None:
     shares = {line[:3]: line.share for line in found.lines}
     assert shares.keys() == wanted.keys()
     same_function([shares[place] for place in wanted], list(wanted.values()))
-    assert found.in_all == len(wanted)
+    assert found.n_lines == len(wanted)
     assert [line.share for line in found.lines] == sorted((line.share for line in found.lines), reverse=True)
     assert flow(mixing, row, max_lines=5).lines == found.lines[:5]
     for key in range(4):
         one, every = flow(mixing, row, key), ways(mixing, row, key)
         if not every:
-            assert (one.path, one.along) == ([], 0.0)
+            assert (one.path, one.path_share) == ([], 0.0)
             continue
         best = max(every, key=every.__getitem__)
         assert tuple(one.path) == best
-        same_function(one.along, every[best])
+        same_function(one.path_share, every[best])
         same_function(sum(every.values()), float(one.masses[0, key]))
 
 

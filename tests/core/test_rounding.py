@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Weights, masks, split_heads
 from mha_core.measure import agreement, rounding
-from mha_core.measure.agreement import agreements, loaded, random_weights
+from mha_core.measure.agreement import agreements, load_layer, random_weights
 from tests.closeness import relative_error
 
 from .conftest import TIRED
@@ -28,7 +28,7 @@ def allowed(mask: str, n: int) -> Tensor | None:
 
 
 def spread(weights: Weights, n_heads: int, x: Tensor) -> rounding.Spread:
-    return rounding.spread(loaded("efficient", weights, n_heads, torch.float64), x.double())
+    return rounding.spread(load_layer("efficient", weights, n_heads, torch.float64), x.double())
 
 
 def in_one_chain(a: Tensor, b: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ def dense(weights: Weights, n_heads: int, x: Tensor) -> tuple[Tensor, Tensor]:
 def test_every_form_is_within_it_on_a_layer(minilm: Model, layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     own = minilm.stack.block(layer).attention
     weights = own.save()
-    monkeypatch.setattr(agreement, "loaded", cache(loaded))  # to make a form costs more than its pass
+    monkeypatch.setattr(agreement, "loaded", cache(load_layer))  # to make a form costs more than its pass
     for mask in MASKS:
         run = minilm.run(TIRED, mask=mask)
         x = run.hidden[layer].unsqueeze(0)
@@ -86,10 +86,10 @@ def test_a_matrix_of_ten_bits_is_beyond_it() -> None:
     weights, x = random_weights(96), torch.randn(2, 12, 96)
     bound = rounding.bound(spread(weights, 4, x).out, torch.float32)
     for name in IMPLEMENTATIONS:
-        exact = loaded(name, weights, 4)(x)[0]
+        exact = load_layer(name, weights, 4)(x)[0]
         for spoilt in ("q", "k", "v", "o"):
             coarse = getattr(weights, spoilt).half().float()
-            out = loaded(name, replace(weights, **{spoilt: coarse}), 4)(x)[0]
+            out = load_layer(name, replace(weights, **{spoilt: coarse}), 4)(x)[0]
             assert relative_error(out, exact) > 2 * bound, (name, spoilt)
 
 
@@ -101,5 +101,5 @@ def test_sums_behind_sums_are_within_theirs_and_near_it(lengths: tuple[int, ...]
     single, true = x, x.double()
     for factor in factors:
         single, true = in_one_chain(single, factor), true @ factor.double()
-    apart, bound = ((single.double() - true) / true).abs(), rounding.of_sums(*lengths)
+    apart, bound = ((single.double() - true) / true).abs(), rounding.sum_bound(*lengths)
     assert apart.max() <= bound <= 45 * apart.square().mean().sqrt()

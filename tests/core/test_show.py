@@ -100,9 +100,9 @@ def test_a_file_says_what_the_run_changed(minilm: Model, switches: dict[str, Any
     run = minilm.run(TIRED, **switches)
     page = standalone(run)
     said = contents(page)[0]
-    assert (run.changes.said, said["changed"]) == (sentence, sentence)
+    assert (run.interventions.summary, said["changed"]) == (sentence, sentence)
     assert f" · {html.escape(sentence)}</title>" in page
-    assert said["off"] == [f"{layer}.{head}" for layer, head in run.changes.heads_off]
+    assert said["off"] == [f"{layer}.{head}" for layer, head in run.interventions.heads_off]
     blocked = (run.weights == 0).all(dim=0)  # (h, i, j)
     assert blocked.any() == bool(said["forbidden"])
     for head, own in enumerate(blocked if said["forbidden"] else []):

@@ -135,8 +135,8 @@ def test_the_steps_of_the_annotated_code() -> None:
     assert torch.equal(step["masked.allow"].value[..., 0], mask)
     assert torch.equal(step["masked"].value.isinf(), ~mask[..., None].expand(5, 5, B, H))
     same_function(step["weights"].value, step["masked"].value.softmax(dim=1))
-    assert step["masked"].of == ("scores", "masked.allow")
-    assert step["masked.allow"].of == step["q.project"].of == (), "what comes from outside"
+    assert step["masked"].inputs == ("scores", "masked.allow")
+    assert step["masked.allow"].inputs == step["q.project"].inputs == (), "what comes from outside"
 
 
 def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> None:

@@ -19,7 +19,7 @@ from . import llama
 from .tiny_models import Float64Throughout
 
 IDS = [3, 1, 4, 1, 5, 3, 1, 1]
-ROUNDED = rounding.of_sums(320)  # of a loss: the sum over the words of the vocabulary
+ROUNDED = rounding.sum_bound(320)  # of a loss: the sum over the words of the vocabulary
 
 
 @pytest.mark.parametrize("length", [1, 2, 65])
@@ -39,7 +39,7 @@ def test_the_surprise_is_transformers_loss(length: int) -> None:
 def test_losses_say_how_likely_a_token_was() -> None:
     found = losses(torch.tensor([[0.0, math.log(3)], [-torch.inf, 0.0], [0.0, 0.0]]), [0, 1, 1])
     assert found[0].isnan()
-    within_rounding(found[1:], torch.tensor([-math.log(0.75), 0.0]), rounding.of_sums(2))
+    within_rounding(found[1:], torch.tensor([-math.log(0.75), 0.0]), rounding.sum_bound(2))
     for logits, ids in ((torch.zeros(2, 7), [1]), (torch.zeros(2, 7), [1, 7])):
         with pytest.raises(SizeError, match="need one row a token, a column a word"):
             losses(logits, ids)
@@ -75,7 +75,7 @@ def test_scores_are_those_of_a_loop() -> None:
     assert list(found) == list(KINDS)
     for kind, scores in found.items():
         expected = [[looped(kind, head, IDS) for head in layer] for layer in weights]
-        within_rounding(scores, torch.tensor(expected), rounding.of_sums(8, 8))
+        within_rounding(scores, torch.tensor(expected), rounding.sum_bound(8, 8))
 
 
 def test_random_tokens_said_twice() -> None:

@@ -28,4 +28,4 @@ def test_a_step_of_what_no_step_leads_to_is_refused() -> None:
     trace("q", torch.ones(1, 1, 2, 3), "b h i d", inputs=("q",))
     with pytest.raises(HeadlightError, match=r"step 'mixed' is of 'weights', to which none of .* leads: x, q.view, q"):
         trace("mixed", torch.ones(1, 1, 2, 3), "b h i d", inputs=("q", "weights"))
-    assert [step.of for step in trace.steps] == [(), ("x",), ("q.view",)]
+    assert [step.inputs for step in trace.steps] == [(), ("x",), ("q.view",)]

@@ -24,7 +24,7 @@ def check(printed: str, stored: str) -> None:
     assert NUMBER.sub("#", printed) == NUMBER.sub("#", stored)
     for own, written in zip(NUMBER.findall(printed), NUMBER.findall(stored), strict=True):
         if "e-" in written:
-            assert abs(float(own)) <= rounding.of_sums(1000), own
+            assert abs(float(own)) <= rounding.sum_bound(1000), own
         else:
             digits, _, power = written.partition("e")
             quoted(float(own) / 10 ** int(power or 0), digits)
@@ -46,7 +46,7 @@ def test_every_cell_prints_what_stands_below_it(monkeypatch: pytest.MonkeyPatch)
     seven = re.findall(r"^(\w+) +(\S+)$", of_all, re.MULTILINE)
     assert [name for name, _ in seven] == list(names["IMPLEMENTATIONS"])
     assert all(float(difference) < SAME_FUNCTION for _, difference in seven)
-    assert names["distance"](names["out"], names["their_out"]) < rounding.of_sums(1000)
+    assert names["distance"](names["out"], names["their_out"]) < rounding.sum_bound(1000)
 
 
 RIGHT = """

@@ -78,7 +78,7 @@ def test_the_patches_that_a_shape_touches() -> None:
     for shape in CLASSES:
         small = Drawing(shape, size=3, x=6, y=18)
         inside = (small.distance < 0).nonzero()
-        assert {(int(y) // 4) * 7 + int(x) // 4 for y, x in inside} == set(small.touched), shape
+        assert {(int(y) // 4) * 7 + int(x) // 4 for y, x in inside} == set(small.patches), shape
         turned = [int((Drawing(shape, size=11, turned=angle).distance < 0).sum()) for angle in (0, 20, 45)]
         assert max(turned) - min(turned) < 0.2 * max(turned), "turning keeps the size but for the pixels at the rim"
 
@@ -125,6 +125,6 @@ def test_the_shipped_model_looks_at_the_shape() -> None:
     for row in drawn().test[:40]:
         drawing = read(row.text)
         seen = model.look(drawing.pixels).weights.mean(dim=(0, 1))[0]
-        on_shape += float(seen[2:][drawing.touched].sum() / seen[2:].sum()) / 40
-        share += len(drawing.touched) / 49 / 40
+        on_shape += float(seen[2:][drawing.patches].sum() / seen[2:].sum()) / 40
+        share += len(drawing.patches) / 49 / 40
     assert on_shape > share

@@ -62,7 +62,7 @@ def dense(q: Tensor, k: Tensor, allow: Callable[[int, int], bool], add: Tensor |
 
 def near(got: Tensor, wanted: Tensor) -> None:
     """Assert equality up to float32, in which maps are kept: as weights below 1 and sums of d = 8 products."""
-    within_rounding(got, wanted, rounding.of_sums(8, 8, 16))
+    within_rounding(got, wanted, rounding.sum_bound(8, 8, 16))
 
 
 def causal(i: int, j: int) -> bool:

@@ -7,8 +7,8 @@ import torch
 
 from mha_core import Model, load_model
 from mha_core.errors import SizeError
-from mha_core.measure.reading import merged, renormalised
-from mha_core.models.words import Word, in_common, words_from_offsets, words_of
+from mha_core.measure.reading import merge_words, renormalise
+from mha_core.models.words import Word, join_to_common, split_words, words_from_offsets
 from mha_core.pretrained.byte_level import Tokens
 from tests.closeness import same_function
 
@@ -61,7 +61,7 @@ def test_the_words_of_twelve_scripts_are_the_text(minilm: Model, smollm2: Model,
     """And those that two models have in common."""
     for script, text in SCRIPTS.items():
         for model in (minilm, smollm2):
-            words = words_of(model, text)
+            words = split_words(model, text)
             tokens, ids = model.tokenize(text)
             assert joined(words) == text, script
             assert is_partition(words, len(tokens)), script
@@ -72,8 +72,8 @@ def test_the_words_of_twelve_scripts_are_the_text(minilm: Model, smollm2: Model,
         coded = sentence_piece.encode(text)
         words = words_from_offsets(text, coded.offsets)
         assert (joined(words), is_partition(words, len(coded.ids))) == (text, True), script
-        left, right = (words_of(model, text) for model in (minilm, smollm2))
-        both = [in_common(left, right), in_common(right, left)]
+        left, right = (split_words(model, text) for model in (minilm, smollm2))
+        both = [join_to_common(left, right), join_to_common(right, left)]
         ours, theirs = ([word.text for word in words if word.text] for words in both)
         assert ours == theirs, script
         assert "".join(ours) == text, script
@@ -85,17 +85,17 @@ def test_the_words_of_twelve_scripts_are_the_text(minilm: Model, smollm2: Model,
 
 def test_pieces_of_one_word_are_one_and_signs_stand_alone(minilm: Model, smollm2: Model, sentence_piece: Any) -> None:
     plain = ["Unbelievably", ",", "the", "animals", "didn't", "cross", "2024", "streets"]
-    assert [word.text.strip() for word in words_of(minilm, TEXT)] == ["", *plain, ""]
-    assert [word.text.strip() for word in words_of(smollm2, TEXT)] == plain
+    assert [word.text.strip() for word in split_words(minilm, TEXT)] == ["", *plain, ""]
+    assert [word.text.strip() for word in split_words(smollm2, TEXT)] == plain
     coded = sentence_piece.encode(TEXT)
     assert [word.text.strip() for word in words_from_offsets(TEXT, coded.offsets)] == plain
 
 
 def test_scripts_without_spaces_keep_their_tokens_but_no_part_of_a_character(smollm2: Model) -> None:
-    assert [word.text for word in words_of(smollm2, "你好世界")] == list("你好世界")
-    thai = [word.text for word in words_of(smollm2, "ที่นี่")]  # a letter, its vowel and its tone are one
+    assert [word.text for word in split_words(smollm2, "你好世界")] == list("你好世界")
+    thai = [word.text for word in split_words(smollm2, "ที่นี่")]  # a letter, its vowel and its tone are one
     assert thai == ["ที่", "นี่"]
-    assert [word.text for word in words_of(smollm2, "👨\u200d👩\u200d👧👍🏽")] == ["👨\u200d👩\u200d👧", "👍🏽"]
+    assert [word.text for word in split_words(smollm2, "👨\u200d👩\u200d👧👍🏽")] == ["👨\u200d👩\u200d👧", "👍🏽"]
 
 
 def looped(weights: torch.Tensor, rows: list[Word], columns: list[Word]) -> torch.Tensor:
@@ -110,24 +110,24 @@ def looped(weights: torch.Tensor, rows: list[Word], columns: list[Word]) -> torc
 
 
 def test_merged_is_a_direct_loop_and_its_rows_sum_to_1(minilm64: Model) -> None:
-    words, weights = words_of(minilm64, TEXT), minilm64.run(TEXT).weights
-    found = merged(weights, words, words)
+    words, weights = split_words(minilm64, TEXT), minilm64.run(TEXT).weights
+    found = merge_words(weights, words, words)
     for layer, head in ((0, 2), (3, 1)):
         same_function(found[layer, head], looped(weights[layer, head], words, words))
     assert found.shape == (*weights.shape[:2], len(words), len(words))
     same_function(found.sum(-1), torch.ones_like(found[..., 0]))
     with pytest.raises(SizeError, match="the map has 3"):
-        merged(weights[..., :3], words, words)
+        merge_words(weights[..., :3], words, words)
 
 
 def test_renormalised_rows_sum_to_1_and_say_what_sank() -> None:
     weights = torch.rand(4, 6, 6, dtype=torch.float64).softmax(-1)
     weights[0, 0] = torch.tensor([0.25, 0, 0, 0, 0, 0.75])
-    found, sunk = renormalised(weights, (0, 5))
+    found, sunk = renormalise(weights, (0, 5))
     rest = weights[1:, :, 1:5]
     same_function(found[1:, :, 1:5], rest / rest.sum(-1, keepdim=True))
     same_function(sunk, weights[..., 0] + weights[..., 5])
     assert float(found[..., (0, 5)].abs().max()) == 0
     assert (float(found[0, 0].abs().max()), float(sunk[0, 0])) == (0.0, 1.0)  # nothing is left of it
     with pytest.raises(SizeError, match="all 6 keys are hidden"):
-        renormalised(weights, range(6))
+        renormalise(weights, range(6))

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Recorded, recorded
+from headlight.picture.traces import LayerTensors, layer_tensors
 from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.measure.by_hand import entropy
@@ -86,8 +86,8 @@ def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
         settings = Settings(TIRED, mask, position, temperature)
         run = precise.run(TIRED, mask=mask, position=position, temperature=temperature)
         for layer, head, row, key in ((3, 1, 10, 2), (5, 11, 0, 14)):
-            same_function(recorded(settings, layer).weights, run.weights[layer])
-            made = real_cell.cell_blocks(recorded(settings, layer), settings, Cursor(layer, head, row, key))
+            same_function(layer_tensors(settings, layer).weights, run.weights[layer])
+            made = real_cell.cell_blocks(layer_tensors(settings, layer), settings, Cursor(layer, head, row, key))
             found = steps(made)
             for name in ("weight", "in the map"):
                 assert_shows(found[name], float(run.weights[layer, head, row, key]))
@@ -100,15 +100,15 @@ def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
 
 def test_the_mask_and_a_switched_off_head_are_named() -> None:
     settings = Settings("how are you")
-    found = recorded(settings, 0)
+    found = layer_tensors(settings, 0)
     nobody = torch.zeros_like(found.weights, dtype=torch.bool)
-    empty = Recorded(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
+    empty = LayerTensors(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
     made = real_cell.cell_blocks(empty, settings, Cursor(0, 0, 1, 2))
     assert "may look at no key" in texts(made)
     assert read_number(steps(made)["weight"]) == 0
     json.dumps([made, real_cell.entropy_blocks(empty, settings, Cursor(0, 0, 1))], allow_nan=False)
     settings = Settings(TIRED, "causal", heads_off=((3, 1),))
-    made = real_cell.cell_blocks(recorded(settings, 3), settings, Cursor(3, 1, 2, 9))
+    made = real_cell.cell_blocks(layer_tensors(settings, 3), settings, Cursor(3, 1, 2, 9))
     assert "The mask blocks “animal” from “because”" in texts(made)
     assert "This head is ablated" in texts(made)
     assert read_number(steps(made)["exp"]) == 0
@@ -116,7 +116,7 @@ def test_the_mask_and_a_switched_off_head_are_named() -> None:
 
 def test_entropy_of_the_rows_with_and_without_the_division(precise: Model) -> None:
     settings, run = Settings(TIRED, "causal"), precise.run(TIRED, mask="causal")
-    made = real_cell.entropy_blocks(recorded(settings, 3), settings, Cursor(3, 1, 10))
+    made = real_cell.entropy_blocks(layer_tensors(settings, 3), settings, Cursor(3, 1, 10))
     for (name, divided, raw), bits in zip(tables(made)[0]["rows"], entropy(run.weights[3]).mean(-1), strict=True):
         assert_shows(divided, float(bits))
         assert read_number(raw) < read_number(divided), name
@@ -125,7 +125,7 @@ def test_entropy_of_the_rows_with_and_without_the_division(precise: Model) -> No
 def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise: Model) -> None:
     for position in ("trained", "none", "sinusoidal"):
         settings, run = Settings(CAN, position=position), precise.run(CAN, position=position)
-        made = embeddings.embedding_blocks(recorded(settings, 0), settings, Cursor(0, 0, 3))
+        made = embeddings.embedding_blocks(layer_tensors(settings, 0), settings, Cursor(0, 0, 3))
         own, all_tokens = tables(made)
         lines = {line[0]: line[1:-1] for line in own["rows"]}
         hidden = run.hidden[0, 3]

@@ -159,7 +159,7 @@ def test_one_mean_map_and_what_is_symmetric(bert: Reference) -> None:
     assert_numbers(
         "mean", [math.sqrt(apart / sum(float(a.square().sum()) for a in own)), float(maps[0].max()), in_mean]
     )
-    assert 0 <= numbers(judged("symmetric"))[0] <= rounding.of_sums(384)
+    assert 0 <= numbers(judged("symmetric"))[0] <= rounding.sum_bound(384)
     scores, weights = (float((one.mT - one).norm() / one.norm()) for one in (q @ k.mT, maps[0]))
     (_, *_), *shown = judged("symmetric").numbers
     for (_, _, text), value in zip(shown, (scores, weights), strict=True):
@@ -246,7 +246,7 @@ def test_masks_and_sums(bert: Reference) -> None:
     assert_numbers("row-sum", [1, 1, least, 0])
     assert judged("row-sum").because.startswith("792 of 792 rows")
     usual, empty = judged("minus-1e9").numbers
-    assert 0 <= usual[1] <= rounding.of_sums(len(bert.tokens(SENTENCE)))
+    assert 0 <= usual[1] <= rounding.sum_bound(len(bert.tokens(SENTENCE)))
     assert_shows(empty[2], 1)
 
 

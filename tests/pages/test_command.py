@@ -99,8 +99,8 @@ def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
     for address in ("redis://here", "valkey://", "valkey://here:x"):
         assert "valkey://HOST:6379/0" in refused("--rooms", address)
     assert command.main(["--rooms", "off", "--no-open", "--port", str(port)]) == 0
-    assert rooms.store_at(os.environ[rooms.VARIABLE]) is None
-    assert isinstance(rooms.store_at(""), rooms.MemoryStore)
+    assert rooms.open_store(os.environ[rooms.VARIABLE]) is None
+    assert isinstance(rooms.open_store(""), rooms.MemoryStore)
     monkeypatch.setitem(sys.modules, "valkey", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert "headlight-attention[rooms]" in refused("--rooms", "valkey://here")

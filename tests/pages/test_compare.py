@@ -14,15 +14,15 @@ from headlight.link.mask_codec import write_flips
 from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
-from headlight.picture.link_query import Refused
+from headlight.picture.link_query import UnusableText
 from headlight.picture.settings import Settings
 from headlight.registry import pretrained
 from headlight.ui.numbers import small
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, rounding
-from mha_core.measure.reading import merged
-from mha_core.models.words import in_common, words_of
+from mha_core.measure.reading import merge_words
+from mha_core.models.words import join_to_common, split_words
 from pages.compare import contrasts, message, orders, pairs, tries
 from pages.compare.pairs import ROUNDING
 from tests.closeness import identical, within_rounding
@@ -66,7 +66,7 @@ def test_default() -> None:
     assert (header["differs"], header["contrast"]) == (["pos"], "One setting differs: positions.")
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
-    within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
+    within_rounding(torch.tensor(header["distances"]), distances, rounding.sum_bound(len(distances), 1))
     assert list(header["tries"]) == list(tries.SUGGESTIONS)
     for name, values in header["tries"].items():
         there, _ = answered(**values)
@@ -112,7 +112,7 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
         header = check(values, left, right, *at)
         sides = pictures.picture(left), pictures.picture(right)
         pair = pairs.Pair(*sides, Cursor(*at))
-        where = Cursor.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
+        where = Cursor.from_text(str(values.get("at", "0.2"))).resolve(sides[0].run.tokens)
         place = (header["row"], header["key"], tuple(header["marked"]))
         assert place == (where.row, where.key, pairs.marked_cell(pair, where))
         assert ("w2" in header["unusable"]) == ("w2" in values)
@@ -123,10 +123,10 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
     header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
     assert (header["fits"], header["distances"]) == (False, [])
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
-    assert message.first(query) == message.pair(query), "a page begins with the same"
+    assert message.first_message(query) == message.pair(query), "a page begins with the same"
     for side in ("s", "s2"):
         with pytest.raises(HeadlightError, match="at most 128 tokens"):
-            message.first(urlencode({side: "it " * 150}).encode())
+            message.first_message(urlencode({side: "it " * 150}).encode())
 
 
 # ---- what the right side begins with: the left with one thing changed, whatever page one comes from
@@ -161,12 +161,12 @@ def test_two_models_are_compared_word_by_word() -> None:
     other, at = "food-none-1", (0, 1)
     link = {"s": TEXT, "model2": other, "at": "3.1", "at2": "0.1"}
     header, shown = answered(**link)
-    left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (pretrained.MINILM, other))
-    ours, theirs = in_common(left, right), in_common(right, left)
+    left, right = (split_words(pictures.model_on("auto", name), TEXT) for name in (pretrained.MINILM, other))
+    ours, theirs = join_to_common(left, right), join_to_common(right, left)
     run = pictures.picture(Settings(TEXT, model=other)).run
-    identical(shown[0], merged(pictures.picture(Settings(TEXT)).run.weights[3, 1], ours, ours)[1:-1, 1:-1])
+    identical(shown[0], merge_words(pictures.picture(Settings(TEXT)).run.weights[3, 1], ours, ours)[1:-1, 1:-1])
     first, last = run.ends[0], len(theirs) - run.ends[1]
-    identical(shown[1], merged(run.weights[at], theirs, theirs)[first:last, first:last])
+    identical(shown[1], merge_words(run.weights[at], theirs, theirs)[first:last, first:last])
     assert [side["tokens"] for side in header["sides"]] == [WORDS, WORDS]
     places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
     assert places == [(3, 1, 6, 12), (*at, 1, 4)]
@@ -180,7 +180,7 @@ def test_two_models_are_compared_word_by_word() -> None:
     assert (header["fits"], header["tokens"][2]) == (True, "it/she")
     header, _ = answered(**link, s2="how are you")
     assert not header["fits"]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UnusableText) as refused:
         answered(**link, s2="word " * 600)
     assert refused.value.key == "s2"
     assert not answered(s=TEXT, model2=pretrained.MINILM)[0]["isOfTwo"]
@@ -201,7 +201,7 @@ def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None
 
 
 def test_what_another_order_does_and_why(model: Model) -> None:
-    order = orders.shuffled(TIRED, 1)
+    order = orders.shuffle_words(TIRED, 1)
     table: list[tuple[Link, bool, str]] = [
         ({"position": "none"}, True, "every token sees the same tokens as before, and nothing marks their positions"),
         ({}, False, "each token now has a different positional encoding"),

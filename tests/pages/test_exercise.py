@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Traced, traced
+from headlight.picture.traces import LayerTrace, trace_layer
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.measures import relative_difference
 from pages.shapes import exercise
@@ -28,16 +28,16 @@ WORDS = Settings("the cat sat on the mat", "causal", temperature=2.0)  # neither
 
 
 @pytest.fixture
-def found() -> Iterator[Traced]:
+def found() -> Iterator[LayerTrace]:
     with in_float64():
-        yield traced(WORDS, 2, "efficient")
+        yield trace_layer(WORDS, 2, "efficient")
 
 
-def verdicts(found: Traced, lines: tuple[int, ...]) -> list[dict[str, Any]]:
+def verdicts(found: LayerTrace, lines: tuple[int, ...]) -> list[dict[str, Any]]:
     return [block for block in every(write_it(found, 0, lines).blocks) if block["kind"] == "verdict"]
 
 
-def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
+def test_together_they_are_the_layer_or_are_not(found: LayerTrace) -> None:
     own, steps = exercise.plain_pass(found)
     assert own.n_heads == 12
     for lines in [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 9)]:

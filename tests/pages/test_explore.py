@@ -15,8 +15,8 @@ from headlight.ui.numbers import precise
 from mha_core import Model
 from mha_core.attention import as_implementation
 from mha_core.measure import rounding
-from mha_core.measure.reading import merged, renormalised
-from mha_core.models.words import words_of
+from mha_core.measure.reading import merge_words, renormalise
+from mha_core.models.words import split_words
 from mha_core.show.cells import write_cells
 from pages.explore.kinds import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
@@ -87,7 +87,7 @@ def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model
     now, before = (weights_of(PRESETS[0], **own)[3, 1] for own in ({"position": "none", "mask": "causal"}, {}))
     identical(maps[: 2 * N * N].view(2, N, N), torch.stack([now, before]))
     distances = torch.tensor(header["before"]["distances"])
-    within_rounding(distances, (now.double() - before.double()).abs().sum(-1) / 2, rounding.of_sums(N, 1))
+    within_rounding(distances, (now.double() - before.double()).abs().sum(-1) / 2, rounding.sum_bound(N, 1))
     assert len(maps) == 2 * N * N + len(header["pin"]["tokens"]) ** 2
     for link in ({"look": "difference"}, {}):
         header, maps = picture_of("maps", **link)
@@ -104,7 +104,7 @@ def test_the_keys_that_a_rule_takes_out_and_what_that_does(model: Model) -> None
         ("causal&unseen:7:2", (2, 7), "causal"),
         ("!unseen:2", (), "!unseen:2"),
     ):
-        assert (rules.unseen(rule), rules.without_unseen(rule)) == (places, rest)
+        assert (rules.unseen_tokens(rule), rules.without_unseen(rule)) == (places, rest)
     unchanged, no_cls = model.run(PRESETS[0]).sentence, {"mask": "combination", "rule": "unseen:0"}
     for link, switches in ((no_cls, {"mask": "unseen:0"}), ({"unheard": "0"}, {"values_off": (0,)})):
         cosine = float(model.run(PRESETS[0], **switches).sentence @ unchanged)
@@ -125,7 +125,7 @@ def test_the_lengths_are_those_of_the_values(model: Model) -> None:
     x = model.run(PRESETS[0]).hidden[1].double()
     wanted = (x @ weights.v[head].double().T + weights.v_bias[head].double()).norm(dim=-1)
     found = torch.tensor(shown(at="1.10", look="values")["values"])
-    within_rounding(found, wanted, rounding.of_sums(384, 32) * float(x.norm() / wanted.norm()))
+    within_rounding(found, wanted, rounding.sum_bound(384, 32) * float(x.norm() / wanted.norm()))
     quoted(wanted[0] / wanted[1:-1].mean(), "0.013")  # a hundredth of a word's
 
 
@@ -163,7 +163,7 @@ def test_the_mean_over_heads_of_several_layers_or_those_in_sight() -> None:
     ):
         header, floats = picture_of("maps", s="how are you", look=look, at="2.1")
         wanted = torch.stack([weights[pair].double() for pair in heads]).mean(0)
-        within_rounding(floats.view(5, 5), wanted, rounding.of_sums(len(heads), 1))
+        within_rounding(floats.view(5, 5), wanted, rounding.sum_bound(len(heads), 1))
         assert header["mean"].startswith(f"The mean of {len(heads)} heads"), look
 
 
@@ -177,9 +177,9 @@ def read(rows: int, **link: str) -> tuple[dict[str, Any], Tensor]:
 
 
 def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model) -> None:
-    run, own = model.run(TEXT), words_of(model, TEXT)
+    run, own = model.run(TEXT), split_words(model, TEXT)
     header, map_ = read(6, s=TEXT, look="words", at="3.1.7.2")
-    identical(map_, merged(run.weights[3, 1], own, own))
+    identical(map_, merge_words(run.weights[3, 1], own, own))
     reading = header["reading"]
     assert (reading["rows"], reading["columns"], reading["sunk"]) == (WORDS, None, [])
     assert reading["rowOf"] == reading["columnOf"] == [0, 1, 1, 1, 1, 1, 2, 3, 4, 4, 4, 5]
@@ -187,7 +187,7 @@ def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model
     assert (header["look"], header["row"], header["key"]) == ("words", 7, 2)
     header, floats = picture_of("maps", s=TEXT, look="words_difference", mask="causal", at="2.4")
     for map_, mask in zip(floats.view(2, 6, 6), ("causal", "none"), strict=True):
-        identical(map_, merged(model.run(TEXT, mask=mask).weights[2, 4], own, own))
+        identical(map_, merge_words(model.run(TEXT, mask=mask).weights[2, 4], own, own))
     causal = torch.ones(6, 6, dtype=torch.bool).tril()  # within a word all are one cell
     assert (header["forbidden"], len(header["before"]["distances"])) == ([write_cells(~causal)], 6)
     assert shown(s=TEXT, look="keys2-5", at="3.1.7.3")["notices"] == []
@@ -196,7 +196,7 @@ def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model
 def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model: Model) -> None:
     weights = model.run(PRESETS[0]).weights[3, 1]
     header, map_ = read(N, look="nospecials_renorm", at="3.1")
-    wanted, sunk = renormalised(weights, (0, N - 1))
+    wanted, sunk = renormalise(weights, (0, N - 1))
     identical(map_, wanted)
     assert (header["reading"]["sunk"], header["reading"]["rows"]) == (sunk.tolist(), None)
     assert shown(look="nospecials")["reading"] is None, "hiding alone is the view's"

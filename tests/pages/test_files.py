@@ -20,7 +20,7 @@ from headlight.lessons.verdict import verdict
 from headlight.link.limits import MAX_TEXT_LENGTH
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.picture.traces import traced
+from headlight.picture.traces import trace_layer
 from headlight.server import addresses, options
 from mha_core import Model
 from mha_core.errors import HeadlightError
@@ -115,7 +115,7 @@ def test_by_hand_gives_every_matrix_of_its_example_and_the_map_of_a_real_layer(m
     assert arrays["Inputs, scores_rows"].tolist() == ["how", "are", "you"]
     (weights,) = (value for name, value in arrays.items() if name.endswith(", weights"))
     # exp, whose argument of up to 9 is rounded, the row's sum and a division
-    within_rounding(torch.from_numpy(weights), scores.double().softmax(-1), rounding.of_sums(81, 3, 1, 1))
+    within_rounding(torch.from_numpy(weights), scores.double().softmax(-1), rounding.sum_bound(81, 3, 1, 1))
     assert ["Inputs, scores", "how", "are", "you"] in rows_of("by_hand.csv", m=edited)
     run = model.run("can you")
     head, *rows = rows_of("by_hand.csv", ex="entropy", s="can you", at="1.3")
@@ -135,11 +135,11 @@ def test_positions_scaled_dot_and_shapes_give_what_they_show() -> None:
         torch.from_numpy(value) for name, value in arrays.items() if "mixed" in name and value.dtype == "f4"
     )
     assert (weights.shape, ours.shape) == ((3, 5), (3, 4))
-    within_rounding(weights.double().sum(-1), torch.ones(3), rounding.of_sums(5, 1, 1))
-    within_rounding(ours, torchs, rounding.of_sums(6, 6, 5, 5, 5))  # scores twice, a softmax's row, and what is mixed
+    within_rounding(weights.double().sum(-1), torch.ones(3), rounding.sum_bound(5, 1, 1))
+    within_rounding(ours, torchs, rounding.sum_bound(6, 6, 5, 5, 5))  # scores twice, a softmax's row, and what is mixed
     with pytest.raises(HeadlightError, match="0 sizes were given; 2 to 5 are needed"):
         made("by_hand.csv", ex="scaled dot product", qs="x")
-    steps = {step.name: step.value for step in traced(Settings("can you"), 1, "fused").steps}
+    steps = {step.name: step.value for step in trace_layer(Settings("can you"), 1, "fused").steps}
     link = {"s": "can you", "impl": "fused", "step": "weights", "at": "1.3"}
     head, *rows = rows_of("shapes.csv", **link)
     assert head[1:] == ["j0", "j1", "j2", "j3"]

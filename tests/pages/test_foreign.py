@@ -20,7 +20,7 @@ from headlight.api.machine import PATH, machine_app
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.registry import MINILM, available, foreign, models, source_of
+from headlight.registry import MINILM, available, foreign, get_source, models
 from headlight.registry.foreign import Foreign
 from headlight.server import public
 from mha_core.errors import HeadlightError
@@ -71,17 +71,17 @@ def picture(model: str, **more: Any) -> dict[str, Any]:
 
 def test_no_such_name_is_there_or_costs_more_than_a_sentence() -> None:
     for name in HOSTILE:
-        assert not source_of(name).exists, name
+        assert not get_source(name).exists, name
         link = LinkQuery(query(name))
         assert link.name == MINILM, name
         assert (link.unusable, len(link.warnings)) == ({"model": []}, 1), name
     for name in ("tiny/gpt3", "../x", "", f"tiny/gpt2@{'f' * 40}"):  # of the command
         with pytest.raises(HeadlightError):
-            foreign.named(name)
+            foreign.offer(name)
 
 
 def test_a_name_has_a_kind_of_attention_behind_it() -> None:
-    assert source_of(name_of("t5", "cross")).title == "tiny/t5, from decoder to encoder"
+    assert get_source(name_of("t5", "cross")).title == "tiny/t5, from decoder to encoder"
     link = LinkQuery(query(name_of("gpt2", "cross")))
     settings, _ = link.fitted_settings()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
@@ -109,12 +109,12 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
         added[row, key], bound = own.bias, bound + rounding_of(own)
         assert abs(own.total - own.score) <= rounding_of(own)
         said, _ = picture_of("channels", model=model, s=TEXT, at=at)
-        assert (said["query"], said["looked"]) == (run.tokens[row], (run.columns or run.tokens)[key])
+        assert (said["query"], said["looked"]) == (run.tokens[row], (run.key_tokens or run.tokens)[key])
         assert said["strong"] == own.strongest(0.8)
         # the row again, from its scores: what lies beside them takes its part of it
         scores = torch.tensor([found.channels(settings, head, row, one).score for one in range(key + 1)])
         weights, n = run.weights[layer, head, row, : key + 1], run.weights.shape[-1]
-        within_rounding(weights.double() / weights.sum(), scores.double().softmax(0), rounding.of_sums(n, n))
+        within_rounding(weights.double() / weights.sum(), scores.double().softmax(0), rounding.sum_bound(n, n))
     if model == name_of("gpt_oss"):
         assert abs(added[2, 1] - added[2, 2]) <= bound
     else:
@@ -122,7 +122,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
 
 
 def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
-    found = {one.title: one for one in foreign.cached()}
+    found = {one.title: one for one in foreign.list_cached()}
     assert sorted(found) == sorted(f"tiny/{kind}" for kind in KINDS)
     assert found["tiny/gpt2"].says.startswith("gpt2, 2 × 4 heads, ")
     assert not any(one.why_not for one in found.values())
@@ -133,7 +133,7 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
     (snapshots["t5"] / "model.safetensors").rename(snapshots["t5"] / "pytorch_model.bin")
     (snapshots["gpt_oss"] / "config.json").write_text("{", "utf-8")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    why = {one.title: one.why_not for one in foreign.cached()}
+    why = {one.title: one.why_not for one in foreign.list_cached()}
     assert "auto_map" in why["tiny/gpt2"]
     assert "pickle" in why["tiny/t5"]
     assert "config.json" in why["tiny/gpt_oss"]
@@ -151,8 +151,8 @@ def test_a_picture_is_the_models_own_pass(model: str) -> None:
     assert np.array_equal(np.frombuffer(floats, "<f4"), run.weights[0, 0].numpy().ravel())
     wanted = (run.weights * 255).round().byte().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
-    assert (maps["tokens"], maps["columns"]) == (run.tokens, run.columns)
-    assert run.weights.shape[2:] == (len(run.tokens), len(run.columns or run.tokens))
+    assert (maps["tokens"], maps["columns"]) == (run.tokens, run.key_tokens)
+    assert run.weights.shape[2:] == (len(run.tokens), len(run.key_tokens or run.tokens))
     assert said["groups"] == (["encoder", "decoder", "cross"] if "t5" in model else [said["group"]])
     assert (said["unusable"], "steps" in said["fixed"]) == ({}, True)
 
@@ -178,7 +178,7 @@ def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> Non
 def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client: TestClient, tmp_path: Path) -> None:
     place = home / "hub" / "models--tiny--gpt2" / "snapshots" / REVISION
     found = client.get(f"{PATH}/folder", params={"path": str(place)}).json()
-    assert found["name"] == foreign.opened(str(place)).name
+    assert found["name"] == foreign.open_folder(str(place)).name
     assert str(home) not in json.dumps(found)
     assert picture(found["name"])["group"] == "decoder"
     for path, why in (
@@ -192,12 +192,12 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
 
 def test_a_server_for_others_has_none_of_it(client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(public.VARIABLE, "1")
-    assert not source_of(name_of("gpt2")).exists
+    assert not get_source(name_of("gpt2")).exists
     for question in ("cached", "folder?path=/", "size?id=a/b"):
         assert client.get(f"{PATH}/{question}").status_code == 422
     assert "error" in client.get(f"{PATH}/download?id=a/b").json()
     with pytest.raises(HeadlightError, match="public server"):
-        foreign.named(str(home))
+        foreign.offer(str(home))
 
 
 def test_only_headlights_own_pages_ask_the_machine(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,10 +231,10 @@ def test_a_download_says_how_far_it_is_and_why_it_fails(client: TestClient, monk
 
 def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(foreign, "offered_names", set())
-    assert foreign.named("tiny/t5").name == name_of("t5")
-    assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
+    assert foreign.offer("tiny/t5").name == name_of("t5")
+    assert foreign.offer(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = available()
     assert listed[name_of("t5")][:2] == ("tiny/t5", "On this computer")
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
-    assert source_of(name_of("t5")).exists
-    assert not source_of(name_of("distilbert")).exists
+    assert get_source(name_of("t5")).exists
+    assert not get_source(name_of("distilbert")).exists

@@ -19,7 +19,7 @@ from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.picture.traces import recorded
+from headlight.picture.traces import layer_tensors
 from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
 from mha_core.models.own_model import OwnModel
@@ -101,7 +101,7 @@ def all_lessons() -> tuple[str, ...]:
 
 
 def by_hand() -> tuple[str, ...]:
-    found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
+    found, at = layer_tensors(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
     return (*dict.fromkeys((*found.notices, *embeddings.cached_steps(CAUSAL).notices)),)
@@ -118,7 +118,7 @@ def positions() -> list[str]:
 
 
 def of_pairs() -> list[str]:
-    assert pictures.cosines_without(CAUSAL).device == torch.device("cpu")
+    assert pictures.ablation_cosines(CAUSAL).device == torch.device("cpu")
     assert orders.explain(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     assert pairs.story(left, 0, 2)

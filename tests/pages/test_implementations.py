@@ -67,7 +67,7 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
     (bars,) = [block for block in blocks(app, "opening_picture") if block["kind"] == "bars"]
     assert bars["labels"] == ALL
     for size, name in zip(bars["sizes"], ALL, strict=True):
-        every = [each for one in both for each in one.agreements["float32"][name].every]
+        every = [each for one in both for each in one.agreements["float32"][name].differences]
         assert_shows(f"{size:.3f}", max(each.relative / each.bound for each in every))
         assert size <= 1, "no bar is longer than its bound while the sentence says rounding"
     assert sources(app) == []

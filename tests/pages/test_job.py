@@ -69,17 +69,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_jobs_work_one_after_another_and_one_that_waits_can_leave(clock: Clock) -> None:
     first, second, third = (Idler().start() for _ in range(3))
-    assert [each.place for each in (first, second, third)] == [0, 1, 2]
+    assert [each.position for each in (first, second, third)] == [0, 1, 2]
     clock.now += 5
     assert [each.elapsed for each in (first, second, third)] == [5, 0, 0]
     second.stop()
     second.join(PATIENCE)
-    assert (second.is_finished, second.is_stopped, second.elapsed, third.place) == (True, True, 0, 1)
+    assert (second.is_finished, second.is_stopped, second.elapsed, third.position) == (True, True, 0, 1)
     first.released.set()
     first.join(PATIENCE)
     clock.now += 2
     assert (first.is_finished, first.is_stopped, first.elapsed, first.error) == (True, False, 5, "")
-    assert (third.place, third.elapsed) == (0, 2)
+    assert (third.position, third.elapsed) == (0, 2)
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -109,7 +109,7 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None
         failed.join(PATIENCE)
         assert (failed.is_finished, failed.error, failed.is_stopped) == (True, sentence, False)
     after = Idler().start()
-    wait(lambda: after.place == 0)
+    wait(lambda: after.position == 0)
     assert not after.is_finished
 
 
@@ -164,17 +164,17 @@ def test_a_training_that_had_its_share_ends_while_others_wait(
     workers = stand_in(monkeypatch, OBEYS)
     first, second = new_job(seconds=600, session="one"), new_job(session="one")
     wait(lambda: first.record.step)
-    assert second.place == 1
+    assert second.position == 1
     clock.now += training.PREEMPT_SECONDS + 5
     first.heartbeat()
     workers[0].check_goes_on()  # nobody else waits
     third = new_job(session="other")
     first.join(PATIENCE)
-    assert (first.shortened, first.error, first.is_stopped) == (185, "", False)
+    assert (first.preempted_after, first.error, first.is_stopped) == (185, "", False)
     for waiting in (third, second):
         waiting.stop()
         waiting.join(PATIENCE)
-        assert (waiting.shortened, waiting.is_stopped) == (0, True)
+        assert (waiting.preempted_after, waiting.is_stopped) == (0, True)
 
 
 @pytest.mark.faults

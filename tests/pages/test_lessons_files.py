@@ -153,14 +153,14 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
     ours, claims = (course.read_folders((folder,)).lessons for folder in (course.SHIPPED, course.CLAIMS))
     with caplog.at_level(logging.WARNING):
-        found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
+        found = course.load_at_startup(["--server.port", "1", "--lessons", str(tmp_path)])
     assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back", *claims])
     assert found.errors == (
         f"92-broken.toml, line {line('right')}: “right” is one of A, B.",
         "93-latin.toml, line 1: this file cannot be read as UTF-8.",
     )
     assert [record.getMessage() for record in caplog.records] == [f"Lessons: {error}" for error in found.errors]
-    found = course.begin([f"--lessons={tmp_path / 'none'}"])
+    found = course.load_at_startup([f"--lessons={tmp_path / 'none'}"])
     assert found.errors == (f"There is no folder of lessons “{tmp_path / 'none'}”.",)
 
 

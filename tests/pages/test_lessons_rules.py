@@ -44,7 +44,7 @@ class Toy(PageScene):
 
     def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
         assert not arguments
-        return Value.of(self.W * (1 + primed), "l h i j", WORDS) if name == "W" else Value.number(7.0)
+        return Value.from_tensor(self.W * (1 + primed), "l h i j", WORDS) if name == "W" else Value.number(7.0)
 
     def overlay(self, link: str) -> Toy:
         return Doubled() if link == "t=2" else self
@@ -89,7 +89,7 @@ def test_what_a_rule_is_worth() -> None:
         ("error(W[0,0] > 9)", math.sqrt(10 / 49 * 39 / 49 / 7)),
         ("luck(16, 72, 1 / 6)", sum(math.comb(72, k) * 5 ** (72 - k) for k in range(16, 73)) / 6**72),
         ("luck(0, 9, .5)", 1), ("rounding_of(16, 16) / rounding_of(16)", 2), ("rounding_of(64) / rounding_of(16)", 2),
-        ("rounding_of(4, 9)", rounding.of_sums(4, 9)), ('with("t=2", W[0,0,0,1])', 2),
+        ("rounding_of(4, 9)", rounding.sum_bound(4, 9)), ('with("t=2", W[0,0,0,1])', 2),
         ('with("t=2", W[0,0,0,1]) - W[0,0,0,1]', 1), ("without(1, 2, W[0,0,0,3])", 6),
     ):  # fmt: skip
         same_function(number(parse(rule), Toy()), float(value))

@@ -19,7 +19,7 @@ from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.queue import single_flight
 from mha_core import Model, load_model
-from mha_core.measure.by_hand import entropy_of_random
+from mha_core.measure.by_hand import random_entropy
 from mha_core.models.block import AttentionBlock
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
@@ -144,7 +144,7 @@ def test_numbers_of_examples_random_rows_and_a_trained_model_by_pencil() -> None
     for at, (width, scaled) in enumerate([(2, False), (512, False), (512, True)]):  # as By hand draws them
         assert width in real_cell.WIDTHS
         rows = {"draws": real_cell.DRAWS, "seed": real_cell.SEED}
-        assert_number("root-of-d.1", at, entropy_of_random(width, real_cell.KEYS, scaled=scaled, **rows))
+        assert_number("root-of-d.1", at, random_entropy(width, real_cell.KEYS, scaled=scaled, **rows))
     trained, rows_of_who = load_model("assets/trained/who-none-1"), cast(Labelled, tasks.build("who")).test
     right = [int(inference.logits(trained, [row.text])[0].argmax()) == row.label for row in rows_of_who]
     quoted(sum(right) / len(right), f"{verdict(STEPS['order.5'], as_it_opens(STEPS['order.5'])).numbers[0][1]:.4f}")

@@ -30,11 +30,11 @@ def test_a_huge_text_in_a_field_is_cut_and_a_sentence_says_so(page: str, keys: t
     app.run()
     text = payloads(app)
     for key in keys:
-        assert len(app.text_input(key=key).value or "") <= FIELDS[key].longest
+        assert len(app.text_input(key=key).value or "") <= FIELDS[key].max_length
     assert text.count(f"{HUGE:,} characters; the first") == len(set(keys) - {"m"})  # the last answered one stays
     assert len(text) < len(usual) + 20_000 * len(keys)
     app.run()
-    assert all(len(app.session_state[key]) <= FIELDS[key].longest for key in keys)
+    assert all(len(app.session_state[key]) <= FIELDS[key].max_length for key in keys)
     assert not app.exception
 
 
@@ -45,7 +45,7 @@ def test_a_huge_text_in_a_link_is_cut_and_a_sentence_says_so() -> None:
     ).run()
     text = payloads(app)
     for number, key in enumerate(keys):
-        assert key not in app.session_state or len(app.session_state[key]) <= FIELDS[key].longest
+        assert key not in app.session_state or len(app.session_state[key]) <= FIELDS[key].max_length
         assert f"The link says {key}=xxx" in text
         assert f"{LONG + number:,} characters, too long to be used here" in text
     assert not app.run().exception
@@ -108,4 +108,4 @@ def test_whatever_a_control_sends_has_the_kind_and_the_length_of_its_key(key: st
         kept = links.value(key)
     assert kept is sent or kept == DEFAULTS[key] or (isinstance(sent, str) and sent.startswith(kept))
     if isinstance(kept, str):
-        assert len(kept) <= FIELDS[key].longest
+        assert len(kept) <= FIELDS[key].max_length

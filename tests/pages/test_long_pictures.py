@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.picture import pictures, settings
-from headlight.picture.link_query import LinkQuery, Refused
+from headlight.picture.link_query import LinkQuery, UnusableText
 from headlight.picture.settings import Settings
 from headlight.queue.policy import QueueFull
 from headlight.ui.packing import thumbnails
@@ -106,11 +106,11 @@ def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monke
     assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")
     with monkeypatch.context() as patched:
         patched.setattr(memory, "available", lambda: 1000)
-        with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
+        with pytest.raises((DeviceError, UnusableText), match=r"needs .* MB of memory"):
             answer("maps", asked().encode())
     monkeypatch.setattr(settings, "MAX_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
-    with pytest.raises(Refused, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:
-        LinkQuery(f"s=one+two+three&model={NAME}".encode()).fitted_settings(most=2)
+    with pytest.raises(UnusableText, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:
+        LinkQuery(f"s=one+two+three&model={NAME}".encode()).fitted_settings(max_tokens=2)
     assert (refused.value.key, refused.value.fits) == ("s", len("one two"))

@@ -15,7 +15,7 @@ from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.registry import source_of
+from headlight.registry import get_source
 from mha_core import Model, masks
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
@@ -85,8 +85,8 @@ def test_every_kind_of_mask_on_every_page(model: Model) -> None:
 
 def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
     values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYB.3rFB", "at": "0.3"}
-    settings = Settings(WORDS, "causal", painted=mask_codec.usable("6.rYB.3rFB", 12) or "")
-    allow = mask_codec.allowed("causal", settings.painted, 6, 12)
+    settings = Settings(WORDS, "causal", painted=mask_codec.normalize("6.rYB.3rFB", 12) or "")
+    allow = mask_codec.allow_mask("causal", settings.painted, 6, 12)
     weights = model.run(WORDS, mask=allow).weights
     now, (before, after) = answered(**values)
     identical(after, weights[0, 3])
@@ -106,7 +106,7 @@ def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
 
 def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
     with pytest.raises(HeadlightError):
-        message.masked(b"s=%ff")
+        message.masks_message(b"s=%ff")
     for p in ("6.x", "65.rB", "<b>", "6.r" + "B" * 3000):
         header, _ = answered(s=WORDS, mask="painted", on="causal", p=p)
         assert header["digest"] == Settings(WORDS, "causal").digest
@@ -134,7 +134,7 @@ def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
             for click, link in card["clicks"].items():
                 assert set(link) <= {"mask", "w", "first", "gap", "rule"}
                 mask = Query(urlencode(link).encode()).settings().mask
-                assert mask == (rules.joined(now, click, card["rule"]) if click != "use" else card["rule"])
+                assert mask == (rules.join_rules(now, click, card["rule"]) if click != "use" else card["rule"])
                 made = masks.allow(masks.parse(mask), 6, 6)[0, 0]
                 assert torch.equal(made, wanted[click]), (now, click, card["name"])
     long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
@@ -144,7 +144,7 @@ def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
 
 def test_what_a_model_forbids_itself_stays_forbidden() -> None:
     """A language model: whatever is chosen or painted, nobody sees what comes later."""
-    text = source_of(LANGUAGE).presets[0]
+    text = get_source(LANGUAGE).presets[0]
     n = len(pictures.tokens(Settings(text, model=LANGUAGE)))
     later = ~masks.allow(masks.causal, n, n)[0, 0]
     for chosen in ({}, {"mask": "window"}, {"mask": "painted", "p": f"{n}.{write_cells(later)}"}):
@@ -161,7 +161,7 @@ def test_what_a_model_forbids_itself_stays_forbidden() -> None:
 def test_what_a_page_begins_with() -> None:
     header, _ = answered()
     assert (header["digest"], header["begins"]) == (Settings(WORDS, "causal").digest, {"s": WORDS, "mask": "causal"})
-    assert message.first(b"") == message.masked(b"")
+    assert message.first_message(b"") == message.masks_message(b"")
     for values in (
         {"mask": "none"},
         {"s": "how are you", "big": "true"},
@@ -174,7 +174,7 @@ def test_what_a_page_begins_with() -> None:
     header, _ = answered("entered", model=LANGUAGE)
     assert (header["begins"], header["rule"]) == ({"mask": "window"}, "window:3"), "it is causal itself"
     with pytest.raises(HeadlightError, match="tokens"):
-        message.first(urlencode({"s": "the " * 200}).encode())
+        message.first_message(urlencode({"s": "the " * 200}).encode())
 
 
 # ---- what follows from a mask
@@ -182,7 +182,7 @@ def test_what_a_page_begins_with() -> None:
 
 def test_empty_rows_and_rows_that_are_renormalised() -> None:
     values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYF"}
-    assert not mask_codec.allowed("causal", "6.rYF", 6, 12)[4].any()
+    assert not mask_codec.allow_mask("causal", "6.rYF", 6, 12)[4].any()
     text = outcomes(**values)
     for part in ("Row 4 “that” may look at no key", "6 of 6 weights are NaN", "each blocked key gets 0.1667"):
         assert part in text, part
@@ -198,7 +198,7 @@ def test_empty_rows_and_rows_that_are_renormalised() -> None:
     assert "Yes, here that gives the same weights" in first
     found = re.search(r"largest difference ([\d.e−]+)\)", first)
     assert found
-    assert float(found[1].replace("−", "-")) <= rounding.of_sums(6, 6, 32), "of two softmaxes of one row of scores"
+    assert float(found[1].replace("−", "-")) <= rounding.sum_bound(6, 6, 32), "of two softmaxes of one row of scores"
     assert "No, the weights would differ by up to" in outcomes(s=WORDS, mask="causal", at="3.2")
 
 

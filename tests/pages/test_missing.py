@@ -71,9 +71,9 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 @pytest.fixture
 def no_plotly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     without(monkeypatch, "plotly")
-    canvas.charts.cache_clear()
+    canvas.figure_class.cache_clear()
     yield
-    canvas.charts.cache_clear()
+    canvas.figure_class.cache_clear()
 
 
 def check_named(app: AppTest, package: str) -> None:

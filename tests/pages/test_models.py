@@ -18,7 +18,7 @@ from headlight.picture import pictures
 from headlight.picture import words as text
 from headlight.picture.settings import Settings
 from headlight.queue import slots
-from headlight.registry import MINILM, SMOLLM2, models, pretrained, source_of, trained
+from headlight.registry import MINILM, SMOLLM2, get_source, models, pretrained, trained
 from headlight.registry.trained import Trained
 from headlight.server import store
 from mha_core import Model, load_model
@@ -103,16 +103,16 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
 
 def test_the_picture_is_the_models_own(shipped: Path) -> None:
     for name in ("who-none-1", "who-rotary-1", "words-rotary-1"):
-        question = source_of(name).presets[0]
+        question = get_source(name).presets[0]
         with slots.pass_slot(len(question.split())):  # on as many threads
             run = load_model(str(shipped / name)).run(question, temperature=0.5)
         identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     # one of a limited implementation can do everything
     model, plain = pictures.model_on("auto", "food-learned-1"), load_model(str(shipped / "food-learned-1"))
-    attention, question = model.stack.layers[0].attention, source_of("food-learned-1").presets[0]
+    attention, question = model.stack.layers[0].attention, get_source("food-learned-1").presets[0]
     assert isinstance(attention, AttentionLayer)
     assert attention.can == EVERYTHING
-    bound = rounding.of_sums(64, 64, 16, 64, 16) * 4  # of q, k, their product, a row, and scores of up to four
+    bound = rounding.sum_bound(64, 64, 16, 64, 16) * 4  # of q, k, their product, a row, and scores of up to four
     within_rounding(model.run(question).weights, plain.run(question).weights, bound)
 
 
@@ -132,12 +132,12 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
     ):
         assert text.label(settings, model) == label
     for position in POSITIONS.values():
-        note, places = text.position_note(position, model), text.places(position, model)
+        note, places = text.position_note(position, model), text.position_places(position, model)
         assert note.endswith(f"{text.NOT_TRAINED}.") == (position != "trained")
         assert ("is left out" in note) == ("add" not in places or position in ("sinusoidal", "none"))
         assert ("in every layer" in note) == bool(places - {"add"})
         assert ("random numbers instead of trained ones" in note) == (position in ("t5", "shaw"))
-    assert text.sentence(HeadlightError("50 tokens, too many")) == "50 tokens, too many."
+    assert text.error_sentence(HeadlightError("50 tokens, too many")) == "50 tokens, too many."
     none, rotary, learned, words = (
         pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1")
     )
@@ -157,12 +157,12 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
 
 def test_unknown_words_are_those_of_the_model() -> None:
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
-    (sentence,) = models.unknown(masked.model, "zebra wolf zebra qualm")
+    (sentence,) = models.unknown_token_notices(masked.model, "zebra wolf zebra qualm")
     assert sentence == "2 words are not in this model’s vocabulary (“zebra”, “qualm”) and read as [UNK]."
-    assert models.unknown(masked.model, WORDS[0]) == []
+    assert models.unknown_token_notices(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
-        pictures.fitted(Settings("", model="words-rotary-1"))
-    assert pictures.fitted(Settings("", model="who-none-1"))[0].text == ""
+        pictures.fit_settings(Settings("", model="words-rotary-1"))
+    assert pictures.fit_settings(Settings("", model="who-none-1"))[0].text == ""
 
 
 # ---- links and pages
@@ -186,7 +186,7 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
 def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
         with pytest.raises(HeadlightError, match="deleted"):
-            Trained(name).packed()
+            Trained(name).to_zip()
         with pytest.raises(HeadlightError, match="there is no model of this name"):
             pictures.picture(Settings("it", model=name))
     for name in ("../who-none-1", "x" * 5000, SECRET):

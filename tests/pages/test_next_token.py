@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.link.presets import CONTINUED
+from headlight.link.presets import NEXT_TOKEN_CURSORS
 from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings
 from headlight.registry import SMOLLM2, trained
@@ -26,7 +26,7 @@ from tests.closeness import quoted, same_function, within_rounding
 
 from .test_other_views import strongest
 
-PRIVET, PARIS = next(iter(CONTINUED)), "The capital of France is"
+PRIVET, PARIS = next(iter(NEXT_TOKEN_CURSORS)), "The capital of France is"
 COPYING = ((18, 6), (17, 5), (17, 4), (17, 3), (20, 6), (23, 2), (18, 7))  # the seven heads that carry copying
 OURS = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
 REAL = pytest.mark.thorough("SmolLM2 computes thirty layers for each text; a small decoder of ours stands for it.")
@@ -42,7 +42,7 @@ def picture(text: str = PRIVET, **changes: Any) -> pictures.Picture:
 def likeliest(now: pictures.Picture, most: int = next_token.LIKELIEST) -> list[next_token.NextToken]:
     """As Explore lists them, beside those of the untouched model where something is changed."""
     before = pictures.picture(now.settings.baseline)
-    return next_token.compared(None if before.settings == now.settings else before, now, most)
+    return next_token.likeliest_tokens(None if before.settings == now.settings else before, now, most)
 
 
 def chance(found: list[next_token.NextToken], label: str) -> float:
@@ -61,7 +61,7 @@ def of_pass(model: Model) -> float:
     own = model.sizes
     width = own.d_model
     feed_forward = max(parameter.shape[0] for parameter in model.stack.parameters() if parameter.dim() == 2)
-    return rounding.of_sums(*[width, width, own.max_len, width, width, width, feed_forward] * own.n_layers, width)
+    return rounding.sum_bound(*[width, width, own.max_len, width, width, width, feed_forward] * own.n_layers, width)
 
 
 def test_the_likeliest_tokens_are_those_of_the_run_and_what_was_first_stays() -> None:
@@ -154,7 +154,7 @@ def test_the_loss_of_every_token(of: Settings) -> None:
 
 def test_the_probability_of_a_word_and_of_several_tokens() -> None:
     of, several = OURS, "sun fish"
-    model, text = pictures.model_of(of), of.text
+    model, text = pictures.model_for(of), of.text
     n = len(model.tokenize(text)[1])
 
     def probability(words: str, **switches: Any) -> float:
@@ -167,19 +167,19 @@ def test_the_probability_of_a_word_and_of_several_tokens() -> None:
         return numbers.weight(value) if value >= 1e-4 else numbers.number(value)
 
     expected = as_text(probability("fish"))
-    assert next_token.word_in_words(" fish ", {"": pictures.picture(of)}).endswith(f"with probability {expected}.")
+    assert next_token.describe_word(" fish ", {"": pictures.picture(of)}).endswith(f"with probability {expected}.")
     both = {"now": pictures.picture(replace(of, position="none")), "before": pictures.picture(of)}
     now, before = (as_text(probability(several, position=name)) for name in ("none", "trained"))
-    assert f"with probability {now} now, {before} before. It takes 2" in next_token.word_in_words(several, both)
+    assert f"with probability {now} now, {before} before. It takes 2" in next_token.describe_word(several, both)
 
 
 def test_a_draw_is_that_of_the_generation() -> None:
     shown = pictures.picture(OURS)
-    assert next_token.drawn(shown, 0.0, 3) is None
+    assert next_token.sample(shown, 0.0, 3) is None
     assert shown.run.logits is not None
     chances, labels = (shown.run.logits[-1].double() / 1.5).softmax(-1), set()
     for seed in range(4):
-        drawn = next_token.drawn(shown, 1.5, seed)
+        drawn = next_token.sample(shown, 1.5, seed)
         step = Generation(shown.model, OURS.text).step(1.5, seed)
         assert drawn is not None
         assert drawn["label"] == step.token

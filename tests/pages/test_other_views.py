@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headlight.link.limits import DOMINANT_WEIGHT, MAX_TEXT_LENGTH, STRONG
+from headlight.link.limits import DOMINANT_WEIGHT, MAX_TEXT_LENGTH, STRONG_WEIGHT
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -25,7 +25,7 @@ from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
-from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
+from mha_core.measure.value_norms import norm_shares, transformed_norms, transformed_values
 from pages.explore import layer_flow
 from pages.explore.kinds import HALF, NEAR, kinds, layer_kinds
 from pages.explore.message import effect
@@ -62,7 +62,7 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
     wanted = flow(torch.stack([with_residual(layer).double() for layer in layers]), 4, 2)
     n = len(run.tokens)
     # the mean over twelve heads, and six layers one behind the other
-    within_rounding(torch.from_numpy(masses.copy()).view(7, n), wanted.masses, rounding.of_sums(12, *[n, 1] * 6))
+    within_rounding(torch.from_numpy(masses.copy()).view(7, n), wanted.masses, rounding.sum_bound(12, *[n, 1] * 6))
     assert (header["tokens"], header["path"], wanted.path[0]) == (run.tokens, wanted.path, 2)
     assert [tuple(line[:3]) for line in header["lines"][:5]] == [line[:3] for line in wanted.lines[:5]]
     made, way = header["said"]
@@ -81,7 +81,7 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MAX_LINES
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
-    within_rounding(sums, torch.ones(7), rounding.of_sums(*[402, 1, 12] * 6))
+    within_rounding(sums, torch.ones(7), rounding.sum_bound(*[402, 1, 12] * 6))
 
 
 @TRANSLATOR
@@ -114,7 +114,7 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
         link.get("s", TEXT), link.get("mask", "none"), link.get("pos", "trained"), float(link.get("t", 1)),
         model=link.get("model", "minilm"),
     )  # fmt: skip
-    run = settings.run(pictures.model_of(settings), trace_layer=header["layer"])
+    run = settings.run(pictures.model_for(settings), trace_layer=header["layer"])
     row, key = header["row"], header["key"]
     assert row == int(link["at"].split(".")[2])
     weights = run.weights[header["layer"], header["head"], row]
@@ -151,7 +151,7 @@ def strongest(measure: str, **link: str) -> tuple[int, int, float]:
 def test_all_heads_are_measured_as_the_run_is() -> None:
     header, values = overview(s=PRESETS[0])
     shown = pictures.picture(Settings(PRESETS[0]))
-    expected = head_measures(shown.run.weights, shown.run.ids, handed_lengths(shown.model, shown.run))
+    expected = head_measures(shown.run.weights, shown.run.ids, transformed_norms(shown.model, shown.run))
     assert set(values) == set(expected.values)
     assert all(torch.equal(values[name], own) for name, own in expected.values.items())
     assert {measure["name"]: measure["rows"] for measure in header["measures"]} == {**expected.rows, "effect": 0}
@@ -159,7 +159,7 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
     *head, weight = strongest("previous", s=PRESETS[0])
     assert head == [0, 2]
     quoted(weight, "0.9998")
-    bound = rounding.of_sums(header["heads"], header["tokens"])
+    bound = rounding.sum_bound(header["heads"], header["tokens"])
     within_rounding(values["value"].double().sum(dim=1), torch.ones(6), bound)  # shares of one whole
     assert overview(s="you", mask="causal", view="heads.random")[0]["tokens"] == 50
     header, values = overview(model="words-2layers-1", s="wolf")
@@ -188,7 +188,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
         if float(sum(w[i][i + step] for i in range(n) if 0 <= i + step < n)) / (n - abs(step)) >= HALF:
             return name
     pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
-    if max(pairs, default=0) >= STRONG:
+    if max(pairs, default=0) >= STRONG_WEIGHT:
         return "word pair"
     first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
     if first >= HALF:

@@ -51,10 +51,10 @@ def test_a_picture_is_computed_and_packed_once_and_its_size_is_that_of_its_tenso
     assert pictures.picture(Settings("one of a kind")) is short
     assert runs == ["one of a kind"]
     assert short.nbytes == short.run.weights.nbytes + short.run.hidden.nbytes, "MiniLM stays for good"
-    assert pictures.packed(short, 3) is pictures.packed(short, 5)
+    assert pictures.packed_maps(short, 3) is pictures.packed_maps(short, 5)
     digest = short.settings.digest
-    assert pictures.packed(short, 3) == pack_maps(short.run.weights, short.run.tokens, digest, 0, short.run.ends)
-    within_rounding(torch.tensor(short.cosine), torch.tensor(1.0), rounding.of_sums(384, 384))
+    assert pictures.packed_maps(short, 3) == pack_maps(short.run.weights, short.run.tokens, digest, 0, short.run.ends)
+    within_rounding(torch.tensor(short.cosine), torch.tensor(1.0), rounding.sum_bound(384, 384))
     assert pictures.picture(Settings("one of a kind", position="none")).cosine < 0.999
     small = pictures.picture(Settings("how are you", model="food-none-1"))
     held = small.model.nbytes
@@ -70,7 +70,7 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
 
     monkeypatch.setattr(reference, "difference_to_transformers", difference)
     plain, masked = Settings("how are you"), Settings("how are you", "causal")
-    assert pictures.difference_to_transformers(plain, ask=False) is None
-    assert pictures.difference_to_transformers(plain, ask=True) == 0.5
-    assert pictures.difference_to_transformers(masked, ask=False) == 0.5, "it is the untouched model's"
-    assert (pictures.difference_to_transformers(masked, ask=True), calls) == (0.5, ["how are you"])
+    assert pictures.difference_to_transformers(plain, compute=False) is None
+    assert pictures.difference_to_transformers(plain, compute=True) == 0.5
+    assert pictures.difference_to_transformers(masked, compute=False) == 0.5, "it is the untouched model's"
+    assert (pictures.difference_to_transformers(masked, compute=True), calls) == (0.5, ["how are you"])

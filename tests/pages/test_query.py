@@ -27,7 +27,7 @@ from headlight.link.place import (  # fmt: skip
     write_places,
 )
 from headlight.link.presets import PRESETS
-from headlight.picture.link_query import Refused
+from headlight.picture.link_query import UnusableText
 from headlight.picture.query import MAX_BYTES, Query
 from headlight.picture.settings import Settings
 from mha_core.errors import HeadlightError
@@ -62,7 +62,7 @@ settings = st.builds(
 
 def written(of: Settings, side: str) -> str:
     """The query whose controls have these settings, the inverse of `Query.settings`."""
-    values: dict[str, Any] = rules.controls_of(of.mask, of.painted) | {
+    values: dict[str, Any] = rules.to_controls(of.mask, of.painted) | {
         "s": of.text,
         "pos": next(name for name, core in POSITIONS.items() if core == of.position),
         "t": f"{of.temperature:g}",
@@ -134,7 +134,7 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
                     refused.append(str(error))
                     continue
                 texts = found if field.kind == "choices" else [found]
-                assert all(len(text) <= field.longest for text in texts if isinstance(text, str)), query
+                assert all(len(text) <= field.max_length for text in texts if isinstance(text, str)), query
                 assert field.kind != "number" or field.range[0] <= found <= field.range[1], query
                 assert not field.choices or set(texts) <= set(field.choices), query
     assert all(0 < len(sentence) < 400 for sentence in refused)
@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
 def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side: str) -> None:
     """The view then keeps the last one that could, and offers to cut a text where it fits."""
     for values, key, why in REFUSED:
-        with pytest.raises(Refused, match=why) as refused:
+        with pytest.raises(UnusableText, match=why) as refused:
             picture_of(route, **{f"{name}{side}": value for name, value in values.items()})
         assert refused.value.key == f"{key}{side}", values
         text, fits = values.get("s", ""), refused.value.fits
@@ -237,7 +237,7 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
 
 @given(ats, st.lists(st.sampled_from(["[CLS]", "it", "the", "[SEP]"]), min_size=2, max_size=20), st.booleans())
 def test_a_place_is_one_of_the_sentence(at: Cursor, tokens: list[str], goes_on: bool) -> None:
-    on, n = at.on(tokens, goes_on=goes_on), len(tokens)
+    on, n = at.resolve(tokens, is_generative=goes_on), len(tokens)
     first = n - 1 if goes_on else tokens.index("it") if "it" in tokens else 1
     kept = at.row is not None and at.row < n
     assert (on.layer, on.head, on.row) == (at.layer, at.head, at.row if kept else first)

@@ -24,7 +24,7 @@ from mha_core.errors import HeadlightError
 from .looped import run
 from .waiting import PATIENCE, Clock, bounded, wait
 
-QUESTIONS = (Work.PICTURE, Work.LONG, Work.BELOW, Work.HEAVY)
+QUESTIONS = (Work.PICTURE, Work.LONG, Work.LOW_PRIORITY, Work.HEAVY)
 
 
 def test_the_table_of_the_bounds_is_in_the_docs() -> None:
@@ -318,7 +318,9 @@ async def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_c
             with queue.slot(Work.HEAVY):
                 return name.encode()
 
-        return asyncio.create_task(queue.submit(Client("", session or name), name, compute, never(), work=Work.BELOW))
+        return asyncio.create_task(
+            queue.submit(Client("", session or name), name, compute, never(), work=Work.LOW_PRIORITY)
+        )
 
     with queue.slot(Work.HEAVY):
         asked = [ask(name) for name in ("one", "two", "leaves")]
@@ -326,7 +328,7 @@ async def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_c
         twice = ask("one", "late")
         await soon()
         asked[-1].cancel()
-        known = queue.submit(Client("", "short"), "known", lambda: b"known", never(), work=Work.BELOW)
+        known = queue.submit(Client("", "short"), "known", lambda: b"known", never(), work=Work.LOW_PRIORITY)
         assert await known == b"known", "it waits without a place among those below a picture"
     assert await asyncio.gather(*asked[:2], twice) == [b"one", b"two", b"one"]
     assert sorted(begun) == ["leaves", "one", "one", "two", "two"]

@@ -32,7 +32,7 @@ WORDS = Settings("how are you", "causal", temperature=2.0)
 def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer() -> None:
     for biases, name in zip(BIASES, ("fused", "sequence_first") * 2, strict=True):
         found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
-        x = value(traces.traced(WORDS, 2, "efficient"), "x")
+        x = value(traces.trace_layer(WORDS, 2, "efficient"), "x")
         assert torch.equal(value(found, "x"), x)
         weights = random_weights(384, seed=7, biases=biases)
         layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
@@ -60,9 +60,9 @@ def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> Non
     assert torch.equal(first, again)
     assert not torch.equal(first.eq(0), other.eq(0))
     n = first.shape[-1]
-    within_rounding(value(found[0], "mixed"), first @ value(found[0], "v"), rounding.of_sums(n, n))
+    within_rounding(value(found[0], "mixed"), first @ value(found[0], "v"), rounding.sum_bound(n, n))
     sums = value(found[0], "weights").sum(-1)
-    within_rounding(sums, torch.ones_like(sums), rounding.of_sums(n, n))
+    within_rounding(sums, torch.ones_like(sums), rounding.sum_bound(n, n))
 
 
 def test_a_link_gives_the_random_layer() -> None:
@@ -79,7 +79,7 @@ def test_a_link_gives_the_random_layer() -> None:
 
 
 def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = traces.traced(Settings("the cat sat on the mat"), 1, "efficient")
+    found = traces.trace_layer(Settings("the cat sat on the mat"), 1, "efficient")
     lesson = LESSONS["relative"](found, 3)
     assert "relative difference of the outputs 0.0000" not in said(lesson)
     table, *_ = blocks(lesson, "table")
@@ -109,7 +109,7 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
 
 
 def test_masks_of_size_1_are_those_written_out() -> None:
-    lesson = LESSONS["mask shapes"](traces.traced(Settings("the cat sat on the mat"), 1, "efficient"), 0)
+    lesson = LESSONS["mask shapes"](traces.trace_layer(Settings("the cat sat on the mat"), 1, "efficient"), 0)
     (table,) = blocks(lesson, "table")
     assert [row[1] for row in table["rows"]] == ["(6, 6, 2)", "(1, 6, 2)", "(6, 6, 1)", "(1, 6, 1)"]
     assert ([row[4] for row in table["rows"]], {row[5] for row in table["rows"]}) == (["72", "12", "36", "6"], {"0"})

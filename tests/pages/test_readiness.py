@@ -107,7 +107,7 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
     assert len(set(pids)) == (2 if sys.platform == "linux" else 1)
     for process in (Path(f"/proc/{pid}/cmdline") for pid in pids):
         wait(lambda process=process: not process.exists() or not process.read_bytes())  # type: ignore[misc]
-    found = visits.find(name)
+    found = visits.find_workspace(name)
     assert found
     assert found.notices == [visits.RESUMED]
     (run,) = found.runs.values()

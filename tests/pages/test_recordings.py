@@ -15,7 +15,7 @@ from headlight.export import snippet
 from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.registry import recordings, source_of
+from headlight.registry import get_source, recordings
 from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
@@ -55,7 +55,7 @@ def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Reco
     header, floats = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
     assert (header["group"], header["heads"], header["notices"]) == ("1", 4, [])
     identical(floats.view(3, 2), recording.groups[1].maps[1, 0, 3])
-    assert pictures.picture(Settings("step 100", model=f"{name}~1")).run.columns == COLUMNS
+    assert pictures.picture(Settings("step 100", model=f"{name}~1")).run.key_tokens == COLUMNS
     assert "0 to 1, not 7" in picture_of("maps", model=f"{name}~7")[0]["notices"][0]
     for link in ({"s": "hello"}, {"mask": "causal"}):
         changed = picture_of("maps", model=name, **link)[0]
@@ -81,7 +81,7 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
 
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
-    for route in (compare.pair, masks.masked, masks.entered, shapes.steps):
+    for route in (compare.pair, masks.masks_message, masks.entry_message, shapes.steps):
         with pytest.raises(Unsupported, match=r"this is a recording; .*; it can be viewed on Explore"):
             route(query)
     model = pictures.model_on("auto", name)
@@ -91,7 +91,7 @@ def test_a_page_that_computes_refuses_it(name: str) -> None:
         lambda: model.run_batch(["step 0"]),
         lambda: model.ablate_each_head("step 0"),
         lambda: model.as_implementation("naive"),
-        lambda: model.of("2"),
+        lambda: model.for_group("2"),
     ):
         with pytest.raises(Unsupported):
             call()
@@ -111,13 +111,13 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
 
 
 def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
-    assert source_of(name).exists
+    assert get_source(name).exists
     store.delete("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"
     with pytest.raises(HeadlightError, match="this recording was deleted"):
         pictures.model_on("auto", name)
     for wrong in ("recording:", "recording:../../etc/passwd", f"{name}x"):
-        assert not source_of(wrong).exists
+        assert not get_source(wrong).exists
     large = Group("a", ("a",), list(map(str, range(600))), None, torch.eye(600).expand(1, 1, 1, 600, 600))
     with pytest.raises(SizeError, match="maps of 600 tokens; at most 512"):
-        recordings.drawable(Recording((large,), (0,), "Large").to_bytes())
+        recordings.parse_recording(Recording((large,), (0,), "Large").to_bytes())

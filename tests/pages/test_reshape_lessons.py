@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from headlight.picture.settings import Settings
-from headlight.picture.traces import Traced, traced
+from headlight.picture.traces import LayerTrace, trace_layer
 from mha_core.attention import functional, sequence_first
 from mha_core.measure import rounding
 from pages.shapes import exercise, reshape_lessons
@@ -43,7 +43,7 @@ def said(lesson: StepLesson) -> str:
     return " ".join(block["text"] for block in blocks(lesson, "text"))
 
 
-def value(found: Traced, name: str) -> Tensor:
+def value(found: LayerTrace, name: str) -> Tensor:
     return next(step.value for step in found.steps if step.name == name).cpu()
 
 
@@ -63,7 +63,7 @@ def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
     known += exercise.GAPS[0].source(1) + exercise.GAPS[0].source(2)
     masks = ("none", "window:1", "causal", "none", "none", "none", "causal", "none")
     for name, mask in zip(LESSONS, masks, strict=True):
-        lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
+        lesson = LESSONS[name](trace_layer(Settings("how are you", mask), 0, "efficient"), 3)
         assert lesson.blocks[0]["kind"] == "title"
         assert said(lesson).endswith("."), name
         assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE), name
@@ -75,7 +75,7 @@ def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
 def test_where_the_rows_of_the_wrong_view_come_from() -> None:
     """Each row of the wrong head is looked up, by its numbers, among all right rows."""
     for text, head in zip(TEXTS, (0, 11, 11), strict=True):
-        found = traced(Settings(text), 2, "efficient")
+        found = trace_layer(Settings(text), 2, "efficient")
         projected, right = value(found, "q.project"), value(found, "q")
         n, c = projected.shape[1:]
         places: dict[tuple[float, ...], list[tuple[int, int]]] = {}
@@ -100,7 +100,7 @@ def test_where_the_rows_of_the_wrong_view_come_from() -> None:
 
 def test_the_right_and_the_wrong_map() -> None:
     for text, head in zip(TEXTS, (11, 0, 0), strict=True):
-        found = traced(Settings(text), 2, "efficient")
+        found = trace_layer(Settings(text), 2, "efficient")
         lesson = LESSONS["no transpose"](found, head)
         n = len(found.tokens)
         shown, maps = min(n, MAX_SHOWN), []
@@ -119,7 +119,7 @@ def test_the_right_and_the_wrong_map() -> None:
 
 def test_softmax_over_the_heads() -> None:
     for head, mask in ((5, "none"), (11, "causal")):
-        found = traced(Settings("you how are it", mask), 4, "efficient")
+        found = trace_layer(Settings("you how are it", mask), 4, "efficient")
         powers = value(found, "masked" if mask == "causal" else "scores")[0].exp()
         lesson = LESSONS["wrong axis"](found, head)
         over_keys = powers / powers.sum(2, keepdim=True)
@@ -133,7 +133,7 @@ def test_softmax_over_the_heads() -> None:
 
 
 def test_the_loop_is_the_product() -> None:
-    found = traced(Settings("how are you"), 2, "efficient")
+    found = trace_layer(Settings("how are you"), 2, "efficient")
     (table,) = blocks(LESSONS["products are loops"](found, 0), "table")
     n = len(found.tokens)
     shapes = {row[0]: tuple(map(sizes, row[1:4])) for row in table["rows"]}
@@ -141,7 +141,7 @@ def test_the_loop_is_the_product() -> None:
     for row in table["rows"]:
         left, _, result = (sizes(text) for text in row[1:4])
         assert (row[4], result[:-2]) == (" × ".join(str(size) for size in left[:-2]), left[:-2])
-        assert 0 <= read_number(row[5]) <= rounding.of_sums(left[-1]) * left[-1] * 4  # of normal numbers
+        assert 0 <= read_number(row[5]) <= rounding.sum_bound(left[-1]) * left[-1] * 4  # of normal numbers
     random = torch.Generator().manual_seed(1)
     for axes in ((), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))

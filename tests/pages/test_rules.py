@@ -31,12 +31,12 @@ def cells_of(text: str, size: int) -> Tensor:
 
 @given(written, st.sampled_from(rules.JOINS), written)
 def test_the_usual_spelling_means_the_same_and_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
-    if rules.usable(rule):
-        plain = rules.plain(rule)
+    if rules.is_usable(rule):
+        plain = rules.normalize(rule)
         assert torch.equal(dense(plain), dense(rule))
-        assert rules.plain(plain) == plain
-        assert rules.usable(plain)
-    made = rules.joined(rule, join, other)
+        assert rules.normalize(plain) == plain
+        assert rules.is_usable(plain)
+    made = rules.join_rules(rule, join, other)
     if made is not None:
         right = ~dense(other) if join.endswith("not") else dense(other)
         assert torch.equal(dense(made), dense(rule) | right if join.startswith("or") else dense(rule) & right)
@@ -49,15 +49,15 @@ def test_spellings_controls_and_what_is_no_rule() -> None:
         "!none | causal": "causal", "!none": "!none", "causal & !causal": "!none",
         "! window:2 | ! window:2": "!window:2", "window:03": "window:3",
     }  # fmt: skip
-    assert {rule: rules.plain(rule) for rule in spellings} == spellings
+    assert {rule: rules.normalize(rule) for rule in spellings} == spellings
     texts = ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
-    assert [text for text in texts if rules.usable(text)] == []
+    assert [text for text in texts if rules.is_usable(text)] == []
     many = "|".join(f"sinks:{n} & prefix:{n} & window:{n}" for n in range(1, 8))
-    assert rules.joined("causal", "or not", many[:MAX_RULE_LENGTH].rpartition("|")[0]) is None
-    assert rules.controls_of("none") == {"mask": "none"}
-    assert rules.controls_of("dilated:3:2") == {"mask": "dilated", "w": 3, "gap": 2}
+    assert rules.join_rules("causal", "or not", many[:MAX_RULE_LENGTH].rpartition("|")[0]) is None
+    assert rules.to_controls("none") == {"mask": "none"}
+    assert rules.to_controls("dilated:3:2") == {"mask": "dilated", "w": 3, "gap": 2}
     for rule in ("documents:3", "sinks:2 & causal", "window:513"):
-        assert rules.controls_of(rule) == {"mask": "combination", "rule": rule}
+        assert rules.to_controls(rule) == {"mask": "combination", "rule": rule}
 
 
 def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
@@ -68,15 +68,15 @@ def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
         cards = rules.gallery(["[CLS]", *["it"] * (n - 2), "[SEP]"], HEADS, 4, rule, "causal", "")
         assert [card["name"] for card in cards][:2] == ["full", "causal"]
         for card in cards:
-            allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
+            allow = mask_codec.head_mask(mask_codec.allow_mask(card["rule"], card["painted"], n, HEADS), 4)
             assert torch.equal(~cells_of(card["cells"], n * n).view(n, n), allow)
             assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
             assert len(card["painted"]) <= MAX_PAINTED_LENGTH
-            assert rules.usable(card["rule"])
+            assert rules.is_usable(card["rule"])
         if rule in ("window:1", "dilated:2:3"):
             assert rule in [card["rule"] for card in cards], "a card takes the numbers in use over"
     text = mask_codec.write_flips(rules.per_head_windows(9, HEADS))
-    for head, allow in enumerate(mask_codec.allowed("none", text, 9, HEADS)):
+    for head, allow in enumerate(mask_codec.allow_mask("none", text, 9, HEADS)):
         assert torch.equal(allow, masks.allow(masks.window(head + 1), 9, 9)[0, 0]), "a window for each head"
 
 
@@ -86,8 +86,8 @@ def test_documents_are_cut_behind_stops() -> None:
         "[CLS] no ! ! yes . why ? it [SEP]": [4, 6, 8],
         "[CLS] it [SEP]": [1],
     }.items():
-        assert rules.starts_of_documents(text.split()) == starts
-        assert rules.usable(f"documents:{':'.join(map(str, starts))}")
+        assert rules.document_starts(text.split()) == starts
+        assert rules.is_usable(f"documents:{':'.join(map(str, starts))}")
 
 
 # ---- painted cells: one spelling, and nothing else is taken for one
@@ -127,14 +127,14 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     if len(text) > MAX_PAINTED_LENGTH:
         assert mask_codec.read_flips(text, HEADS) is None
         return
-    assert mask_codec.usable(text, HEADS) == text, "there is one spelling"
+    assert mask_codec.normalize(text, HEADS) == text, "there is one spelling"
     if not text:
         assert not flips.any()
         return
     back = mask_codec.read_flips(text, HEADS)
     assert back is not None
     assert torch.equal(back, flips)
-    assert (mask_codec.tokens_of(text), mask_codec.per_head(text)) == (n, not bool((flips == flips[0]).all()))
+    assert (mask_codec.token_count(text), mask_codec.is_per_head(text)) == (n, not bool((flips == flips[0]).all()))
 
 
 NO_PAINTINGS = [
@@ -144,9 +144,9 @@ NO_PAINTINGS = [
 
 
 def test_what_is_no_painting_and_how_bits_are_written() -> None:
-    assert [text for text in NO_PAINTINGS if mask_codec.usable(text, HEADS) is not None] == []
+    assert [text for text in NO_PAINTINGS if mask_codec.normalize(text, HEADS) is not None] == []
     causal = masks.allow(masks.causal, 5, 5)[0, 0]
-    assert torch.equal(mask_codec.allowed("causal", "6.rB", 5, HEADS), causal), "one of another length is left out"
+    assert torch.equal(mask_codec.allow_mask("causal", "6.rB", 5, HEADS), causal), "one of another length is left out"
     # "b" and six cells a character, the first one worth 32: base64 counts h 33, q 42
     assert cells_of("bhq", 12).tolist() == [digit == "1" for digit in "100001101010"]
 
@@ -156,11 +156,11 @@ def test_painted_cells_turn_the_rule_round() -> None:
         by_head = torch.rand(3, n, n, generator=torch.Generator().manual_seed(n)) < 0.3
         for flips in (by_head, by_head[:1].repeat(3, 1, 1)):
             text = mask_codec.write_flips(flips)
-            allow = mask_codec.allowed("causal", text, n, 3)
-            assert allow.shape == ((3, n, n) if mask_codec.per_head(text) else (n, n))
-            forbidden = mask_codec.forbidden("causal", text, n, 3)
+            allow = mask_codec.allow_mask("causal", text, n, 3)
+            assert allow.shape == ((3, n, n) if mask_codec.is_per_head(text) else (n, n))
+            forbidden = mask_codec.forbidden_cells("causal", text, n, 3)
             for head in range(3):
                 wanted = [[(j <= i) != bool(flips[head, i, j]) for j in range(n)] for i in range(n)]
-                assert mask_codec.of_head(allow, head).tolist() == wanted
+                assert mask_codec.head_mask(allow, head).tolist() == wanted
                 back = cells_of(forbidden[head if len(forbidden) > 1 else 0], n * n)
                 assert (~back).view(n, n).tolist() == wanted

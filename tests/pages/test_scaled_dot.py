@@ -87,7 +87,7 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
     made, (x,) = compare(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
     assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
     apart = made.differences
-    assert 0 < max(apart["attention − truth"], apart["torch's own − truth"]) <= rounding.of_sums(6, 3, 3)
+    assert 0 < max(apart["attention − truth"], apart["torch's own − truth"]) <= rounding.sum_bound(6, 3, 3)
 
     def wrong(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention(q, k, v)[0] * 1.5
@@ -171,7 +171,7 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         app = open_page(aat=text)
         said = " ".join(block.get("text", "") for block in blocks(app, "hand"))
         assert f"The result is {(*shape[:-1], shape[-2])}" in said
-        most = rounding.of_sums(shape[-1]) * float(looped.abs().max())
+        most = rounding.sum_bound(shape[-1]) * float(looped.abs().max())
         for what in ("the loops", "its transpose"):
             (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", said)
             assert 0 <= read_number(apart) <= most

@@ -92,7 +92,7 @@ def shown(model: str, **more: str) -> dict[str, Any]:
 
 def kept(content: bytes, kind: Kind = HEARD) -> str:
     """The name of a file that a visit brought."""
-    return kind.album.name_of(store.put("data", content))
+    return kind.album.data_name(store.put("data", content))
 
 
 def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
@@ -159,24 +159,24 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
     own = kind.album.kind
     own_file.open_file(own, kind.file)
-    name = visitor.given()[own]
-    assert album.is_there(name)
+    name = visitor.media()[own]
+    assert album.has_media(name)
     assert state[own_file.ERROR] == ""
-    assert [given for given in visitor.given().values() if given] == [name], "nothing of the other kind"
+    assert [given for given in visitor.media().values() if given] == [name], "nothing of the other kind"
     for content, said in kind.bad:
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")
         assert said in state[own_file.ERROR]
         assert state[own_file.ERROR].endswith(f". The previous {own} is still there.")
-        assert visitor.given()[own] == name
+        assert visitor.media()[own] == name
     own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
-    assert visitor.given()[own] != name
-    assert not album.is_there(name), "a visitor has one"
-    assert visitor.brought() == {}, "it is no data to train on"
+    assert visitor.media()[own] != name
+    assert not album.has_media(name), "a visitor has one"
+    assert visitor.uploads() == {}, "it is no data to train on"
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
-    assert ([found.why_not for found in foreign.cached()], foreign.input_kind(Foreign(VIT).folder)) == (
+    assert ([found.why_not for found in foreign.list_cached()], foreign.input_kind(Foreign(VIT).folder)) == (
         [""] * 4,
         "picture",
     )
@@ -200,17 +200,17 @@ def test_its_maps_are_those_of_the_core() -> None:
     png = answer("seen", query(DINO, s=DOT))
     assert struct.unpack(">II", png[16:24]) == (32, 32)
     with Image.open(io.BytesIO(png)) as seen:
-        patches = model.features(DOT).extras.patches
+        patches = model.features(DOT).extras.image
         assert patches is not None
         assert seen.tobytes() == patches.pixels.numpy().tobytes()
     for other in (query(MINILM, s="a dog"), query(WAVE)):
         with pytest.raises(HeadlightError, match="reads no pictures"):
-            given.png(other)
+            given.to_png(other)
 
 
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
-        (compare.shuffled, query(VIT), "reads pictures, no sentences"),
+        (compare.shuffle_test, query(VIT), "reads pictures, no sentences"),
         (shapes.steps, query(VIT), "does not support this: its layers are computed by transformers"),
         (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
@@ -222,7 +222,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
 @pytest.mark.thorough("a model of its own is made and saved")
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
-    name = foreign.opened(str(folder)).name
+    name = foreign.open_folder(str(folder)).name
     with pytest.raises(HeadlightError, match="fine splits a picture into 530 tokens; at most 512 can be drawn"):
         pictures.model_on("cpu", name)
 
@@ -267,7 +267,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
     with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
-        given.wav(query(pretrained.MINILM, s="a dog"))
+        given.to_wav(query(pretrained.MINILM, s="a dog"))
 
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:

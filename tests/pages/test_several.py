@@ -12,7 +12,7 @@ import torch
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.ui.numbers import in_a_cell
+from headlight.ui.numbers import cell_text
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError, TooLong
 from pages.compare import several
@@ -36,7 +36,7 @@ def panels(**values: str | list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def cells(weights: torch.Tensor) -> list[list[str]]:
-    return [[in_a_cell(float(weight)) for weight in row] for row in weights]
+    return [[cell_text(float(weight)) for weight in row] for row in weights]
 
 
 def test_the_mean_is_the_one_that_torch_gives() -> None:

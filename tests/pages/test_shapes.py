@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import pytest
 
 from headlight.link.presets import PRESETS
-from headlight.picture.link_query import Refused
+from headlight.picture.link_query import UnusableText
 from headlight.picture.settings import Settings
-from headlight.picture.traces import traced
+from headlight.picture.traces import trace_layer
 from mha_core import IMPLEMENTATIONS
 from pages.shapes.lesson import whole_source
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
@@ -65,7 +65,7 @@ def test_implementations_beside_others() -> None:
             now, headers = both(impl=first, vs=second, mask="causal", s="how are you", at="2.4")
             assert ([header["implementation"] for header in headers], now["notices"]) == (names, [])
             for header, name in zip(headers, names, strict=True):
-                steps = [step.name for step in traced(settings, 2, name).steps]
+                steps = [step.name for step in trace_layer(settings, 2, name).steps]
                 assert (header["digest"], [step["name"] for step in header["steps"]]) == (settings.digest, steps)
 
 
@@ -88,7 +88,7 @@ def test_garbage_in_a_link_is_named_and_left_out() -> None:
             assert notice.startswith(f"The link says {key}={value[:30]}")
             assert len(notice) < 140
             assert lesson(**{key: value})["name"] == "no transpose"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UnusableText) as refused:
         shapes(mask="combination", rule="x")
     assert refused.value.key == "rule"
     used = shapes(mask="combination", rule="causal&window:2", s="how are you")[0]["used"]
@@ -122,7 +122,7 @@ def test_an_empty_text() -> None:
 
 def test_every_lesson_is_on_the_tensors_of_the_page_and_the_classes_are_those_that_ran() -> None:
     link = {"s": "you how are", "mask": "causal", "at": "5.2"}
-    trace = traced(Settings("you how are", "causal"), 5, "efficient")
+    trace = trace_layer(Settings("you how are", "causal"), 5, "efficient")
     for name in LESSONS:
         found, wanted = lesson(**link, lesson=name), LESSONS[name](trace, 2)
         assert (found["name"], found["source"]) == (name, wanted.source)

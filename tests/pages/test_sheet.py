@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.ui import paper, sheet
-from headlight.ui.tables import Table, map_of, npz_of, of_blocks, quoted, to_csv, to_npz
+from headlight.ui.tables import Table, map_table, quoted, run_to_npz, tables_from_blocks, to_csv, to_npz
 from headlight.ui.web import FOLDER
 from mha_core import Model
 
@@ -55,7 +55,7 @@ def test_csv_has_every_weight_in_full_and_no_formula(model: Model) -> None:
     assert [quoted(text) for text in [*formulas, *others]] == [*(f"'{text}" for text in formulas), *others]
     for text in ("=1+1 - @ +x", 'a "quoted", word; 😀 שלום', ""):
         run, name = model.run(text), "layer 2 head 7: query / key"
-        head, *rows = csv.reader(io.StringIO(to_csv([map_of(name, run, 2, 7)]).decode("utf-8-sig")))
+        head, *rows = csv.reader(io.StringIO(to_csv([map_table(name, run, 2, 7)]).decode("utf-8-sig")))
         assert head[0] == name
         assert [cell.removeprefix("'") for cell in head[1:]] == [token.removeprefix("'") for token in run.tokens]
         assert head[1:] == [row[0] for row in rows]
@@ -84,11 +84,11 @@ def test_every_matrix_of_a_sheet_is_a_table_and_a_run_is_read_without_pickle(mod
     q, k, out = (
         sheet.matrix(name, [[0.25, 1e300]], rows=["how"], cols=["a", "b"], axes="") for name in ("q", "k", "o")
     )
-    found = of_blocks([sheet.text("no"), sheet.panel("Scores", [sheet.chain([q, k], ["·"])]), out])
+    found = tables_from_blocks([sheet.text("no"), sheet.panel("Scores", [sheet.chain([q, k], ["·"])]), out])
     assert [table.name for table in found] == ["Scores, q", "Scores, k", "o"]
     assert all(table.values.tolist() == [[0.25, INF]] for table in found), "as float32"
     run = model.run("=1 it 😀")
-    with np.load(io.BytesIO(npz_of(run)), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(run_to_npz(run)), allow_pickle=False) as arrays:
         assert set(arrays) == {"tokens", "ids", "weights", "hidden", "sentence"}
         assert (arrays["tokens"].tolist(), arrays["ids"].tolist()) == (run.tokens, run.ids)
         for name in ("weights", "hidden", "sentence"):

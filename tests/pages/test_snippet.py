@@ -20,7 +20,7 @@ from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings
-from headlight.registry import SMOLLM2, source_of, trained
+from headlight.registry import SMOLLM2, get_source, trained
 from mha_core import Run
 from tests.closeness import identical
 
@@ -88,14 +88,14 @@ def check_equal(run: Run, settings: Settings) -> None:
 def test_the_code_and_the_notebook_give_the_pages_numbers(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = Cursor(min(3, pictures.model_of(settings).sizes.n_layers - 1), 1)
+    at = Cursor(min(3, pictures.model_for(settings).sizes.n_layers - 1), 1)
     check_equal(ran(snippet({"run": settings}, at)), settings)
     page = pictures.picture(settings)
-    seen = at.on(page.run.tokens, goes_on=source_of(settings.model).is_generative).row
+    seen = at.resolve(page.run.tokens, is_generative=get_source(settings.model).is_generative).row
     assert seen is not None
     row = zip(page.run.weights[at.layer, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
-    for one in next_token.compared(None, page):  # our own vocabularies hold words
+    for one in next_token.likeliest_tokens(None, page):  # our own vocabularies hold words
         printed += f"{one['chance']:.4f}  {(one['text'] if settings.model == SMOLLM2 else one['label'])!r}\n"
     assert capsys.readouterr().out == printed
     check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
@@ -116,7 +116,7 @@ def test_a_sentence_stays_one_literal() -> None:
     plain = snippet({"run": Settings("x " * 60)}, Cursor(3, 1)).split("\n")
     assert ast.literal_eval(typed.strip().rstrip(",")) == HOSTILE * 2
     (harmless,) = (line for line in plain if "x x" in line)
-    rows = (Cursor(3, 1).on(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
+    rows = (Cursor(3, 1).resolve(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
     first, other = (f"query = {row}" for row in rows)
     assert code.replace(typed, harmless).replace(first, other) == "\n".join(plain)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.picture.settings import Settings
-from headlight.picture.traces import settings_within, traced
+from headlight.picture.traces import supported_settings, trace_layer
 from headlight.ui import packing
 from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.attention import as_implementation
@@ -53,7 +53,7 @@ def memory(value: torch.Tensor) -> int:
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: str) -> None:
     for mask in ("none", "causal"):
-        trace = traced(Settings(TEXT, mask, device="cpu"), 3, name)
+        trace = trace_layer(Settings(TEXT, mask, device="cpu"), 3, name)
         header, values = read_back(pack_trace(trace, "q"))
         assert (header["implementation"], header["heads"], header["dHead"]) == (name, 12, 32)
         assert (header["tokens"], header["digest"]) == (trace.tokens, trace.settings.digest)
@@ -68,7 +68,7 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
             assert (told["bytes"], told["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
             text, source = trace.source(own), header["sources"][told["source"]]
             assert (source["where"], tuple(source["lines"]), tuple(told["marked"])) == (
-                text.where, text.lines, text.marked,
+                text.origin, text.lines, text.marks,
             )  # fmt: skip
             head = own.name.rpartition(".head")[2]
             assert find(trace.steps, own.name, int(head) if head.isdigit() else 0) == at
@@ -78,7 +78,7 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softmax_reads(name: str) -> None:
     for mask in ("none", "causal"):
-        found = traced(Settings(TEXT, mask), 1, name)
+        found = trace_layer(Settings(TEXT, mask), 1, name)
         steps, names = found.steps, {step.name for step in found.steps}
         for at, step in enumerate(steps):
             numbers, base = found.parents(at), step.name.split(".")[0]
@@ -97,14 +97,14 @@ def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softma
                 suffix = step.name.removeprefix("weights")
                 assert parent.name == f"{'masked' if 'masked' in names else 'scores'}{suffix}"
                 wanted = torch.softmax(parent.value.double(), step.axes.split().index("j"))
-                within_rounding(step.value, wanted, rounding.of_sums(len(found.tokens), 81, 1))  # exp of up to 9
+                within_rounding(step.value, wanted, rounding.sum_bound(len(found.tokens), 81, 1))  # exp of up to 9
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
     layer = as_implementation(model.stack.block(4).attention, "efficient").double()
     for mask in ("none", "window:2"):
-        found = traced(Settings(TEXT, mask, "none"), 4, name)
+        found = trace_layer(Settings(TEXT, mask, "none"), 4, name)
         run = model.run(TEXT, mask=mask, position="none")
         step = {step.name: step for step in found.steps}
         n = len(run.tokens)
@@ -121,7 +121,7 @@ def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) 
 def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    trace = traced(Settings(TEXT), 0, name)
+    trace = trace_layer(Settings(TEXT), 0, name)
     monkeypatch.setattr(packing, "MEMORY_BYTES", max(step.value.untyped_storage().nbytes() for step in trace.steps))
     for here, step in enumerate(trace.steps):
         head = int(step.name.rpartition(".head")[2]) if ".head" in step.name else 0
@@ -135,19 +135,19 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
 def test_settings_are_cut_to_what_an_implementation_can() -> None:
     wanted = Settings(TEXT, "causal", temperature=2.0, heads_off=((1, 3), (2, 0)), values_off=(2,))
     for name, layer in IMPLEMENTATIONS.items():
-        within, left_out = settings_within(wanted, 1, name)
-        traced(within, 1, name)
+        within, left_out = supported_settings(wanted, 1, name)
+        trace_layer(within, 1, name)
         assert (within.text, within.mask) == (TEXT, "causal")
         assert (within.temperature == 2.0) == ("temperature" in layer.can)
         assert ((1, 3) in within.heads_off) == ("heads" in layer.can)
         assert (2, 0) in within.heads_off, "another layer is the model's own"
         assert (within.values_off == (2,)) == ("values_off" in layer.can)
         assert len(left_out) == len({"temperature", "heads", "values_off"} - layer.can)
-        assert settings_within(Settings(TEXT), 1, name) == (Settings(TEXT), [])
+        assert supported_settings(Settings(TEXT), 1, name) == (Settings(TEXT), [])
     own = Settings(TEXT, position="rotary")
-    assert settings_within(own, 1, "naive") == (own, [])
+    assert supported_settings(own, 1, "naive") == (own, [])
     sentence = "torch cannot apply rotary positions; shown with the trained ones."
-    assert settings_within(own, 1, "torch") == (Settings(TEXT), [sentence])
+    assert supported_settings(own, 1, "torch") == (Settings(TEXT), [sentence])
 
 
 def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
@@ -156,7 +156,7 @@ def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none(
         "einsum masked x", "naive scores.head0 scores.head7", "naive nothing.of.it x",
     ):  # fmt: skip
         name, step, shown = row.split()
-        steps = traced(Settings(TEXT), 0, name).steps
+        steps = trace_layer(Settings(TEXT), 0, name).steps
         assert steps[find(steps, step, 7)].name == shown, row
     texts = ["", "Q", "q.", "q.view.x", "q" * 11, "q.view\n", "<b>"]
     assert [text for text in texts if is_step(text)] == []
@@ -169,7 +169,7 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
     """The same as on the wire, but for the numbers of other steps, and small enough for a page."""
     for link in ("", "impl=fused&step=qkv.view", "impl=naive&vs=torch&mask=causal&step=scores.head1"):
         query = f"s=it+is+can+you&at=1.7&{link}"
-        brought = message.first(query.encode())
+        brought = message.first_message(query.encode())
         assert len(brought) < message.MAX_AT_FIRST
         lengths, body = unpacked(brought)
         ends = list(accumulate(lengths["parts"]))
@@ -181,9 +181,9 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
             (header, numbers), (full, wanted) = read_back(one), read_back(other)
             assert header["steps"] == full["steps"]
             settings = Settings("it is can you", "causal" if "causal" in link else "none")
-            steps = traced(settings, 1, header["implementation"]).steps
+            steps = trace_layer(settings, 1, header["implementation"]).steps
             assert numbers[find(steps, unpacked(first)[0]["step"], 7)] is not None
             for value, own in zip(numbers, wanted, strict=True):
                 assert value is None or (own is not None and np.array_equal(value, own))
     with pytest.raises(HeadlightError, match="at most 262,144 bytes"):
-        message.first(b"step=weights&s=" + b"it+" * 80)
+        message.first_message(b"step=weights&s=" + b"it+" * 80)

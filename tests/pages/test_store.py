@@ -18,7 +18,7 @@ import streamlit as st
 from headlight.api.routes import DataApi
 from headlight.jobs import visit as visits
 from headlight.queue.executor import Queue
-from headlight.registry import source_of
+from headlight.registry import get_source
 from headlight.registry.trained import Trained
 from headlight.server import store
 from headlight.ui.web import API
@@ -51,7 +51,7 @@ def comes_back(name: str) -> list[str]:
 
 
 def offered(one: Visitor) -> list[str]:
-    return list(one.asks(visitor.offered))
+    return list(one.asks(visitor.available_models))
 
 
 def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     here, there = Visitor(), Visitor()
     run = here.asks(lambda: add(shipped / "who-none-1"))
     data = TrainingData("csv", b"text,label\n")
-    name = here.asks(visitor.name)
-    begun = visits.find(name)
+    name = here.asks(visitor.visit_name)
+    begun = visits.find_workspace(name)
     assert begun
     with begun.replace_upload(data):
         pass
@@ -104,14 +104,14 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     again = there.asks(visitor.own_runs)
     assert {own.id: own.label for own in again.values()} == {run.id: run.label}
     assert again[run.id].folder != run.folder
-    assert there.asks(visitor.brought) == {"csv": data.content}
-    assert there.asks(visitor.name) == name
-    assert visits.find(name) is visits.find(name)
+    assert there.asks(visitor.uploads) == {"csv": data.content}
+    assert there.asks(visitor.visit_name) == name
+    assert visits.find_workspace(name) is visits.find_workspace(name)
     there.leaves()  # what was left there goes on where its visitor is
     monkeypatch.setattr(visits, "TTL_SECONDS", -1.0)
     visits.sweep()
     assert not again[run.id].folder.exists()
-    found = visits.find(name)
+    found = visits.find_workspace(name)
     assert found
     assert list(found.runs) == [run.id]
 
@@ -123,11 +123,11 @@ def test_without_others_all_goes_with_the_server(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     one = Visitor()
     run = one.asks(lambda: add(shipped / "who-none-1"))
-    name = one.asks(lambda: visitor.offered() and visitor.name())
-    assert source_of(run.id).exists
+    name = one.asks(lambda: visitor.available_models() and visitor.visit_name())
+    assert get_source(run.id).exists
     visits.end_all()
-    assert not source_of(run.id).exists
-    assert visits.find(name) is None
+    assert not get_source(run.id).exists
+    assert visits.find_workspace(name) is None
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
@@ -180,7 +180,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
         assert answer.status_code == 422
         assert says in answer.text
         visits.save_names(visit, [name, whole], {})
-        found = visits.find(visit)
+        found = visits.find_workspace(visit)
         assert found
         assert list(found.runs) == [whole]
         assert len(found.notices) == 2

@@ -216,7 +216,7 @@ def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pyte
     assert page.progress() == "Waiting: 1 training comes first"
     # it has looked at the test rows, and has a warning
     queue.release(other)
-    wait(lambda: job.record.looked)
+    wait(lambda: job.record.has_evaluations)
     job.record.add({"told": WARNING})
     page.app.run()
     assert page.progress().startswith("step ")

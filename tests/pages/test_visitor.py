@@ -81,16 +81,16 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     """Its training goes on meanwhile, for a while."""
     workers = stand_in(monkeypatch, OBEYS)
     visitor, later, other = Visitor(), Visitor(), Visitor()
-    assert visitor.asks(visit.name) == ""  # there is nothing to come back to
+    assert visitor.asks(visit.visit_name) == ""  # there is nothing to come back to
     training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
-    name = visitor.asks(visit.name)
+    name = visitor.asks(visit.visit_name)
     assert len(name) == 22  # 128 bits
-    assert visitor.asks(visit.name) == name
+    assert visitor.asks(visit.visit_name) == name
     run = visitor.asks(lambda: add(trained)).id
     wait(lambda: training.record.step)
     visitor.leaves()
     workers[0].check_goes_on()
-    assert later.asks(lambda: visit.come_back(name))
+    assert later.asks(lambda: visit.resume(name))
     assert later.asks(visit.job) is training
     assert list(later.asks(visit.own_runs)) == [run]
     assert other.asks(visit.job) is None
@@ -104,20 +104,20 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     assert training.should_stop
     visits.sweep()
     assert not folder.exists()
-    assert not other.asks(lambda: visit.come_back(name))
+    assert not other.asks(lambda: visit.resume(name))
 
 
 def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> None:
     visitor, other = Visitor(), Visitor()
     for one in (visitor, other):
         one.asks(visit.new_folder)
-    names = [one.asks(visit.name) for one in (visitor, other)]
-    assert visitor.asks(lambda: visit.come_back(names[1]))
-    assert visitor.asks(visit.name) == names[0]
+    names = [one.asks(visit.visit_name) for one in (visitor, other)]
+    assert visitor.asks(lambda: visit.resume(names[1]))
+    assert visitor.asks(visit.visit_name) == names[0]
     stranger = Visitor()
     none: tuple[Any, ...] = ("", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22)
     for name in none:
-        assert not stranger.asks(lambda name=name: visit.come_back(name)), name  # type: ignore[misc]
+        assert not stranger.asks(lambda name=name: visit.resume(name)), name  # type: ignore[misc]
         assert stranger.asks(visit.own_runs) == {}
 
 
@@ -127,7 +127,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(visits, "MAX_DETACHED", 4)
     clock = iter(range(1000, 2000))
     monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
-    left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
+    left = [visits.Workspace(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
         one.persist()
     visits.sweep()
@@ -158,7 +158,7 @@ def refused(question: Callable[[], object]) -> str:
     return str(error.value)
 
 
-def add(run: Path) -> visits.OwnRun:
+def add(run: Path) -> visits.UserRun:
     """Does what opening a file does."""
     folder = visit.new_folder()
     shutil.copytree(run, folder, dirs_exist_ok=True)

@@ -197,7 +197,7 @@ def test_a_lesson_that_was_edited_is_another_answer(
 
 def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
     for route, query, work in (
-        ("lesson", b"learn=explanation.1", Work.BELOW),
+        ("lesson", b"learn=explanation.1", Work.LOW_PRIORITY),
         ("lesson", b"learn=explanation.1&s=" + b"word+" * 150, Work.HEAVY),
         ("lesson.handout", b"lesson=it", Work.HEAVY),
         ("course", b"", Work.PICTURE),

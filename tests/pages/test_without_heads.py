@@ -30,12 +30,12 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
 
     monkeypatch.setattr(measures, "ablate_each_head", counted)
     single_flight.clear_caches()
-    assert pictures.known_cosines(settings) is None
-    found = pictures.cosines_without(settings)
+    assert pictures.cached_cosines(settings) is None
+    found = pictures.ablation_cosines(settings)
     assert found.shape == (6, 12)
-    assert pictures.known_cosines(settings) is found
+    assert pictures.cached_cosines(settings) is found
     off, unchanged = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
-    bound = rounding.of_sums(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
+    bound = rounding.sum_bound(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)
     with slots.heavy_slot():  # what is known waits for nobody
         need = evaluate(parse("need"), page_scene("explore", {"s": "how are they"}))
@@ -46,7 +46,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
 def test_one_head_at_a_time_on_compare(model: Model) -> None:
     found = json.loads(answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
-    within_rounding(torch.tensor(found["cosines"]), cosines, rounding.of_sums(*[384] * 6))
+    within_rounding(torch.tensor(found["cosines"]), cosines, rounding.sum_bound(*[384] * 6))
     (panel,) = found["blocks"]
     said, cells = panel["blocks"]
     layer, head = divmod(int(cosines.argmin()), 12)

@@ -14,7 +14,7 @@ from torch import nn
 from headlight.link.limits import MAX_MATRICES_LENGTH
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
-from mha_core.measure.by_hand import softmax_steps, weights_of
+from mha_core.measure.by_hand import softmax_steps, weights_from_matrices
 from pages.by_hand import codec, examples
 from pages.by_hand.codec import Matrix
 from pages.by_hand.workbook import SWITCHES, Workbook, apply_event, defaults, from_link
@@ -164,7 +164,7 @@ def test_two_heads_equal_the_layer() -> None:
         blocks = examples.two_heads(now)
         w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
         layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double()
-        layer.load(weights_of(w["q"], w["k"], w["v"], now["wo"]))
+        layer.load(weights_from_matrices(w["q"], w["k"], w["v"], now["wo"]))
         out, weights = layer(now["x4"], allow=now.allow("a4"), temperature=1.0 if divide else 1 / math.sqrt(2))
         assert weights is not None
         assert_cells(matrix(blocks, "out"), out)

@@ -41,7 +41,7 @@ class Train:
     def looked(self) -> TrainingJob:
         """Presses Train and waits until the page has the first look at the test rows."""
         job = self.start()
-        wait(lambda: job.record.looked)
+        wait(lambda: job.record.has_evaluations)
         self.app.run()
         return job
 

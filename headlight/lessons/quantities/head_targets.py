@@ -34,7 +34,9 @@ def shared_weight(query: Query, settings: Settings, keys: Literal["all", "words"
     if keys == "words":
         words = weights[..., 1:-1, 1:-1]
         weights = words / words.sum(dim=-1, keepdim=True)
-    return Value.of(torch.tensor([_shared_weight(layer) for layer in weights.float()], dtype=torch.float64), "l")
+    return Value.from_tensor(
+        torch.tensor([_shared_weight(layer) for layer in weights.float()], dtype=torch.float64), "l"
+    )
 
 
 def finds_goal(kind: Kind) -> Value:
@@ -42,7 +44,7 @@ def finds_goal(kind: Kind) -> Value:
 
     The target must exceed all other words by more than rounding. The kinds are those of assets/sentences.toml.
     """
-    return Value.of(_hits(kind), "l h")
+    return Value.from_tensor(_hits(kind), "l h")
 
 
 def finds_at_a_distance(kind: Kind) -> Value:

@@ -35,7 +35,7 @@ _MEASURES = {"difference": attrgetter("relative"), "rounding": attrgetter("bound
 def value_vectors(query: Query, settings: Settings) -> Value:
     """Return `value_vectors`, (i, c): the values of the layer in focus, all heads joined."""
     v = get_step(query, settings, "v").value[0]
-    return Value.of(join_heads(v.transpose(0, 1)), "i c", pictures.tokens(settings))
+    return Value.from_tensor(join_heads(v.transpose(0, 1)), "i c", pictures.tokens(settings))
 
 
 def asymmetry(query: Query, settings: Settings, name: Literal["scores", "weights", "x xᵀ"]) -> Value:
@@ -54,7 +54,7 @@ def under_mean_map(query: Query, settings: Settings) -> Value:
 def without_bias(query: Query, settings: Settings, projection: Literal["query", "key", "value"]) -> Value:
     """Return `without_bias("key")`, (l): the relative change of a layer's output when this bias is 0."""
     moved = [effects.get(projection[0], 0.0) for effects in _without_each_bias(settings)]
-    return Value.of(torch.tensor(moved, dtype=torch.float64), "l")
+    return Value.from_tensor(torch.tensor(moved, dtype=torch.float64), "l")
 
 
 def key_bias(query: Query, settings: Settings, positions: Literal["added", "rotary"]) -> Value:
@@ -68,7 +68,7 @@ def key_bias(query: Query, settings: Settings, positions: Literal["added", "rota
     position = Rotary(x.shape[-1] // n_heads) if positions == "rotary" else None
     with pass_slot(), torch.no_grad():
         with_bias, bare = (
-            agreement.loaded("efficient", layer_weights, n_heads)(x, position=position)[1]
+            agreement.load_layer("efficient", layer_weights, n_heads)(x, position=position)[1]
             for layer_weights in (weights, replace(weights, k_bias=torch.zeros_like(weights.k_bias)))
         )
     return Value.number(measures.largest_difference(bare, with_bias))
@@ -83,7 +83,7 @@ def from_torch(query: Query, settings: Settings, implementation: str, measure: _
     if implementation not in by_name:
         raise RuleError(f"from_torch takes one of {', '.join(by_name)}")
     differences = by_name[implementation].torch_out, by_name[implementation].torch_maps
-    return Value.of(torch.tensor([_MEASURES[measure](pair) for pair in differences], dtype=torch.float64), "c")
+    return Value.from_tensor(torch.tensor([_MEASURES[measure](pair) for pair in differences], dtype=torch.float64), "c")
 
 
 def drawn_from_torch(measure: _Measure) -> Value:
@@ -91,7 +91,9 @@ def drawn_from_torch(measure: _Measure) -> Value:
 
     The case of the einsum notebook: torch's initial weights without biases. With "rounding" as in `from_torch`.
     """
-    return Value.of(torch.tensor([_MEASURES[measure](difference) for difference in _draws()], dtype=torch.float64), "c")
+    return Value.from_tensor(
+        torch.tensor([_MEASURES[measure](difference) for difference in _draws()], dtype=torch.float64), "c"
+    )
 
 
 def by_loops() -> Value:
@@ -106,7 +108,7 @@ def by_loops() -> Value:
         looped = torch.stack([attention(*matrix)[0] for matrix in matrices]).reshape(shape)
         fused = nn.functional.scaled_dot_product_attention(q, k, v)
         differences.append(measures.relative_difference(looped.double(), fused.double()))
-    return Value.of(torch.tensor(differences, dtype=torch.float64), "c")
+    return Value.from_tensor(torch.tensor(differences, dtype=torch.float64), "c")
 
 
 def notebook_draw(seed: int) -> tuple[Weights, Tensor]:
@@ -138,7 +140,7 @@ def _agreements(settings: Settings, layer: int) -> dict[str, agreement.Agreement
 @single_flight(LRUCache(16))
 def _without_each_bias(settings: Settings) -> list[dict[str, float]]:
     """Return for each layer: projection whose bias is 0 -> relative change of the output."""
-    entering = [_entering(settings, layer) for layer in range(pictures.model_of(settings).sizes.n_layers)]
+    entering = [_entering(settings, layer) for layer in range(pictures.model_for(settings).sizes.n_layers)]
     with pass_slot():
         layers = [bias_effects(weights, n_heads, x[None], dtype=torch.float32) for weights, n_heads, x in entering]
     return [{effect.name: effect.out for effect in effects} for effects in layers]

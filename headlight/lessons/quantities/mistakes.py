@@ -13,7 +13,7 @@ from headlight.link import mask_codec
 from headlight.picture import pictures, traces
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.picture.traces import drawn, recorded
+from headlight.picture.traces import fixed_seed, layer_tensors
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
@@ -32,10 +32,10 @@ def row_sums(query: Query, settings: Settings, axis: Literal["heads", "queries",
 
     Of the layer in focus.
     """
-    layer = recorded(settings, query.at.layer)
+    layer = layer_tensors(settings, query.at.layer)
     scores = layer.scores if layer.allow is None else layer.scores.masked_fill(~layer.allow, -math.inf)
     sums = torch.softmax(scores, dim=AXES[axis]).nan_to_num().sum(dim=-1)
-    return Value.of(sums, "h i", layer.tokens)
+    return Value.from_tensor(sums, "h i", layer.tokens)
 
 
 def cosine_in_batch(query: Query, settings: Settings, padding: Padding) -> Value:
@@ -47,7 +47,7 @@ def cosine_in_batch(query: Query, settings: Settings, padding: Padding) -> Value
 def in_batch(query: Query, settings: Settings, padding: Literal["masked", "not masked", "alone"]) -> Value:
     """Return `in_batch("masked")`, (c): the shorter sentence's vector in the batch, or "alone"."""
     alone, batched = _alone_and_batched(query, settings, "masked" if padding == "alone" else padding)
-    return Value.of((alone if padding == "alone" else batched).sentence, "c")
+    return Value.from_tensor((alone if padding == "alone" else batched).sentence, "c")
 
 
 def weight_on_padding(query: Query, settings: Settings, padding: Padding) -> Value:
@@ -62,14 +62,14 @@ def under_same_mask(query: Query, settings: Settings, function: Function) -> Val
     The weights are those of the head in focus, by either function on the same queries and keys. NaN is kept.
     """
     cursor = query.at
-    layer = recorded(settings, cursor.layer)
+    layer = layer_tensors(settings, cursor.layer)
     lower = torch.ones(len(layer.tokens), len(layer.tokens), dtype=torch.bool).tril()
     if function == "scaled_dot_product_attention":
-        return Value.of(_by_sdpa(layer.q[cursor.head], layer.k[cursor.head], lower), "i j", layer.tokens)
+        return Value.from_tensor(_by_sdpa(layer.q[cursor.head], layer.k[cursor.head], lower), "i j", layer.tokens)
     module, x = _torch_module(query, settings)
-    with pass_slot(len(layer.tokens), models.heads(query.model)), torch.no_grad():
+    with pass_slot(len(layer.tokens), models.count_heads(query.model)), torch.no_grad():
         weights: Tensor = module(x, x, x, attn_mask=lower, average_attn_weights=False)[1]
-    return Value.of(weights[0, cursor.head], "i j", layer.tokens)
+    return Value.from_tensor(weights[0, cursor.head], "i j", layer.tokens)
 
 
 def empty_row(query: Query, settings: Settings, way: Way) -> Value:
@@ -81,13 +81,13 @@ def empty_row(query: Query, settings: Settings, way: Way) -> Value:
     empty = (~allow.any(dim=-1)).nonzero()
     if not len(empty):
         raise RuleError("under this mask every row may look at some key")
-    return Value.of(weights[int(empty[0])], "j", tokens)
+    return Value.from_tensor(weights[int(empty[0])], "j", tokens)
 
 
 def masked_weights(query: Query, settings: Settings, way: Way) -> Value:
     """Return `masked_weights("-1e9")`, (i, j): the weights of the head in focus, masked as in `empty_row`."""
     weights, _, tokens = _masked(query, settings, way)
-    return Value.of(weights, "i j", tokens)
+    return Value.from_tensor(weights, "i j", tokens)
 
 
 def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
@@ -99,15 +99,15 @@ def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
         raise RuleError(f"a dropout rate must be at least 0 and below 1, not {rate:g}")
     module, x = _torch_module(query, settings)
     module.dropout = rate
-    with pass_slot(x.shape[1], models.heads(query.model)), drawn(SEED, x):
+    with pass_slot(x.shape[1], models.count_heads(query.model)), fixed_seed(SEED, x):
         weights: Tensor = module.train()(x, x, x, average_attn_weights=False)[1]
-    return Value.of(weights[0].sum(dim=-1), "h i", pictures.tokens(settings))
+    return Value.from_tensor(weights[0].sum(dim=-1), "h i", pictures.tokens(settings))
 
 
 def _masked(query: Query, settings: Settings, way: Way) -> tuple[Tensor, Tensor, list[str]]:
     """Return the masked weights, (i, j), the mask, bool (i, j), and the tokens."""
-    layer, head, model = recorded(settings, query.at.layer), query.at.head, query.model
-    allow = mask_codec.of_head(settings.allowed_cells(model, len(layer.tokens)), head)
+    layer, head, model = layer_tensors(settings, query.at.layer), query.at.head, query.model
+    allow = mask_codec.head_mask(settings.allowed_cells(model, len(layer.tokens)), head)
     three = by_hand.softmax_three_ways(layer.scores[head], allow)
     ways = dict(zip(("ours", "softmax", "-1e9"), three, strict=True))
     weights = _by_sdpa(layer.q[head], layer.k[head], allow) if way == "torch" else ways[way]
@@ -122,7 +122,7 @@ def _alone_and_batched(query: Query, settings: Settings, padding: Padding) -> tu
     if lengths[0] == lengths[1]:
         raise RuleError("both sentences have the same number of tokens: nothing is padded")
     short = lengths.index(min(lengths))
-    with pass_slot(max(lengths), models.heads(model)):
+    with pass_slot(max(lengths), models.count_heads(model)):
         batch = settings.run_batch(model, texts, mask_padding=padding == "masked")
         return settings.run(model, texts[short]), batch[short]
 
@@ -135,7 +135,7 @@ def _by_sdpa(q: Tensor, k: Tensor, allow: Tensor) -> Tensor:
 def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttention, Tensor]:
     """Return nn.MultiheadAttention with the weights of the layer in focus, and that layer's input, (1, i, c)."""
     layer = query.at.layer
-    x = traces.traced(settings, layer, "fused").steps[0].value
+    x = traces.trace_layer(settings, layer, "fused").steps[0].value
     module, _ = query.model.run_on_stack(
         lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device)
     )

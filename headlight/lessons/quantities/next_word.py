@@ -75,7 +75,7 @@ def looks_behind(query: Query, settings: Settings, layer: int) -> Value:
     if layer not in range(len(run.weights)):
         raise RuleError(f"this model has the layers 0 to {len(run.weights) - 1}")
     weights = [run.weights[layer, :, row, key] for row, key in _repeated_pairs(run.ids)]
-    return Value.of(torch.stack(weights).mean(dim=0), "h")
+    return Value.from_tensor(torch.stack(weights).mean(dim=0), "h")
 
 
 def _repeated_pairs(ids: Sequence[int]) -> list[tuple[int, int]]:
@@ -96,10 +96,10 @@ def _repeated_pairs(ids: Sequence[int]) -> list[tuple[int, int]]:
 
 def _repetition(settings: Settings) -> tuple[Tensor, Tensor]:
     """Return the ids of the repeated tokens, (rows,), and the predictions for them, (rows, v)."""
-    model = pictures.model_of(settings)
+    model = pictures.model_for(settings)
     ids = model.tokenize(settings.text)[1]
     rows = [row for row, _ in _repeated_pairs(ids)]
-    with pass_slot(len(ids), models.heads(model)):
+    with pass_slot(len(ids), models.count_heads(model)):
         run: Run = settings.run(model, all_logits=True)
     if run.logits is None:
         raise RuleError("this model does not predict a next word")

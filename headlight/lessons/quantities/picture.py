@@ -4,7 +4,7 @@ from cachetools import LRUCache
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
+from headlight.link.limits import AUTO_ABLATION_HEADS, AUTO_ABLATION_TOKENS
 from headlight.picture import next_token, pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
@@ -12,7 +12,7 @@ from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, surprise
-from mha_core.measure.rounding import of_sums
+from mha_core.measure.rounding import sum_bound
 
 
 def similarity(picture: Picture, other: Picture) -> Value:
@@ -30,14 +30,14 @@ def loss(picture: Picture) -> Value:
         HeadlightError: the model is not a language model.
     """
     model, run = picture.model, picture.run
-    with pass_slot(len(run.ids), models.heads(model)):
+    with pass_slot(len(run.ids), models.count_heads(model)):
         return Value.number(float(surprise.surprise(model, run)[1:].mean()))
 
 
 def next_word(picture: Picture, word: str) -> Value:
     """Return `p("word")`: the probability of the next word; raise a RuleError if there is none."""
     try:
-        return Value.number(next_token.chance_of(picture, word)[0])
+        return Value.number(next_token.word_probability(picture, word)[0])
     except HeadlightError as error:
         raise RuleError(f"“{word}”: {error}") from None
 
@@ -48,11 +48,11 @@ def need(picture: Picture) -> Value:
     Raises:
         RuleError: there are too many tokens or heads, so that it would take long.
     """
-    tokens, heads = len(picture.run.tokens), models.heads(picture.model)
-    if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
-        limits = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
+    tokens, heads = len(picture.run.tokens), models.count_heads(picture.model)
+    if tokens > AUTO_ABLATION_TOKENS or heads > AUTO_ABLATION_HEADS:
+        limits = f"{AUTO_ABLATION_TOKENS} tokens and {AUTO_ABLATION_HEADS} heads"
         raise RuleError(f"ablating each head is allowed up to {limits}, not {tokens} and {heads}")
-    return Value.of(1 - pictures.cosines_without(picture.settings).double(), "l h")
+    return Value.from_tensor(1 - pictures.ablation_cosines(picture.settings).double(), "l h")
 
 
 def model_rounding(picture: Picture) -> Value:
@@ -62,4 +62,4 @@ def model_rounding(picture: Picture) -> Value:
     """
     sizes, n = picture.model.sizes, len(picture.run.tokens)
     c, d_head, wide = sizes.d_model, sizes.d_model // sizes.n_heads, sizes.d_feed_forward
-    return Value.number(sizes.n_layers * of_sums(c, d_head, n, n, c, c, c, wide, c))
+    return Value.number(sizes.n_layers * sum_bound(c, d_head, n, n, c, c, c, wide, c))

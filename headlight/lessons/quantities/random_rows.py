@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.queue.single_flight import single_flight
-from mha_core.measure.by_hand import entropy_of_random
+from mha_core.measure.by_hand import random_entropy
 
 KEYS, DRAWS, SEED = 16, 64, 0  # the same as on By hand
 MAX_CHANNELS = 1024
@@ -23,12 +23,12 @@ def bits(channels: int, divided: float = 0) -> Value:
     """Return `bits(512)`: the mean entropy of rows over 16 random keys, in bits; `bits(512, 1)`: divided by √d."""
     if not 1 <= channels <= MAX_CHANNELS:
         raise RuleError(f"random vectors have 1 to {MAX_CHANNELS} channels here, not {channels}")
-    return Value.number(entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=bool(divided)))
+    return Value.number(random_entropy(channels, KEYS, draws=DRAWS, seed=SEED, scaled=bool(divided)))
 
 
 def random_products(channels: Literal[16, 64, 512]) -> Value:
     """Return `random_products(512)`, (i j): q·k of 512 random queries with 16 random keys of this width each."""
-    return Value.of(_products()[channels], "i j")
+    return Value.from_tensor(_products()[channels], "i j")
 
 
 def first_products(kind: Literal["matrices", "vectors"]) -> Value:
@@ -36,7 +36,7 @@ def first_products(kind: Literal["matrices", "vectors"]) -> Value:
 
     Of unit variance are the matrices of Q and K ("matrices"), or the queries and keys ("vectors").
     """
-    return Value.of(_first_draw()[kind], "c h i j")
+    return Value.from_tensor(_first_draw()[kind], "c h i j")
 
 
 @lru_cache(maxsize=1)

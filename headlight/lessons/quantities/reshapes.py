@@ -29,7 +29,7 @@ def parameters(query: Query, settings: Settings, n_heads: int) -> Value:
         with torch.device("meta"):  # sizes without memory
             layer = kind(query["d"], n_heads)
         counts.append(sum(parameter.numel() for parameter in layer.parameters()))
-    return Value.of(torch.tensor(counts), "c")
+    return Value.from_tensor(torch.tensor(counts), "c")
 
 
 def copied(query: Query, settings: Settings, name: str) -> Value:
@@ -78,8 +78,8 @@ def _attempt(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor
 def get_step(query: Query, settings: Settings, name: str) -> Step:
     """Return a traced step of the layer in focus in the link's implementation."""
     implementation = query["impl"]
-    layer_settings, _ = traces.settings_within(settings, query.at.layer, implementation)
-    steps = traces.traced(layer_settings, query.at.layer, implementation).steps
+    layer_settings, _ = traces.supported_settings(settings, query.at.layer, implementation)
+    steps = traces.trace_layer(layer_settings, query.at.layer, implementation).steps
     step_ = next((step for step in steps if step.name == name), None)
     if step_ is None:
         raise RuleError(f"{implementation} has no step {name}; there are {', '.join(step.name for step in steps)}")

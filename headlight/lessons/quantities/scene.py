@@ -22,9 +22,9 @@ from . import picture as picture_quantities
 
 _MODULES = (trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word)
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
-    "W": lambda picture: Value.of(picture.run.weights, "l h i j", picture.run.tokens),
-    "H": lambda picture: Value.of(picture.run.hidden, "l i c", picture.run.tokens),
-    "S": lambda picture: Value.of(picture.run.sentence, "c"),
+    "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
+    "H": lambda picture: Value.from_tensor(picture.run.hidden, "l i c", picture.run.tokens),
+    "S": lambda picture: Value.from_tensor(picture.run.sentence, "c"),
     "n": lambda picture: Value.number(float(len(picture.run.tokens))),
     "L": picture_quantities.loss,
     "model_rounding": picture_quantities.model_rounding,
@@ -43,7 +43,7 @@ TWO_SIDES = "compare"  # the page with two sides
 EXAMPLE = "by_hand"  # the page with an example of its own
 _EXAMPLE_NAMES = frozenset({*_PICTURE_QUANTITIES, "scores", "mixed"})
 NAMES = _EXAMPLE_NAMES | QUANTITIES.keys()
-own_quantities: dict[str, Callable[[Query], Mapping[str, Value] | None]] = {}  # registered by the page `EXAMPLE`
+example_quantities: dict[str, Callable[[Query], Mapping[str, Value] | None]] = {}  # registered by the page `EXAMPLE`
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class PageScene:
 
     def _ablated(self, settings: Settings) -> Settings:
         """Return usable settings with the additional heads ablated."""
-        usable, _ = pictures.fitted(settings)
+        usable, _ = pictures.fit_settings(settings)
         return replace(usable, heads_off=tuple(sorted({*usable.heads_off, *self.off})))
 
     @cached_property
@@ -149,7 +149,7 @@ class PageScene:
 
     def _example(self, query: Query) -> Mapping[str, Value] | None:
         """Return the quantities of the page's own example; None for a page with a model."""
-        return own_quantities[EXAMPLE](query) if self.page == EXAMPLE else None
+        return example_quantities[EXAMPLE](query) if self.page == EXAMPLE else None
 
 
 def page_scene(page: str, query: Query | Mapping[str, Any]) -> PageScene:

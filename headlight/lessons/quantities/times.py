@@ -10,7 +10,7 @@ from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.queue.single_flight import run_heavy, single_flight
 from mha_core import IMPLEMENTATIONS
-from mha_core.clock import calls
+from mha_core.clock import time_calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step
 
 TASKS = {  # task -> function, and b, n, d_model, h
@@ -40,10 +40,10 @@ def _turns(first: str, second: str, task: str) -> Value:
     _, layers = same_weights(d_model, n_heads, names=(first, second))
     candidates = {name: partial(call, layer, x, maps=True) for name, layer in layers.items()}
     began = time.monotonic()
-    for name, number, took in calls(candidates, MAX_CALLS):
+    for name, number, took in time_calls(candidates, MAX_CALLS):
         if number >= 0:
             seconds[name].append(took)
         is_whole = len(seconds[first]) == len(seconds[second]) >= MIN_CALLS
         if is_whole and time.monotonic() - began > SECONDS:
             break
-    return Value.of(torch.tensor(seconds[first]) / torch.tensor(seconds[second]), "c")
+    return Value.from_tensor(torch.tensor(seconds[first]) / torch.tensor(seconds[second]), "c")

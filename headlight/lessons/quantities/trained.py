@@ -38,7 +38,7 @@ def _right(name: str) -> Tensor:
     if not inference.classes(model):
         raise RuleError(f"“{name}” is not a classifier, so it has no right answers")
     with pass_slot():
-        predictions = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
+        predictions = inference.unpadded_probabilities(model, [row.text for row in rows]).argmax(dim=-1)
     return predictions == torch.tensor([row.label for row in rows])
 
 
@@ -49,11 +49,11 @@ def right_answers(name: str) -> Value:
     had right answers on the test rows.
     """
     if name in trained.shipped():
-        return Value.of(_right(name)[:MAX_ROWS], "i")
+        return Value.from_tensor(_right(name)[:MAX_ROWS], "i")
     runs = [run for run in sorted(trained.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
     if not runs:
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
-    return Value.of(_recorded(tuple(runs)), "c i")
+    return Value.from_tensor(_recorded(tuple(runs)), "c i")
 
 
 @lru_cache(maxsize=16)
@@ -70,7 +70,7 @@ def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
     """
     if seed not in range(1, MAX_SEED + 1):
         raise RuleError(f"taught_answers takes a seed from 1 to {MAX_SEED}")
-    return Value.of(_taught(seed, biases=bool(biases))[0], "i")
+    return Value.from_tensor(_taught(seed, biases=bool(biases))[0], "i")
 
 
 def taught_parameters(biases: Literal[0, 1]) -> Value:

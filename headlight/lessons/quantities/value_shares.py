@@ -20,7 +20,7 @@ def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
-    return Value.of(traces.value_lengths(settings, layer), "h j", pictures.tokens(settings))
+    return Value.from_tensor(traces.value_norms(settings, layer), "h j", pictures.tokens(settings))
 
 
 def handed_over(query: Query, settings: Settings, layer: int) -> Value:
@@ -28,15 +28,15 @@ def handed_over(query: Query, settings: Settings, layer: int) -> Value:
     lengths = value_lengths(query, settings, layer).tensor
     run = pictures.picture(settings).run
     parts = run.weights[layer] * lengths[:, None]
-    return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
+    return Value.from_tensor(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
 
 
 def from_behind(query: Query, settings: Settings) -> Value:
     """Return `from_behind`, (i, c): the last hidden states of the reversed words, in their original order."""
     forward = pictures.picture(settings).run
     backward = pictures.picture(replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))).run
-    places = measures.new_places(forward.ids, backward.ids)
-    return Value.of(backward.hidden[-1].cpu()[places], "i c", forward.tokens)
+    places = measures.new_positions(forward.ids, backward.ids)
+    return Value.from_tensor(backward.hidden[-1].cpu()[places], "i c", forward.tokens)
 
 
 def cosine_without(query: Query, settings: Settings) -> Value:
@@ -52,4 +52,4 @@ def cosine_without(query: Query, settings: Settings) -> Value:
         yield_and_check_cancelled()
         masked = pictures.picture(replace(settings.baseline, mask=f"unseen:{index}"))
         cosines.append(measures.cosine(masked.run.sentence, baseline.sentence))
-    return Value.of(torch.tensor(cosines), "j", baseline.tokens)
+    return Value.from_tensor(torch.tensor(cosines), "j", baseline.tokens)

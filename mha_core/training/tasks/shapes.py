@@ -83,7 +83,7 @@ class Drawing:
         return (ground + (shape - ground) * covered + noise).clamp(0, 1)
 
     @property
-    def touched(self) -> list[int]:
+    def patches(self) -> list[int]:
         """Indices of the patches that overlap the shape, row by row."""
         inside = (self.distance < 0).unfold(0, PATCH, PATCH).unfold(1, PATCH, PATCH)
         indices: list[int] = inside.flatten(2).any(-1).flatten().nonzero()[:, 0].tolist()
