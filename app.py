@@ -30,15 +30,15 @@ from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import store
 from headlight.server import logs, memory, readiness
-from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import SecurityHeaders
-from headlight.server.own_files import MemoryFiles
-from headlight.server.own_routes import LazyApp, MountMiddleware
+from headlight.server.host_middleware import HostMiddleware, RouteMiddleware
+from headlight.server.memory_files import MemoryFiles
+from headlight.server.mounts import LazyApp, MountMiddleware
 from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
-from pages.frame.socket_gate import SocketMiddleware
-from pages.frame.upload_gate import UploadMiddleware
+from pages.frame.socket_middleware import SocketMiddleware
+from pages.frame.upload_middleware import UploadMiddleware
 
 ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -69,7 +69,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Load the model, run it once, and freeze all objects for the garbage collector."""
     end: AbstractContextManager[None] = nullcontext()
     try:
-        from headlight.jobs.visit import end_all, shut_down
+        from headlight.jobs.workspace import end_all, shut_down
         from headlight.lessons import course
         from headlight.picture.pictures import warm_up
 
@@ -130,7 +130,7 @@ def first_picture(app: ASGIApp) -> ASGIApp:
     """Return the middleware that pre-renders pages."""
 
     def make() -> ASGIApp:
-        from headlight.api.first import PrerenderMiddleware
+        from headlight.api.prerender import PrerenderMiddleware
 
         return PrerenderMiddleware(app, first_message)
 

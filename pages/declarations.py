@@ -16,11 +16,11 @@ from headlight import ROOT
 FILE = ROOT / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas",
-    "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "pages.explore.message",
-    "pages.explore.goes_on", "pages.explore.heads_overview",
+    "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "pages.explore.handlers",
+    "pages.explore.language_model", "pages.explore.heads_overview",
     "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels", "pages.masks.message",
-    "pages.compare.message",
-    "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
+    "pages.compare.handlers",
+    "pages.compare.orders", "pages.compare.ablations", "pages.shapes.handlers", "pages.train.film",
     "pages.positions.map_view", "headlight.rooms.messages",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.declarations` of what makes the messages; do not edit.

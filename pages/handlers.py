@@ -4,27 +4,27 @@ from types import ModuleType
 from typing import Final
 
 from headlight.api.routes import Handler
-from headlight.export import take_along
+from headlight.export import share
 from headlight.export.files import FILES, SETTINGS_KINDS
 from headlight.export.snippet import notebook
 from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
 from headlight.lessons.quantities.scene import example_quantities
 from headlight.ui import tables
-from pages.by_hand import files as by_hand_files
+from pages.by_hand import exports as by_hand_files
 from pages.by_hand.quantities import quantities
-from pages.compare import files as compare_files
-from pages.compare import message as compare
-from pages.explore import files as explore_files
-from pages.explore import given, heads_overview, layer_flow, long_pictures, pair_channels
-from pages.explore import message as explore
+from pages.compare import exports as compare_files
+from pages.compare import handlers as compare
+from pages.explore import exports as explore_files
+from pages.explore import handlers as explore
+from pages.explore import heads_overview, layer_flow, long_pictures, media, pair_channels
 from pages.implementations import files as implementations_files
 from pages.masks import files as masks_files
 from pages.masks import message as masks
 from pages.positions import files as positions_files
-from pages.shapes import files as shapes_files
-from pages.shapes import message as shapes
-from pages.train import message as train
+from pages.shapes import exports as shapes_files
+from pages.shapes import handlers as shapes
+from pages.train import handlers as train
 
 example_quantities["by_hand"] = quantities
 
@@ -37,14 +37,14 @@ _FILES: Final[dict[str, ModuleType]] = {
     "by_hand": by_hand_files,
     "implementations": implementations_files,
 }
-_WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # they take settings of each side, and cursor
+_WRITERS: Final = {"about": share.about, "ipynb": notebook}  # they take settings of each side, and cursor
 
 
 def _file(page: str, kind: str) -> Handler:
     """Return the handler of a page's file of one kind, see `headlight.export.files`."""
     module = _FILES[page]
     if kind in SETTINGS_KINDS:
-        sides = getattr(module, "sides_from_link", take_along.sides_from_link)
+        sides = getattr(module, "sides_from_link", share.sides_from_link)
         return lambda raw: _WRITERS[kind](*sides(raw))
     handler: Handler | None = getattr(module, kind, None)
     return handler or (lambda raw: tables.WRITERS[kind](module.tables(raw)))
@@ -60,8 +60,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "channels": pair_channels.answer,
     "part": explore.maps,
     "tile": long_pictures.tile,
-    "seen": given.to_png,
-    "heard": given.to_wav,
+    "seen": media.to_png,
+    "heard": media.to_wav,
     "masked": masks.masks_message,
     "entered": masks.entry_message,
     "outcomes": masks.outcomes,
@@ -74,7 +74,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "reshape": shapes.reshape,
     "classes": shapes.classes,
     "film": train.film,
-    "qr": take_along.qr,
+    "qr": share.qr,
     "course": lessons.course,
     "lesson": lessons.lesson,
     "lesson.handout": lesson_files.handout,

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings

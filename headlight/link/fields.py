@@ -12,7 +12,7 @@ from mha_core.measure.agreement import BIASES
 from mha_core.positions import NAMES as ENCODINGS
 
 from . import limits
-from .place import DEFAULT_AT
+from .cursor import DEFAULT_AT
 from .presets import PRESETS
 
 Kind = Literal["text", "number", "choice", "choices", "switch"]

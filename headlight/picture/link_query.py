@@ -7,16 +7,16 @@ from math import floor
 from typing import Any, TypedDict, TypeVar
 
 from headlight.link import link_version
+from headlight.link.cursor import Cursor, DisplayOptions
 from headlight.link.fields import FIELDS, SIDE_KEYS
 from headlight.link.limits import MAX_RULE_LENGTH, MAX_TEXT_LENGTH, MAX_TOKENS
-from headlight.link.place import Cursor, DisplayOptions
 from headlight.link.presets import NAMES
 from headlight.registry import MINILM, album, get_source, models
 from headlight.ui.numbers import count, cut
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
-from mha_core.masks.written import FORMS
+from mha_core.masks.syntax import FORMS
 from mha_core.pretrained.audio_processor import AudioProcessor
 from mha_core.pretrained.hf_model import HfModel
 

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
+from headlight.link.cursor import Cursor, DisplayOptions, heads_by_name, parse_at, parse_look, parse_places
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MAX_CHOICES, POSITIONS
-from headlight.link.place import Cursor, DisplayOptions, heads_by_name, parse_at, parse_look, parse_places
 from headlight.registry import MINILM, get_source, models
 from mha_core import Model
 from mha_core import device as devices

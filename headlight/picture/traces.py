@@ -19,7 +19,7 @@ from mha_core import IMPLEMENTATIONS, Step
 from mha_core.device import seed_dropout
 
 from . import pictures, words
-from .source import Excerpt, excerpt
+from .step_source import Excerpt, excerpt
 
 STEP_NAMES = {"q", "k", "scores", "masked", "weights"}  # steps in a `LayerTensors`
 _generator_lock = threading.Lock()  # torch's generator is shared by all threads

@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 
-from headlight.link.place import DEFAULT_AT
+from headlight.link.cursor import DEFAULT_AT
 from headlight.link.presets import NEXT_TOKEN_CURSORS
 from headlight.queue.single_flight import single_flight
 from mha_core import Model, load_model

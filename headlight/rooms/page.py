@@ -23,7 +23,7 @@ _STYLES = f"""<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesso
 
 async def page(request: Request) -> Response:
     """Return the page, which is the same for every room."""
-    from headlight.api.first import PAGES  # imported late: it needs torch
+    from headlight.api.prerender import PAGES  # imported late: it needs torch
 
     views = html.escape(json.dumps({path.lstrip("/"): file for path, (_, file) in PAGES.items()}))
     address = html.escape(public_url(str(request.url)))

@@ -21,8 +21,8 @@ from .rules import (
     unseen,
     window,
 )
+from .syntax import parse
 from .tensor import allow, check, four_axes
-from .written import parse
 
 __all__ = [
     "Rule",

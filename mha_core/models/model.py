@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -80,6 +81,11 @@ class Model(Protocol):
         if group not in self.groups:
             raise Unsupported(f"{self.name} has no {group!r} attention; it has {', '.join(self.groups)}")
         return self
+
+    def of(self, group: str) -> Model:
+        """Return `for_group(group)`; deprecated, removed in version 0.2."""
+        warnings.warn("Model.of is now called Model.for_group", DeprecationWarning, stacklevel=2)
+        return self.for_group(group)
 
     @property
     def device(self) -> torch.device:

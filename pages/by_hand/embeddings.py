@@ -5,7 +5,7 @@ from functools import partial
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import LayerTensors

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from headlight.ui import paper, sheet
+from headlight.ui import equations, sheet
 from headlight.ui.numbers import difference
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
@@ -50,7 +50,7 @@ def one_head(book: Workbook) -> list[Block]:
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
     v_formula = "x Wv" if book.products else "x itself"
     output = panels.softmax_and_output(book, stages, values["v"], TOKENS, TOKENS, notes, v_formula)
-    return [start, *middle, *output, panels.formula(book, [paper.attention(3, 3, 2, 2)])]
+    return [start, *middle, *output, panels.formula(book, [equations.attention(3, 3, 2, 2)])]
 
 
 def two_sentences(book: Workbook) -> list[Block]:
@@ -72,7 +72,7 @@ def two_sentences(book: Workbook) -> list[Block]:
         ),
         panels.scores(q, k, q @ k.T, book.queries, book.keys),
         *panels.softmax_and_output(book, stages, k, book.queries, book.keys, notes, "x of the keys"),
-        panels.formula(book, [paper.attention(len(book.queries), len(book.keys), 2, 2)]),
+        panels.formula(book, [equations.attention(len(book.queries), len(book.keys), 2, 2)]),
     ]
 
 
@@ -114,7 +114,7 @@ def two_heads(book: Workbook) -> list[Block]:
             ],
         ),
         *map(sheet.text, sentences),
-        panels.formula(book, [paper.multi_head(3, 2, 4), paper.attention(3, 3, 2, 2, (2,))]),
+        panels.formula(book, [equations.multi_head(3, 2, 4), equations.attention(3, 3, 2, 2, (2,))]),
     ]
 
 

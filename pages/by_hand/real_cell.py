@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headlight.link.cursor import Cursor
 from headlight.link.limits import MAX_TEXT_LENGTH
-from headlight.link.place import Cursor
 from headlight.picture.settings import Settings
 from headlight.picture.traces import LayerTensors
 from headlight.ui import events, sheet

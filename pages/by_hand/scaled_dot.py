@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from headlight.link.limits import MAX_AXIS_LENGTH
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
-from headlight.ui import pages, paper, sheet
+from headlight.ui import equations, pages, sheet
 from headlight.ui.numbers import integer, scientific, share
 from headlight.ui.sheet import Block
 from mha_core import attention
@@ -284,8 +284,8 @@ def _formulas(case: Case) -> Block:
         for name, step in STEPS.items()
     ]
     blocks = [
-        paper.attention(i, j, d, width, case.leading),
-        paper.multi_head(i, heads, heads * d, width),
+        equations.attention(i, j, d, width, case.leading),
+        equations.multi_head(i, heads, heads * d, width),
         sheet.text("The steps of the paper’s two figures, on Shapes:"),
         sheet.links(steps),
     ]

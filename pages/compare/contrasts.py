@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headlight.link.cursor import head_name
 from headlight.link.limits import POSITIONS
-from headlight.link.place import head_name
 from headlight.picture import words
 from headlight.picture.settings import Settings
 from headlight.registry import get_source

@@ -7,10 +7,10 @@ from functools import cached_property
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import Cursor, DisplayOptions
-from headlight.picture import means, next_token, words
-from headlight.picture.means import Heads
+from headlight.link.cursor import Cursor, DisplayOptions
+from headlight.picture import next_token, selected_map, words
 from headlight.picture.pictures import Picture
+from headlight.picture.selected_map import Heads
 from headlight.picture.words import Figure
 from headlight.queue.single_flight import single_flight
 from headlight.ui import numbers
@@ -65,7 +65,7 @@ class Pair:
         """The heads whose mean is displayed on each side; None for a single head."""
         sizes = (side.run.weights.shape[:2] for side in self.sides)
         return [
-            means.heads_to_average(self.options, cursor, *size)
+            selected_map.heads_to_average(self.options, cursor, *size)
             for cursor, size in zip(self.cursors, sizes, strict=True)
         ]
 
@@ -73,7 +73,7 @@ class Pair:
     def maps(self) -> tuple[Tensor, Tensor]:
         """The displayed maps (i, j) of both sides: of a head or a mean, by tokens or by common words."""
         views = zip(self.sides, self.cursors, self.heads, strict=True)
-        left, right = (means.focus_map(side.run.weights, cursor, heads) for side, cursor, heads in views)
+        left, right = (selected_map.focus_map(side.run.weights, cursor, heads) for side, cursor, heads in views)
         if self.words:
             left, right = (
                 _merge_words(weights, words) for weights, words in zip((left, right), self.words, strict=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from headlight.link.cursor import Cursor
 from headlight.link.fields import DEFAULTS, SIDE_KEYS
-from headlight.link.place import Cursor
 from headlight.picture.link_query import SHARPER_TEMPERATURE, LinkQuery, UnusableText, to_param
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models

@@ -7,7 +7,7 @@ from typing import TypedDict
 import torch
 from cachetools import LRUCache
 
-from headlight.link.place import heads_by_name, parse_view
+from headlight.link.cursor import heads_by_name, parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings

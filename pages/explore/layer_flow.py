@@ -7,7 +7,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import parse_view
+from headlight.link.cursor import parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings

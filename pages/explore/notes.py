@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headlight.link import rules
-from headlight.link.place import head_name
+from headlight.link.cursor import head_name
 from headlight.picture import pictures
-from headlight.picture.means import Heads, head_mean
 from headlight.picture.pictures import Picture
+from headlight.picture.selected_map import Heads, head_mean
 from headlight.registry import MINILM, SMOLLM2, get_source
 from headlight.ui import numbers
 from mha_core import Run

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.registry.album import ALBUMS
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
-from pages.frame import canvas, view_page, visitor, widgets
+from pages.frame import canvas, user, view_page, widgets
 from pages.frame.view import Event, View
 
 VIEW = View("maps", "maps", "explore/explore.js")
@@ -28,7 +28,7 @@ def _show(view: View) -> None:
             widgets.file(label, ENDINGS[kind], f"{kind}_file", max_megabytes, lambda content: open_file(kind, content))
             sentence = st.session_state.get(ERROR, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
-    view.show({"own": visitor.media()}, _on_event)
+    view.show({"own": user.media()}, _on_event)
 
 
 def _on_event(event: Event) -> None:
@@ -43,6 +43,6 @@ def open_file(kind: str, content: bytes | None) -> None:
     if content is None:
         return
     try:
-        visitor.open_media(kind, content)
+        user.open_media(kind, content)
     except HeadlightError as error:
         st.session_state[ERROR] = f"This file cannot be opened: {error}. The previous {kind} is still there."

@@ -1,8 +1,8 @@
 """A pinned picture as a text for the link."""
 
 from headlight.link import mask_codec, rules
+from headlight.link.cursor import Cursor, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.link.limits import MAX_PIN_LENGTH, MAX_TEXT_LENGTH, POSITIONS, TEMPERATURES
-from headlight.link.place import Cursor, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
 from headlight.picture.pictures import CachedMap
 from headlight.picture.settings import Settings

@@ -5,9 +5,9 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.link import rules
+from headlight.link.cursor import heads_by_name
 from headlight.link.fields import DEFAULTS, MASKS
 from headlight.link.limits import POSITIONS
-from headlight.link.place import heads_by_name
 from headlight.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
 from headlight.picture.query import RULE_KEYS
 from headlight.picture.settings import Settings

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery, warning_text
 from headlight.picture.settings import Settings
@@ -17,7 +17,7 @@ from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
-from . import layout, links, visitor
+from . import layout, links, user
 
 T = TypeVar("T")
 LOADING_MESSAGE = (
@@ -90,7 +90,7 @@ def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
         package: name of the page.
         takes_model: the page shows the model of the link, otherwise MiniLM.
     """
-    models = visitor.available_models() if takes_model else {}  # before the link is read, as it may name one
+    models = user.available_models() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)
     with layout.page_frame(Form, package, models, devices.available(), query=query) as page:

@@ -17,7 +17,7 @@ from headlight.server import public
 from headlight.server.addresses import public_url
 from headlight.ui import pages
 from headlight.ui.web import PREFIX
-from pages.frame import canvas, visits
+from pages.frame import canvas, sessions
 
 
 @dataclass
@@ -93,7 +93,7 @@ def header(package: str, models: Mapping[str, tuple[str, str, str]] | None = Non
         "devices": list(devices),
         "address": public_url(st.context.url or ""),
         "kinds": list(files.FILES.get(package, ())),
-        "visit": visits.session_id(),
+        "visit": sessions.session_id(),
         "machine": public.is_local(),
         "hub": public.is_local() and public.ASKS_HUB,
     }

@@ -11,7 +11,7 @@ with missing.package_error():
     from headlight.queue.executor import QUEUE
     from headlight.queue.policy import Work
     from headlight.ui.pages import PAGES, path
-    from pages.frame import visits
+    from pages.frame import sessions
 
     pages = {
         name: st.Page(
@@ -25,5 +25,5 @@ with missing.package_error():
     current = st.navigation(list(pages.values()), position="hidden")
     # not current.run(), whose controls lose their values and their keys in the address when the page changes
     name = next(name for name, page in pages.items() if page == current)
-    with QUEUE.slot(Work.SCRIPT, client=visits.client()):
+    with QUEUE.slot(Work.SCRIPT, client=sessions.client()):
         import_module(f"pages.{name}.page").show()

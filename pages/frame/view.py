@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.ui import events
 from headlight.ui.web import component_js
 
-from . import visits
+from . import sessions
 
 Event = dict[str, Any]  # its values are unchecked, so read them with `events`
 
@@ -35,7 +35,7 @@ class View:
 
     def mount(self) -> None:
         """Mount a view that owns its state."""
-        self._view(key=self.key, data=[{"visit": visits.session_id()}])
+        self._view(key=self.key, data=[{"visit": sessions.session_id()}])
 
     def show(self, state: Mapping[str, object], on_event: Callable[[Event], None] | None = None) -> None:
         """Mount a view with this state.
@@ -59,7 +59,7 @@ class View:
 
 def ack(key: str) -> Ack:
     """Return the acknowledgement for a view's next message."""
-    return {"visit": visits.session_id(), "heard": acknowledged().get(key, 0)}
+    return {"visit": sessions.session_id(), "heard": acknowledged().get(key, 0)}
 
 
 def acknowledged() -> dict[str, int]:

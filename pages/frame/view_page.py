@@ -7,7 +7,7 @@ import streamlit as st
 from mha_core import device as devices
 from pages.frame.view import View
 
-from . import layout, visitor
+from . import layout, user
 
 
 def show(package: str, view: View, draw: Callable[[View], None] = View.mount) -> None:
@@ -19,5 +19,5 @@ def show(package: str, view: View, draw: Callable[[View], None] = View.mount) ->
         draw: mounts the view, if it needs more than `View.mount`.
     """
     with st.container(key="frame"), st.container(key="stage"):
-        layout.header(package, visitor.available_models(), devices.available())
+        layout.header(package, user.available_models(), devices.available())
         draw(view)

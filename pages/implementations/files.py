@@ -1,6 +1,6 @@
 """Settings behind the Share menu of Implementations."""
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 

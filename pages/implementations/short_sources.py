@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import cast
 
-from headlight.picture.source import line_range, record_statements, recorded_axes
+from headlight.picture.step_source import line_range, record_statements, recorded_axes
 from mha_core import IMPLEMENTATIONS
 
 # the main methods, where `attend` alone is not enough

@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.link import mask_codec, rules
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import layer_tensors

@@ -1,6 +1,6 @@
 """Export tables of the Masks page."""
 
-from headlight.export.take_along import sides_from_link
+from headlight.export.share import sides_from_link
 from headlight.picture import pictures
 from headlight.ui.tables import Table, map_table
 

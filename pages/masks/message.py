@@ -7,12 +7,12 @@ from typing import TypedDict
 from urllib.parse import urlencode
 
 from headlight.link import mask_codec, rules
+from headlight.link.cursor import Cursor
 from headlight.link.fields import FIELDS, MASKS, SIDE_KEYS
 from headlight.link.limits import MAX_PAINTED, MAX_PAINTED_LENGTH, check_length
-from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
-from headlight.picture import means, pictures, words
+from headlight.picture import pictures, selected_map, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
@@ -148,8 +148,8 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
     unmasked, picture = pictures.compute_pair(comparison_settings(settings), settings)
     cursor = query.place(picture.run.tokens, picture.run.key_tokens)
     runs = [unmasked.run, picture.run]
-    heads = means.heads_to_average(query.look, cursor, *query.sizes)
-    weights = [means.focus_map(run.weights, cursor, heads) for run in runs]
+    heads = selected_map.heads_to_average(query.look, cursor, *query.sizes)
+    weights = [selected_map.focus_map(run.weights, cursor, heads) for run in runs]
     fixed = "mask" in query.fixed
     run_notices = [notice for run in runs for notice in run.notices]
     notices = [

@@ -1,6 +1,6 @@
 """Export of the tables of the page Positions, from its link."""
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings

@@ -14,7 +14,7 @@ from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import Task
-from pages.frame import canvas, visitor
+from pages.frame import canvas, user
 
 from .recipe_controls import task_title
 from .runs import Runs
@@ -50,7 +50,7 @@ class Bar:
         Args:
             state: the state of the training before its runs were read.
         """
-        current_job = visitor.job()
+        current_job = user.job()
 
         def poll() -> None:
             if current_job is not None:
@@ -63,7 +63,7 @@ class Bar:
 
     def _draw(self) -> None:
         """Draw the buttons, the progress bar and the notices."""
-        current_job = visitor.job()
+        current_job = user.job()
         running = current_job if current_job is not None and not current_job.is_finished else None
         job = running or self.job
         with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
@@ -76,7 +76,7 @@ class Bar:
 
     def _start(self) -> None:
         try:
-            visitor.start(self.plan or TrainingPlan(()))
+            user.start(self.plan or TrainingPlan(()))
         except HeadlightError as error:
             st.session_state["training_refused"] = f"This cannot be trained now: {error}."
 
@@ -110,8 +110,8 @@ class Bar:
             sentences.append("Stopped. The models trained so far are kept.")
         elif job is not None and job.preempted_after:
             sentences.append(
-                f"Ended after {job.preempted_after:.0f} s because other users were waiting. The models trained so far are "
-                "kept."
+                f"Ended after {job.preempted_after:.0f} s because other users were waiting. "
+                "The models trained so far are kept."
             )
         if running is not None and job is None:
             task = task_title(running.plan.recipes[0].task)
@@ -122,7 +122,7 @@ class Bar:
 
 def training_state(job: TrainingJob | None) -> State:
     """Return the state that triggers a rerun: the current job, its stage, and the number of models saved by `job`."""
-    latest = visitor.job()
+    latest = user.job()
     if latest is None:
         return "", "over", 0
     stage = (

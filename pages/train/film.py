@@ -14,7 +14,7 @@ from mha_core.training.events import Snapshot, Start
 from pages.frame.view import View
 
 from .curves import Candidate
-from .message import StoredFilms
+from .handlers import StoredFilms
 
 MAX_BYTES = 1_500_000  # of maps in a message
 MAX_TOKENS = 64  # of a probe, from its beginning; with more tokens the cells are too small side by side

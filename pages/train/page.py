@@ -3,12 +3,12 @@
 import streamlit as st
 
 from headlight.jobs import process
-from headlight.jobs.visit import NAME
+from headlight.jobs.workspace import NAME
 from headlight.picture import words
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Task
-from pages.frame import canvas, layout, visitor, widgets
+from pages.frame import canvas, layout, user, widgets
 from pages.frame.form import form
 
 from . import recipe_controls, runs, task_words, uploads
@@ -34,7 +34,7 @@ def show() -> None:
     """Draw the page: the recipe, the training bar and the results."""
     process.prepare()
     with form("train") as page, page.stage:
-        canvas.sync_visit_name(visitor.visit_name(), st.session_state.get("visit_gone", ""), restore)
+        canvas.sync_visit_name(user.visit_name(), st.session_state.get("visit_gone", ""), restore)
         with st.container(border=True, key="recipe_panel"):
             name_box, task_box, positions = st.columns([1, 1.5, 1.6])
             with name_box:
@@ -48,9 +48,9 @@ def show() -> None:
         with task_box:
             draw_task(name, task, RECORDED if name == "news" else "")
         plan, problem = recipe_controls.build_plan(values, task, data)
-        visitor.available_models()  # registers the models that were trained here
+        user.available_models()  # registers the models that were trained here
         open_tab, tabs = widgets.tabs("tab")
-        job = visitor.job_on(name)
+        job = user.job_on(name)
         state = training_state(job)  # before the runs are read, so that a change in between triggers a rerun
         current = current_runs(name)
         with bar_box:
@@ -75,19 +75,19 @@ def draw_task(name: str, task: Task | None, note: str = "") -> None:
 def restore(visit_name: str) -> None:
     """Restore the runs and uploads of an earlier session of this browser."""
     try:
-        reason = "" if visitor.resume(visit_name) else EXPIRED
+        reason = "" if user.resume(visit_name) else EXPIRED
     except HeadlightError as error:
         reason = words.error_sentence(error)
     if reason:
         st.session_state["visit_gone"] = visit_name if NAME.fullmatch(visit_name) else ""
-    for sentence in [reason] if reason else visitor.notices():
+    for sentence in [reason] if reason else user.notices():
         layout.queue_notice(sentence)
-    st.session_state["brought"] = {**visitor.uploads(), **st.session_state.get("brought", {})}
+    st.session_state["brought"] = {**user.uploads(), **st.session_state.get("brought", {})}
 
 
 def current_runs(name: str) -> Runs:
     """Return the current runs of a task: the client's own, or those that come with Headlight, and opened files."""
-    job, own_runs = visitor.job_on(name), visitor.own_runs()
+    job, own_runs = user.job_on(name), user.own_runs()
     current = runs.from_job(job, {run.folder: run.id for run in own_runs.values()}) if job else runs.load_shipped(name)
     uploaded = [run for run in own_runs.values() if run.is_imported and run.history.recipe.task == name]
     return current + runs.from_histories([run.history for run in uploaded], [run.id for run in uploaded])

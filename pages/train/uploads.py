@@ -15,7 +15,7 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
 from mha_core.training.tasks import Labelled, Task, TrainingData
 from mha_core.training.tasks.table import LIMITS
-from pages.frame import canvas, visitor, widgets
+from pages.frame import canvas, user, widgets
 
 from .recipe_controls import TASKS, task_title
 
@@ -147,12 +147,12 @@ def draw_upload() -> None:
 def _open_run(content: bytes) -> str:
     """Open a saved run and select its task; return a message for the page."""
     try:
-        folder = visitor.new_folder() / "run"
+        folder = user.new_folder() / "run"
         with convert_write_errors():
             task = saved.unpack(content, folder).recipe.task
         if task not in TASKS.values():
             raise WeightsFileError(f"there is no task {task!r:.40} here")
-        run = visitor.add_run(folder)
+        run = user.add_run(folder)
     except HeadlightError as error:
         return f"This run cannot be opened: {error}. Models trained earlier are still there."
     st.session_state["task"] = task_title(task)
@@ -162,7 +162,7 @@ def _open_run(content: bytes) -> str:
 def _open_recording(content: bytes) -> str:
     """Open a recording, which replaces the previous one; return a message for the page."""
     try:
-        name = visitor.open_recording(content)
+        name = user.open_recording(content)
     except HeadlightError as error:
         return f"This file cannot be opened: {error}. A recording opened earlier is still there."
     return f"Opened: {get_source(name).title}. It can be chosen as a model on Explore."

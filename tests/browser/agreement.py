@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import LinkQuery
-from pages.compare.tries import DEFAULT_CURSOR
+from pages.compare.suggestions import DEFAULT_CURSOR
 
 from .compare_page import Compare
 from .explore_page import Explore

@@ -12,7 +12,7 @@ from playwright.sync_api import FilePayload
 
 from headlight.jobs.training import MAX_BYTES as MAX_BYTES
 from headlight.ui import web
-from pages.frame.upload_gate import UPLOADS
+from pages.frame.upload_middleware import UPLOADS
 
 from .conftest import NewTab
 from .server import HEALTH, Server

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.link import mask_codec
-from headlight.link.place import Cursor, DisplayOptions, parse_at, parse_look
+from headlight.link.cursor import Cursor, DisplayOptions, parse_at, parse_look
 from headlight.picture.settings import Settings
 from headlight.picture.traces import trace_layer
 from headlight.ui import numbers, packing
@@ -21,8 +21,8 @@ from headlight.ui.web import PREFIX
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus
-from pages.explore.kinds import word_mask
-from pages.shapes.message import pack_trace
+from pages.explore.head_kinds import word_mask
+from pages.shapes.handlers import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film
 from pages.train.curves import Candidate

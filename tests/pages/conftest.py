@@ -23,7 +23,7 @@ from torch import Tensor
 
 from headlight.api.routes import Handler
 from headlight.jobs import job
-from headlight.jobs import visit as visits
+from headlight.jobs import workspace as visits
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight
@@ -35,7 +35,7 @@ from mha_core.training import tasks
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
-from pages.frame import canvas, visitor
+from pages.frame import canvas, user
 from pages.handlers import HANDLERS
 
 from .looped import run
@@ -162,7 +162,7 @@ def no_job_stays() -> Iterator[None]:
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[TrainingPlan]:
     """The plans that would be trained."""
     plans: list[TrainingPlan] = []
-    monkeypatch.setattr(visitor, "start", plans.append)
+    monkeypatch.setattr(user, "start", plans.append)
     return plans
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
 from headlight.picture.traces import LayerTensors, layer_tensors

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.link.cursor import Cursor
 from headlight.link.mask_codec import write_flips
-from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.link_query import UnusableText
@@ -23,7 +23,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, rounding
 from mha_core.measure.reading import merge_words
 from mha_core.models.words import join_to_common, split_words
-from pages.compare import contrasts, message, orders, pairs, tries
+from pages.compare import contrasts, handlers, orders, pairs, suggestions
 from pages.compare.pairs import ROUNDING
 from tests.closeness import identical, within_rounding
 
@@ -67,7 +67,7 @@ def test_default() -> None:
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.sum_bound(len(distances), 1))
-    assert list(header["tries"]) == list(tries.SUGGESTIONS)
+    assert list(header["tries"]) == list(suggestions.SUGGESTIONS)
     for name, values in header["tries"].items():
         there, _ = answered(**values)
         assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
@@ -123,10 +123,10 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
     header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
     assert (header["fits"], header["distances"]) == (False, [])
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
-    assert message.first_message(query) == message.pair(query), "a page begins with the same"
+    assert handlers.first_message(query) == handlers.pair(query), "a page begins with the same"
     for side in ("s", "s2"):
         with pytest.raises(HeadlightError, match="at most 128 tokens"):
-            message.first_message(urlencode({side: "it " * 150}).encode())
+            handlers.first_message(urlencode({side: "it " * 150}).encode())
 
 
 # ---- what the right side begins with: the left with one thing changed, whatever page one comes from

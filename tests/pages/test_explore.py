@@ -18,7 +18,7 @@ from mha_core.measure import rounding
 from mha_core.measure.reading import merge_words, renormalise
 from mha_core.models.words import split_words
 from mha_core.show.cells import write_cells
-from pages.explore.kinds import PRONOUNS
+from pages.explore.head_kinds import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
 
 from .conftest import answers, picture_of

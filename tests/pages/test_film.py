@@ -15,8 +15,8 @@ from mha_core.training.events import End, Event, History, Snapshot, Start
 from mha_core.training.recipe import Recipe
 from pages.train import film
 from pages.train.curves import Candidate
-from pages.train.message import StoredFilms
-from pages.train.message import film as asked
+from pages.train.handlers import StoredFilms
+from pages.train.handlers import film as asked
 
 from .conftest import unpacked
 

@@ -19,8 +19,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight.api import first
-from headlight.api.first import PAGES, PrerenderMiddleware
+from headlight.api import prerender
+from headlight.api.prerender import PAGES, PrerenderMiddleware
 from headlight.lessons.course import course
 from headlight.lessons.message import as_json
 from headlight.picture.query import MAX_BYTES
@@ -60,7 +60,7 @@ def served(answers: Callable[[str, bytes], bytes] = first_message, address: str 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is, the picture is waited for."""
-    monkeypatch.setattr(first, "WAIT_SECONDS", 30)
+    monkeypatch.setattr(prerender, "WAIT_SECONDS", 30)
 
 
 def brought(text: str) -> bytes:
@@ -129,7 +129,7 @@ def test_what_cannot_be_computed_in_time_gives_the_page_without_a_picture(monkey
 
     for answers in (missing, wrong):
         assert is_without_picture(served(answers).get("/"))
-    monkeypatch.setattr(first, "WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(prerender, "WAIT_SECONDS", 0.02)
     late = threading.Event()
 
     def slow(name: str, raw: bytes) -> bytes:

@@ -27,7 +27,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
 from mha_core.pretrained import hub
-from pages.explore import message as explore
+from pages.explore import handlers as explore
 from pages.explore import pair_channels
 from tests import hub_cache
 from tests.closeness import within_rounding

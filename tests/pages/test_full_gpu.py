@@ -14,7 +14,7 @@ import torch
 
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
@@ -25,7 +25,7 @@ from headlight.registry.pretrained import Pretrained
 from mha_core.models.own_model import OwnModel
 from pages.by_hand import embeddings, real_cell
 from pages.by_hand.scaled_dot import CASES, compare
-from pages.compare import orders, pairs, several
+from pages.compare import multiple_maps, orders, pairs
 from pages.implementations import parity
 from pages.masks import effects, padding
 from pages.positions import encodings, in_model
@@ -135,7 +135,7 @@ def masked() -> list[str]:
 
 
 def more_than_two() -> list[str]:
-    found = several.blocks(LinkQuery(urlencode({"s": TWICE, "at": "1.0"}).encode()))
+    found = multiple_maps.blocks(LinkQuery(urlencode({"s": TWICE, "at": "1.0"}).encode()))
     return [said for block in found for said in block.get("sentences", [])]
 
 

@@ -19,16 +19,16 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from headlight.server.gates import HostMiddleware, RouteMiddleware
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.own_files import IMMUTABLE, TYPES, MemoryFiles
+from headlight.server.host_middleware import HostMiddleware, RouteMiddleware
+from headlight.server.memory_files import IMMUTABLE, TYPES, MemoryFiles
 from headlight.server.public import VARIABLE
 from headlight.server.sockets import NoDelay, client_network, get_transport
 from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
-from pages.frame import socket_gate, upload_gate
-from pages.frame.socket_gate import MAX_CONTROLS, MESSAGE_RATE, OVERFLOW_RATE, SocketMiddleware
-from pages.frame.upload_gate import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, UPLOADS, UploadMiddleware
+from pages.frame import socket_middleware, upload_middleware
+from pages.frame.socket_middleware import MAX_CONTROLS, MESSAGE_RATE, OVERFLOW_RATE, SocketMiddleware
+from pages.frame.upload_middleware import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, UPLOADS, UploadMiddleware
 
 from .looped import through, without_waiting
 
@@ -37,8 +37,8 @@ from .looped import through, without_waiting
 def stored(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     """Uploaded files; the visitors of the sessions "mine" and "yours" have a page open."""
     manager = MemoryUploadedFileManager(UPLOADS)
-    monkeypatch.setattr(upload_gate, "uploaded_files", lambda: manager)
-    monkeypatch.setattr(upload_gate, "is_connected", {"mine", "yours"}.__contains__)
+    monkeypatch.setattr(upload_middleware, "uploaded_files", lambda: manager)
+    monkeypatch.setattr(upload_middleware, "is_connected", {"mine", "yours"}.__contains__)
     return manager
 
 
@@ -54,7 +54,7 @@ async def answers(*requests: tuple[str, str]) -> list[int]:
         await all_came.wait()
         *_, session, file = scope["path"].split("/")
         if scope["method"] == "PUT" and file != "refused":
-            store(upload_gate.uploaded_files(), session, file)
+            store(upload_middleware.uploaded_files(), session, file)
         await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
     gate = UploadMiddleware(app)
@@ -114,7 +114,7 @@ async def test_no_file_is_taken_while_the_memory_is_full(
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(upload_gate, "MAX_TOTAL_BYTES", 2 * MAX_BYTES)
+    monkeypatch.setattr(upload_middleware, "MAX_TOTAL_BYTES", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 
@@ -215,7 +215,7 @@ def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def now() -> float:
         return asyncio.get_running_loop().time()
 
-    monkeypatch.setattr(socket_gate, "time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr(socket_middleware, "time", SimpleNamespace(monotonic=now))
     monkeypatch.setattr(TokenBucket.__init__, "__defaults__", (now,))
 
 
@@ -296,7 +296,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
         ("MAX_SOCKETS", "aabc", [True, True, False, False]),
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(socket_gate, name, 2)
+            patched.setattr(socket_middleware, name, 2)
             gate = SocketMiddleware(stays)
             lines = [await opened(gate, address) for address in addresses]
             assert [line is not None for line in lines] == admitted, name

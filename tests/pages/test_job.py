@@ -23,7 +23,7 @@ from mha_core.training import saved
 from mha_core.training.limits import NICENESS, TrainingPlan
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import TrainingData
-from pages.frame import upload_gate
+from pages.frame import upload_middleware
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
 from .workers import ENDLESS, LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
@@ -246,7 +246,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     assert not job.active_jobs()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
-    assert limit == training.MAX_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
+    assert limit == training.MAX_BYTES == upload_middleware.MAX_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains

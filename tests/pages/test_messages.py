@@ -9,13 +9,13 @@ import pytest
 
 from mha_core.show.packing import Maps
 from pages import declarations
-from pages.compare.message import ComparePicture
+from pages.compare.handlers import ComparePicture
+from pages.explore.handlers import ExplorePicture
 from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
-from pages.explore.message import ExplorePicture
 from pages.explore.pair_channels import ChannelsAnswer
 from pages.masks.message import Masks
-from pages.shapes.message import StepsPicture, TraceHeader
+from pages.shapes.handlers import StepsPicture, TraceHeader
 
 from .conftest import answers, unpacked
 

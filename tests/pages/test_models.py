@@ -30,7 +30,7 @@ from mha_core.pretrained import smollm2
 from mha_core.show.cells import write_cells
 from mha_core.training import saved, tasks
 from pages.compare import pairs
-from pages.frame import visitor
+from pages.frame import user
 from tests.closeness import identical, within_rounding
 
 from .conftest import app_at, component, payloads, picture_of, told_to
@@ -52,12 +52,12 @@ def shown(**values: str) -> dict[str, Any]:
 def own_runs(monkeypatch: pytest.MonkeyPatch, **runs: Path) -> None:
     """Makes these folders the visitor's own runs."""
     found = {name: SimpleNamespace(id=name, folder=folder, history=saved.read(folder)) for name, folder in runs.items()}
-    monkeypatch.setattr(visitor, "own_runs", lambda: found)
+    monkeypatch.setattr(user, "own_runs", lambda: found)
 
 
 @pytest.fixture
 def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of this visitor, called `SECRET`."""
+    """A run of this user, called `SECRET`."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / "run"
     shutil.copytree(shipped / "food-learned-1", folder)

@@ -21,7 +21,7 @@ from mha_core.measure import rounding
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
-from pages.explore.goes_on import surprises, top_heads
+from pages.explore.language_model import surprises, top_heads
 from tests.closeness import quoted, same_function, within_rounding
 
 from .test_other_views import strongest

@@ -27,8 +27,8 @@ from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_norms, transformed_values
 from pages.explore import layer_flow
-from pages.explore.kinds import HALF, NEAR, kinds, layer_kinds
-from pages.explore.message import effect
+from pages.explore.handlers import effect
+from pages.explore.head_kinds import HALF, NEAR, kinds, layer_kinds
 from tests.closeness import quoted, within_rounding
 
 from .conftest import answer, picture_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.link import rules
-from headlight.link.fields import FIELDS
-from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
-from headlight.link.place import (  # fmt: skip
+from headlight.link.cursor import (  # fmt: skip
     Cursor,
     DisplayOptions,
     head_name,
@@ -26,6 +24,8 @@ from headlight.link.place import (  # fmt: skip
     write_heads,
     write_places,
 )
+from headlight.link.fields import FIELDS
+from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import UnusableText
 from headlight.picture.query import MAX_BYTES, Query

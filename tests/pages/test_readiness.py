@@ -17,7 +17,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from headlight.jobs import visit as visits
+from headlight.jobs import workspace as visits
 from headlight.registry.trained import Trained
 from headlight.server import readiness
 from headlight.server.readiness import BODY, LIVE, READY, STATE, ReadinessMiddleware

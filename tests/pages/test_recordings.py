@@ -12,17 +12,17 @@ import pytest
 import torch
 
 from headlight.export import snippet
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.registry import get_source, recordings
 from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
-from pages.compare import message as compare
-from pages.explore import files, heads_overview, layer_flow, pair_channels
+from pages.compare import handlers as compare
+from pages.explore import exports, heads_overview, layer_flow, pair_channels
 from pages.masks import message as masks
-from pages.shapes import message as shapes
+from pages.shapes import handlers as shapes
 from tests.closeness import identical
 
 from .conftest import picture_of, unpacked
@@ -99,8 +99,8 @@ def test_a_page_that_computes_refuses_it(name: str) -> None:
 
 def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = urlencode({"model": f"{name}~1", "s": "step 0", "at": "0.1"}).encode()
-    assert "<title>step 0" in files.html(query).decode()
-    with np.load(io.BytesIO(files.npz(query))) as numbers:
+    assert "<title>step 0" in exports.html(query).decode()
+    with np.load(io.BytesIO(exports.npz(query))) as numbers:
         assert any(numbers[key].shape == (1, 4, 3, 2) for key in numbers)
     code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, Cursor(0, 2, 1))
     recording.save(tmp_path / "recording.safetensors")

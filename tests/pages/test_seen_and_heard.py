@@ -1,4 +1,4 @@
-"""Models of pictures and of sounds on Explore: what they are given, ours and a visitor’s own, and what is said."""
+"""Models of pictures and of sounds on Explore: what they are media, ours and a visitor’s own, and what is said."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from headlight.server import public, store
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.hf_model import HfModel
-from pages.compare import message as compare
-from pages.explore import given, heads_overview
-from pages.explore import message as explore
+from pages.compare import handlers as compare
+from pages.explore import handlers as explore
+from pages.explore import heads_overview, media
 from pages.explore import page as own_file
-from pages.frame import visitor
-from pages.shapes import message as shapes
+from pages.frame import user
+from pages.shapes import handlers as shapes
 from tests import hub_cache
 from tests.core import pictures as files
 from tests.core import sounds
@@ -159,20 +159,20 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
     own = kind.album.kind
     own_file.open_file(own, kind.file)
-    name = visitor.media()[own]
+    name = user.media()[own]
     assert album.has_media(name)
     assert state[own_file.ERROR] == ""
-    assert [given for given in visitor.media().values() if given] == [name], "nothing of the other kind"
+    assert [given for given in user.media().values() if media] == [name], "nothing of the other kind"
     for content, said in kind.bad:
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")
         assert said in state[own_file.ERROR]
         assert state[own_file.ERROR].endswith(f". The previous {own} is still there.")
-        assert visitor.media()[own] == name
+        assert user.media()[own] == name
     own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
-    assert visitor.media()[own] != name
+    assert user.media()[own] != name
     assert not album.has_media(name), "a visitor has one"
-    assert visitor.uploads() == {}, "it is no data to train on"
+    assert user.uploads() == {}, "it is no data to train on"
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
@@ -205,7 +205,7 @@ def test_its_maps_are_those_of_the_core() -> None:
         assert seen.tobytes() == patches.pixels.numpy().tobytes()
     for other in (query(MINILM, s="a dog"), query(WAVE)):
         with pytest.raises(HeadlightError, match="reads no pictures"):
-            given.to_png(other)
+            media.to_png(other)
 
 
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
@@ -261,13 +261,13 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         run = pictures.picture(settings).run
         assert torch.equal(run.weights, model.run(content, temperature=2).weights)
         samples = sound_file.read(content, 16_000)
-        for place, (low, high) in enumerate(given.wave(samples, 320, len(run.tokens))):
+        for place, (low, high) in enumerate(media.wave(samples, 320, len(run.tokens))):
             part = samples[320 * place : 320 * (place + 1)]
             assert (low, high) == (round(float(part.min()), 4), round(float(part.max()), 4))
     with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
-        given.to_wav(query(pretrained.MINILM, s="a dog"))
+        media.to_wav(query(pretrained.MINILM, s="a dog"))
 
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:

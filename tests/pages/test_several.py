@@ -15,7 +15,7 @@ from headlight.picture.settings import Settings
 from headlight.ui.numbers import cell_text
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError, TooLong
-from pages.compare import several
+from pages.compare import multiple_maps
 from tests.closeness import same_function
 
 from .conftest import answer, every
@@ -48,11 +48,11 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
         x = picture.run.hidden[3][None]
         with torch.no_grad():
             _, expected = theirs(x, x, x, need_weights=True, average_attn_weights=True)
-        same_function(several.head_map(picture, 3, None), expected[0])
-        assert torch.equal(several.head_map(picture, 3, 5), picture.run.weights[3, 5])
+        same_function(multiple_maps.head_map(picture, 3, None), expected[0])
+        assert torch.equal(multiple_maps.head_map(picture, 3, 5), picture.run.weights[3, 5])
         for layer_and_head in ((6, None), (0, 12)):
             with pytest.raises(HeadlightError, match="6 layers of 12 heads"):
-                several.head_map(picture, *layer_and_head)
+                multiple_maps.head_map(picture, *layer_and_head)
 
 
 def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
@@ -74,9 +74,9 @@ def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
 
 @pytest.mark.usefixtures("shipped")
 def test_models_of_one_task_stand_side_by_side_and_say_what_computed_them() -> None:
-    assert several.siblings("who-none-1") == {"none": "who-none-1", "rotary": "who-rotary-1"}
-    assert several.siblings("who-rotary-2") == {}  # its weights are not there
-    assert several.siblings("minilm") == several.siblings("food-learned-1") == {}
+    assert multiple_maps.siblings("who-none-1") == {"none": "who-none-1", "rotary": "who-rotary-1"}
+    assert multiple_maps.siblings("who-rotary-2") == {}  # its weights are not there
+    assert multiple_maps.siblings("minilm") == multiple_maps.siblings("food-learned-1") == {}
     text = "dog saw dog"
     found = {block["heading"]: block["blocks"] for block in shown(model="who-none-1", s=text) if "heading" in block}
     assert list(found)[1] == "Rotary"

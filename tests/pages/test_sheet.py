@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.ui import paper, sheet
+from headlight.ui import equations, sheet
 from headlight.ui.tables import Table, map_table, quoted, run_to_npz, tables_from_blocks, to_csv, to_npz
 from headlight.ui.web import FOLDER
 from mha_core import Model
@@ -116,9 +116,9 @@ def text_of(node: Any) -> str:
 def test_every_element_of_a_formula_is_one_that_the_browser_builds() -> None:
     source = (FOLDER / "sheets" / "equation.js").read_text("utf-8")
     assert "innerHTML" not in source
-    assert paper.name("<b>") == ["mi", "", "<b>"]
+    assert equations.name("<b>") == ["mi", "", "<b>"]
     (listed,) = re.findall(r'new Set\("([a-z ]+)"', source)
-    for block in (paper.attention(3, 5, 6, 4, (2,)), paper.multi_head(3, 1, 6)):
+    for block in (equations.attention(3, 5, 6, 4, (2,)), equations.multi_head(3, 1, 6)):
         for tag, axis, children in (node for line in block["lines"] for node in nodes(line)):
             assert tag in listed.split()
             assert axis in {*"bhijdcv", ""}

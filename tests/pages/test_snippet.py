@@ -16,7 +16,7 @@ import torch
 
 from headlight.export.snippet import notebook, snippet
 from headlight.link import mask_codec
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 
 from headlight.picture import traces
 from headlight.picture.settings import Settings
-from headlight.picture.source import ROOT, Excerpt
+from headlight.picture.step_source import ROOT, Excerpt
 from mha_core import IMPLEMENTATIONS, Step
 
 TEXT = "how are you"

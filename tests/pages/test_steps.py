@@ -16,8 +16,8 @@ from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.attention import as_implementation
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
-from pages.shapes import message
-from pages.shapes.message import pack_trace
+from pages.shapes import handlers
+from pages.shapes.handlers import pack_trace
 from pages.shapes.step_names import find, is_step
 from tests.closeness import identical, within_rounding
 
@@ -169,8 +169,8 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
     """The same as on the wire, but for the numbers of other steps, and small enough for a page."""
     for link in ("", "impl=fused&step=qkv.view", "impl=naive&vs=torch&mask=causal&step=scores.head1"):
         query = f"s=it+is+can+you&at=1.7&{link}"
-        brought = message.first_message(query.encode())
-        assert len(brought) < message.MAX_AT_FIRST
+        brought = handlers.first_message(query.encode())
+        assert len(brought) < handlers.MAX_AT_FIRST
         lengths, body = unpacked(brought)
         ends = list(accumulate(lengths["parts"]))
         first, *few = (body[end - length : end] for length, end in zip(lengths["parts"], ends, strict=True))
@@ -186,4 +186,4 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
             for value, own in zip(numbers, wanted, strict=True):
                 assert value is None or (own is not None and np.array_equal(value, own))
     with pytest.raises(HeadlightError, match="at most 262,144 bytes"):
-        message.first_message(b"step=weights&s=" + b"it+" * 80)
+        handlers.first_message(b"step=weights&s=" + b"it+" * 80)

@@ -16,7 +16,7 @@ import pytest
 import streamlit as st
 
 from headlight.api.routes import DataApi
-from headlight.jobs import visit as visits
+from headlight.jobs import workspace as visits
 from headlight.queue.executor import Queue
 from headlight.registry import get_source
 from headlight.registry.trained import Trained
@@ -25,7 +25,7 @@ from headlight.ui.web import API
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
 from mha_core.training.tasks import TrainingData
-from pages.frame import visitor
+from pages.frame import user
 from pages.handlers import HANDLERS
 from pages.train import page
 
@@ -51,7 +51,7 @@ def comes_back(name: str) -> list[str]:
 
 
 def offered(one: Visitor) -> list[str]:
-    return list(one.asks(visitor.available_models))
+    return list(one.asks(user.available_models))
 
 
 def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     here, there = Visitor(), Visitor()
     run = here.asks(lambda: add(shipped / "who-none-1"))
     data = TrainingData("csv", b"text,label\n")
-    name = here.asks(visitor.visit_name)
+    name = here.asks(user.visit_name)
     begun = visits.find_workspace(name)
     assert begun
     with begun.replace_upload(data):
@@ -100,12 +100,12 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     with served(DataApi(lambda: HANDLERS, queue=Queue())) as client:
         assert client.get(f"{API}/focus?model={run.id}").status_code == 200
     assert there.asks(lambda: comes_back(name)) == [visits.RESUMED]
-    assert there.asks(visitor.notices) == []
-    again = there.asks(visitor.own_runs)
+    assert there.asks(user.notices) == []
+    again = there.asks(user.own_runs)
     assert {own.id: own.label for own in again.values()} == {run.id: run.label}
     assert again[run.id].folder != run.folder
-    assert there.asks(visitor.uploads) == {"csv": data.content}
-    assert there.asks(visitor.visit_name) == name
+    assert there.asks(user.uploads) == {"csv": data.content}
+    assert there.asks(user.visit_name) == name
     assert visits.find_workspace(name) is visits.find_workspace(name)
     there.leaves()  # what was left there goes on where its visitor is
     monkeypatch.setattr(visits, "TTL_SECONDS", -1.0)
@@ -123,7 +123,7 @@ def test_without_others_all_goes_with_the_server(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     one = Visitor()
     run = one.asks(lambda: add(shipped / "who-none-1"))
-    name = one.asks(lambda: visitor.available_models() and visitor.visit_name())
+    name = one.asks(lambda: user.available_models() and user.visit_name())
     assert get_source(run.id).exists
     visits.end_all()
     assert not get_source(run.id).exists
@@ -145,7 +145,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
         with pytest.raises(HeadlightError, match="disk is full or not writable; try again later"):
             store.put("film", b"content")
         assert run.id not in offered(one)
-        assert list(one.asks(visitor.own_runs)) == [run.id]
+        assert list(one.asks(user.own_runs)) == [run.id]
     assert not list(shared.iterdir())
     visits.sweep()
     assert run.id in offered(one)

@@ -21,7 +21,7 @@ from mha_core.training import saved, tasks
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import TrainingData
-from pages.frame import visitor
+from pages.frame import user
 from pages.train import uploads
 from pages.train.page import OWN_RUNS
 from pages.train.recipe_controls import TASKS
@@ -329,4 +329,4 @@ def test_a_saved_run_of_an_unknown_task_is_refused(shipped: Path, tmp_path: Path
     page = Train()
     upload(page, "run_file", saved.pack(foreign), "application/zip")
     assert page.notices()[-1].startswith("This run cannot be opened: there is no task 'nosuch' here.")
-    assert visitor.own_runs() == {}
+    assert user.own_runs() == {}

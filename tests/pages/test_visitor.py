@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.jobs import visit as visits
+from headlight.jobs import workspace as visits
 from headlight.jobs.training import TrainingJob
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.limits import TrainingPlan
-from pages.frame import visitor as visit
+from pages.frame import user as visit
 
 from .waiting import PATIENCE, wait
 from .workers import OBEYS, TINY, stand_in

@@ -18,7 +18,7 @@ from streamlit.web import bootstrap
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_app
 
-from pages.frame.upload_gate import UPLOADS
+from pages.frame.upload_middleware import UPLOADS
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(streamlit.__file__).parent / "static"

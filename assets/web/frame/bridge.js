@@ -3,7 +3,7 @@
 import { store, stored } from "../base/storage.js";
 
 const VISIT = "headlight-visit"; // where its name is kept, which is never in the address
-const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (headlight/jobs/visit.py)
+const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (headlight/jobs/workspace.py)
 const NAME = /^[\w-]{22}$/;
 
 /** The number of news that was asked for last. */

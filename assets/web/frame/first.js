@@ -1,4 +1,4 @@
-// Draws the bar, the head of the page and the picture that came with it (headlight/api/first.py), each where it will
+// Draws the bar, the head of the page and the picture that came with it (headlight/api/prerender.py), each where it will
 // stand, before Streamlit is there; the view then moves to its own place as it is.
 
 import { drawBar, makeTitle } from "./bar.js";

@@ -1,4 +1,4 @@
-// What is looked at and how, and its two compact texts in the link (the other side is headlight/link/place.py).
+// What is looked at and how, and its two compact texts in the link (the other side is headlight/link/cursor.py).
 
 /** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or those in sight */
 /** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */

@@ -6,7 +6,7 @@ import { unpack } from "../wire/packets.js";
 /** @typedef {import("../base/messages.js").TraceHeader & {steps: Tensor[]}} Trace */
 
 /**
- * A packed trace (pages/shapes/message.py): everything of its header, and its steps as `Tensor`s.
+ * A packed trace (pages/shapes/handlers.py): everything of its header, and its steps as `Tensor`s.
  * @returns {Trace}
  */
 export function unpackTrace(packed) {

@@ -1,4 +1,4 @@
-// Formulas as MathML, which the browser typesets itself; they come as nested lists (headlight/ui/paper.py).
+// Formulas as MathML, which the browser typesets itself; they come as nested lists (headlight/ui/equations.py).
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 

@@ -1,6 +1,6 @@
 """The tables that By hand exports."""
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings

@@ -2,9 +2,9 @@
 
 from cachetools import LRUCache
 
-from headlight.export.take_along import sides_from_link
-from headlight.link.place import Cursor, parse_view
-from headlight.picture import means, pictures, words
+from headlight.export.share import sides_from_link
+from headlight.link.cursor import Cursor, parse_view
+from headlight.picture import pictures, selected_map, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
@@ -14,7 +14,7 @@ from headlight.ui.tables import Table, run_to_npz
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 
-from . import heads_overview, kinds, long_pictures, reading
+from . import head_kinds, heads_overview, long_pictures, map_transform
 
 CACHE_BYTES = 8 * 2**20
 
@@ -49,11 +49,14 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
     picture, cursor, options = pictures.picture(settings), query.at, query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.key_tokens
-    heads, transform = means.heads_to_average(options, cursor, *query.sizes), reading.map_transform(picture, options)
+    heads, transform = (
+        selected_map.heads_to_average(options, cursor, *query.sizes),
+        map_transform.map_transform(picture, options),
+    )
     name = f"layer {cursor.layer} head {cursor.head}"
     if heads is not None:
         name = f"mean of {numbers.count(len(heads), 'head')}"
-    values = means.focus_map(weights, cursor, heads)
+    values = selected_map.focus_map(weights, cursor, heads)
     if transform is not None:
         labels = transform.payload(values)
         rows, columns, values = labels["rows"] or rows, labels["columns"] or columns, transform.apply(values)
@@ -89,7 +92,7 @@ def _page(settings: Settings, cursor: Cursor) -> bytes:
     """Return the standalone page from the cache, or build it."""
     picture = pictures.picture(settings)
     focus = cursor.resolve(picture.run.tokens, is_generative=get_source(settings.model).is_generative)
-    cursor = kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
+    cursor = head_kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
     title, changed = f"{settings.text} · {get_source(settings.model).title}", words.label(settings, picture.model)
     layer, head, row = cursor.layer, cursor.head, cursor.row or 0
     page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from torch import Tensor
 
-from headlight.link.place import DisplayOptions
+from headlight.link.cursor import DisplayOptions
 from headlight.picture import words
 from headlight.picture.pictures import Picture
 from mha_core import Run

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from headlight.link.place import Cursor, DisplayOptions
+from headlight.link.cursor import Cursor, DisplayOptions
 
 Heads = Sequence[tuple[int, int]]  # layer and head of each
 

@@ -2,8 +2,8 @@
 
 from typing import TypedDict
 
+from headlight.link.cursor import head_name
 from headlight.link.limits import AUTO_ABLATION_HEADS, AUTO_ABLATION_TOKENS
-from headlight.link.place import head_name
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings

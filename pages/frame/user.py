@@ -10,7 +10,7 @@ from streamlit import runtime
 
 from headlight import registry
 from headlight.jobs.training import TrainingJob, convert_write_errors
-from headlight.jobs.visit import Tab, UserRun, Workspace, find_workspace
+from headlight.jobs.workspace import Tab, UserRun, Workspace, find_workspace
 from headlight.registry import recordings, trained
 from headlight.registry.album import ALBUMS
 from headlight.server import sockets, store
@@ -18,7 +18,7 @@ from mha_core.training import saved
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import TrainingData
 
-from .visits import address, client
+from .sessions import address, client
 
 
 def own_runs() -> dict[str, UserRun]:

@@ -9,10 +9,10 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.cursor import Cursor, DisplayOptions, parse_view
 from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import MAX_TOKENS
-from headlight.link.place import Cursor, DisplayOptions, parse_view
-from headlight.picture import means, pictures, traces, words
+from headlight.picture import pictures, selected_map, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import CachedMap, Picture
 from headlight.picture.settings import Settings
@@ -26,12 +26,12 @@ from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
-from . import given, goes_on, kinds, long_pictures, notes, pins, reading
-from .given import PatchGrid, SoundWave
-from .goes_on import LanguageModelPart
-from .kinds import Kind
+from . import head_kinds, language_model, long_pictures, map_transform, media, notes, pins
+from .head_kinds import Kind
+from .language_model import LanguageModelPart
 from .long_pictures import LongPicture
-from .reading import TransformedMap
+from .map_transform import TransformedMap
+from .media import PatchGrid, SoundWave
 
 KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link
 ALL_AT_FIRST = 32  # the most tokens whose maps the first page contains completely
@@ -124,14 +124,14 @@ class PictureView:
         return self.query.look
 
     @cached_property
-    def heads(self) -> means.Heads | None:
+    def heads(self) -> selected_map.Heads | None:
         """The heads whose mean is displayed; None for a single head."""
-        return means.heads_to_average(self.options, self.cursor, *self.query.sizes)
+        return selected_map.heads_to_average(self.options, self.cursor, *self.query.sizes)
 
     @cached_property
-    def transform(self) -> reading.MapTransform | None:
+    def transform(self) -> map_transform.MapTransform | None:
         """The transform of the map in focus; None if it is displayed unchanged."""
-        return reading.map_transform(self.picture, self.options)
+        return map_transform.map_transform(self.picture, self.options)
 
     def maps(self) -> bytes:
         """Return all maps, packed for the browser."""
@@ -140,7 +140,7 @@ class PictureView:
     def focus(self) -> bytes:
         """Return the header, then the map in focus, the same map before the changes, and the pinned map."""
         with_surprise = "surprise" in self.options.switches
-        generation = goes_on.payload(
+        generation = language_model.payload(
             self.picture, self.baseline, self.query, is_long=False, with_surprise=with_surprise
         )
         header = _header(self.query, self.picture, self.cursor, self.notices, generation, self._maps_part())
@@ -151,7 +151,7 @@ class PictureView:
     def _maps_part(self) -> MapsPart:
         picture, layers = self.picture, range(len(self.picture.run.weights))
         visible_layers = layers if "all" in self.options.switches else [self.cursor.layer]
-        weights = means.focus_map(picture.run.weights, self.cursor, self.heads)
+        weights = selected_map.focus_map(picture.run.weights, self.cursor, self.heads)
         return {
             "forbidden": self._forbidden(picture),
             "mean": None if self.heads is None else notes.mean_note(picture, self.heads),
@@ -160,7 +160,7 @@ class PictureView:
             "columns": notes.column_note(picture),
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
-            "kinds": [kinds.layer_kinds(picture, layer) if layer in visible_layers else [] for layer in layers],
+            "kinds": [head_kinds.layer_kinds(picture, layer) if layer in visible_layers else [] for layer in layers],
             **self._changes(),
             "pinTail": pins.pin_tail(picture.settings),
             "pin": self._pin(),
@@ -177,14 +177,16 @@ class PictureView:
 
     def _map(self, picture: Picture) -> Tensor:
         """Return the map (i, j) in focus as displayed."""
-        weights = means.focus_map(picture.run.weights, self.cursor, self.heads)
+        weights = selected_map.focus_map(picture.run.weights, self.cursor, self.heads)
         return weights if self.transform is None else self.transform.apply(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:
         n, keys = picture.run.weights.shape[2:]
         if self.heads is None and self.transform is None:
             return picture.settings.forbidden_cells(picture.model, n, keys)
-        allow = means.focus_allow(picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads)
+        allow = selected_map.focus_allow(
+            picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads
+        )
         return [write_cells(~(allow if self.transform is None else self.transform.apply_to_mask(allow)))]
 
     def _changes(self) -> "_Changes":
@@ -229,7 +231,7 @@ def effect(picture: Picture) -> ChangeEffect | None:
     if settings == settings.baseline:
         return None
     baseline, tokens = pictures.picture(settings.baseline).run.weights, picture.run.tokens
-    is_word, current = kinds.word_mask(len(tokens), picture.run.ends), picture.run.weights
+    is_word, current = head_kinds.word_mask(len(tokens), picture.run.ends), picture.run.weights
     mask = torch.ones(current.shape[2:], dtype=baseline.dtype)
     if is_word.sum() > 1 and picture.run.key_tokens is None:
         mask = (is_word[:, None] & is_word).to(baseline.dtype)
@@ -267,8 +269,8 @@ def _header(
         "places": get_source(settings.model).known_heads,
         "typed": settings.text,
         "pieces": notes.token_notes(picture),
-        "patches": given.patches(picture.run),
-        "heard": given.sound(picture),
+        "patches": media.patches(picture.run),
+        "heard": media.sound(picture),
         "kv": picture.run.extras.kv_heads,
         **generation,
         **maps_part,
@@ -324,7 +326,7 @@ def first_message(raw: bytes) -> bytes:
 def _view(query: LinkQuery, settings: Settings, fit_notices: list[str]) -> PictureView:
     unchanged, picture = pictures.compute_pair(settings.baseline, settings)
     baseline = unchanged if settings != settings.baseline else None
-    cursor = kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.at, unchanged)
+    cursor = head_kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.at, unchanged)
     pinned = pins.pinned_map(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.ignore("pin")
@@ -351,7 +353,7 @@ def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: in
     picture = long_picture.to_picture()
     run, cursor = picture.run, query.place(picture.run.tokens)
     unknown, note = models.unknown_token_notices(long_picture.model, settings.text), _long_text_note(len(run.tokens))
-    generation = goes_on.payload(picture, None, query, is_long=True, with_surprise=False)
+    generation = language_model.payload(picture, None, query, is_long=True, with_surprise=False)
     maps_part = _long_maps_part(long_picture, is_mean=visible[1] is None)
     header = _header(query, picture, cursor, [*fit_notices, *run.notices, note, *unknown], generation, maps_part)
     return pack_parts(pack_focus(header, long_pictures.head_map(settings, *visible)[cursor.row or 0]), *maps)

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import traces
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -12,7 +12,7 @@ from headlight.ui.tables import npz_bytes as arrays
 from mha_core import Step
 
 from . import random_layer
-from .message import check, compute
+from .handlers import check, compute
 from .step_names import describe_axes, find
 
 

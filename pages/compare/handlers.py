@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
+from headlight.link.cursor import Cursor
 from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import check_length
-from headlight.link.place import Cursor
-from headlight.picture import means, next_token, pictures, words
+from headlight.picture import next_token, pictures, selected_map, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload, to_param
 from headlight.picture.next_token import NextToken
 from headlight.picture.query import RULE_KEYS
@@ -21,9 +21,9 @@ from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
-from . import contrasts, each_head, orders, pairs, right_side, several, tries, vectors
+from . import ablations, contrasts, multiple_maps, orders, pairs, right_side, suggestions, vectors
 from .pairs import Pair
-from .tries import DEFAULT_CURSOR
+from .suggestions import DEFAULT_CURSOR
 
 LinkValues = dict[str, str | list[str]]  # key of a link -> value
 
@@ -147,7 +147,7 @@ def head_cosines(raw: bytes) -> bytes:
         HeadlightError: the link has no picture.
     """
     left, _ = LinkQuery(raw, minilm_at=DEFAULT_CURSOR).fitted_settings()
-    return json.dumps(each_head.cosines(left)).encode()
+    return json.dumps(ablations.cosines(left)).encode()
 
 
 def several_maps(raw: bytes) -> bytes:
@@ -156,7 +156,7 @@ def several_maps(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture.
     """
-    return json.dumps({"blocks": several.blocks(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))}).encode()
+    return json.dumps({"blocks": multiple_maps.blocks(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))}).encode()
 
 
 def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
@@ -168,8 +168,8 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
         raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
     pair = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.cursor)
-    suggestions = tries.suggest(query.name, pair.left.model)
-    for key in ("shuffle", *several.KEYS):
+    suggestions = suggestions.suggest(query.name, pair.left.model)
+    for key in ("shuffle", *multiple_maps.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning
     sides = {"on the left": pair.left, "on the right": pair.right}
     cursor = query.place(pair.row_labels[0], pair.left.run.key_tokens)
@@ -182,7 +182,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
             title: {key: to_param(value) for key, value in values.items()} for title, values in suggestions.items()
         },
         "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
-        "eachIsQuick": each_head.is_quick(pair.left),
+        "eachIsQuick": ablations.is_quick(pair.left),
         **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
     return pack_parts(pack_focus(header, *pair.maps))
@@ -225,7 +225,7 @@ def _side(pair: Pair, side: int, title: str) -> CompareSide:
     rows = None if by_words else pairs.rows_in_head(picture, cursor.layer, cursor.head)
     cells = settings.forbidden_cells(model, n, keys)
     if by_words or pair.has_two_models or mean_heads is not None:
-        allow = means.focus_allow(settings.allowed_cells(model, n, keys), cursor.head, mean_heads)
+        allow = selected_map.focus_allow(settings.allowed_cells(model, n, keys), cursor.head, mean_heads)
         cells = [write_cells(~pairs.merge_mask(pair, allow, side))]
     return {
         "tokens": pair.row_labels[side],

@@ -1,13 +1,13 @@
 """The tables that Compare exports."""
 
-from headlight.link.place import Cursor
+from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.ui.tables import Table, map_table
 
-from . import right_side, several
-from .tries import DEFAULT_CURSOR
+from . import multiple_maps, right_side
+from .suggestions import DEFAULT_CURSOR
 
 
 def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
@@ -38,4 +38,4 @@ def tables(raw: bytes) -> list[Table]:
         map_table(name, pictures.picture(settings).run, cursor.layer, cursor.head)
         for (name, settings), cursor in zip(sides.items(), cursors, strict=True)
     ]
-    return maps + several.tables(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
+    return maps + multiple_maps.tables(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))

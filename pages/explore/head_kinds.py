@@ -7,8 +7,8 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.cursor import Cursor
 from headlight.link.limits import DOMINANT_WEIGHT, STRONG_WEIGHT
-from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
