@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,18 @@ class Run:
     interventions: Interventions = field(default_factory=Interventions)
     key_tokens: list[str] | None = None
     extras: Extras = field(default_factory=Extras)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Deprecated name of `key_tokens`, removed in version 0.2."""
+        warnings.warn("Run.columns is now called Run.key_tokens", DeprecationWarning, stacklevel=2)
+        return self.key_tokens
+
+    @property
+    def changes(self) -> Interventions:
+        """Deprecated name of `interventions`, removed in version 0.2."""
+        warnings.warn("Run.changes is now called Run.interventions", DeprecationWarning, stacklevel=2)
+        return self.interventions
 
     def cpu(self) -> Run:
         """Return the same run with its tensors on the CPU; `device` still names where it was computed."""

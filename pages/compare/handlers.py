@@ -168,7 +168,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
         raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
     pair = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.cursor)
-    suggestions = suggestions.suggest(query.name, pair.left.model)
+    tries = suggestions.suggest(query.name, pair.left.model)
     for key in ("shuffle", *multiple_maps.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning
     sides = {"on the left": pair.left, "on the right": pair.right}
@@ -179,7 +179,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
         **_header(pair, cursor),
         "begins": begins or {},
         "tries": {
-            title: {key: to_param(value) for key, value in values.items()} for title, values in suggestions.items()
+            title: {key: to_param(value) for key, value in values.items()} for title, values in tries.items()
         },
         "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
         "eachIsQuick": ablations.is_quick(pair.left),

@@ -44,7 +44,7 @@ def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
         assert run.tokens == TEXT.split()
         identical(run.weights, torch.cat(found.attentions))
         identical(run.hidden, torch.cat(found.hidden_states))
-        assert run.columns is None
+        assert run.key_tokens is None
         assert len(run.extras.paths) == model.sizes.n_layers == len(run.weights)
         assert model.can == SWITCHES | {"batch"}
         assert set(model.reasons) == {"steps"}
@@ -58,12 +58,12 @@ def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
 
 def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
     run = loaded("gpt_oss").run(TEXT)
-    assert run.extras.nobody is not None
-    assert float(run.extras.nobody.min()) > 0.01
-    sums = run.weights.sum(dim=-1) + run.extras.nobody
+    assert run.extras.unassigned is not None
+    assert float(run.extras.unassigned.min()) > 0.01
+    sums = run.weights.sum(dim=-1) + run.extras.unassigned
     within_rounding(sums, torch.ones_like(sums), rounding.sum_bound(9, 9))
     assert "goes to no token" in loaded("gpt_oss").facts["checked"]
-    assert loaded("llama").run(TEXT).extras.nobody is None
+    assert loaded("llama").run(TEXT).extras.unassigned is None
 
 
 def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
@@ -74,7 +74,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
     assert cross.hf_module is model.hf_module
     run = cross.run(TEXT, target="a cat")
     read = [*TEXT.split(), "[SEP]"]
-    assert run.columns == read
+    assert run.key_tokens == read
     assert run.tokens == ["[CLS]", "a", "cat"]
     written = torch.tensor([run.ids])
     found = plain(model, input_ids=torch.tensor([model.tokenize(TEXT)[1]]), decoder_input_ids=written)
@@ -105,7 +105,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
     ],
 )
 def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
-    model = loaded(model_type).of(group)
+    model = loaded(model_type).for_group(group)
     given = {"text": TEXT, "picture": pictures.file(), "sound": sounds.file()}[model.reads]
     target = {"target": "a cat sat"} if group == "cross" else {}
     before = model.run(given, **target)
@@ -115,14 +115,14 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
         run = model.run(given, **target, **switches)
         assert not torch.equal(run.hidden[-1], before.hidden[-1])
         assert run.logits is None or not torch.equal(run.logits, before.logits)
-        assert run.changes.said.split(", causal")[0] != "nothing changed"
+        assert run.interventions.summary.split(", causal")[0] != "nothing changed"
         return run
 
     masked = changed(mask="window:2")
     rule = (torch.arange(n)[:, None] - torch.arange(m)).abs() < 2
     assert not masked.weights[:, :, ~rule].any()
     own = torch.ones(n, m).tril().bool() if group == "decoder" else torch.ones(n, m, dtype=torch.bool)
-    identical(masked.changes.allow[0], rule & own)
+    identical(masked.interventions.allow[0], rule & own)
     tensor = torch.rand(before.weights.shape[1], n, m, generator=torch.Generator().manual_seed(0)) < 0.7
     assert not changed(mask=tensor).weights[:, ~tensor].any()
     hot = changed(temperature=3.0)
@@ -130,7 +130,7 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
     within_rounding(hot.weights[0], wanted / wanted.sum(dim=-1, keepdim=True), rounding.sum_bound(m, m))
     off = changed(heads_off=[(1, 2)])
     identical(off.weights[0], before.weights[0])
-    assert off.changes.heads_off == ((1, 2),)
+    assert off.interventions.heads_off == ((1, 2),)
     identical(changed(values_off=[1]).weights[0], before.weights[0])
     if group != "cross" and "positions" in model.can:
         assert not torch.equal(changed(position="none").weights, before.weights)
@@ -299,5 +299,5 @@ def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: An
 def test_where_it_is_not_known(loaded: Any) -> None:
     model = loaded("falcon")
     assert "outside the attention hook" in model.reasons["lengths"]
-    with pytest.raises(Unsupported, match="only its maps are known"):
+    with pytest.raises(Unsupported, match="its maps are available, its values are not"):
         layer_transformed_values(model, model.run(TEXT), 0)

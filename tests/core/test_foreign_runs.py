@@ -216,7 +216,7 @@ def test_a_zip_bomb_takes_no_memory(refused: Refused, classifier_files: Files) -
 
 def test_an_existing_folder_is_left_alone(saved_run: Path, classifier_files: Files) -> None:
     before = {file.name: file.read_bytes() for file in saved_run.iterdir()}
-    with pytest.raises(WeightsFileError, match="there already"):
+    with pytest.raises(WeightsFileError, match="already exists"):
         saved.unpack(zipped(classifier_files), saved_run)
     assert {file.name: file.read_bytes() for file in saved_run.iterdir()} == before
 

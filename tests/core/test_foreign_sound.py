@@ -59,10 +59,10 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
     same_function(run.hidden, torch.cat(found.hidden_states))
     assert run.tokens == [f"{place * 0.02:.2f} s" for place in range(29)]
     assert model.can == CAN.get(model_type, SWITCHES)
-    assert (model.groups, model.own_mask, run.ends, run.columns) == (("encoder",), "none", (0, 0), None)
+    assert (model.groups, model.own_mask, run.ends, run.key_tokens) == (("encoder",), "none", (0, 0), None)
     assert run.logits is None
-    identical(run.extras.heard.samples, samples)
-    assert (run.extras.heard.rate, run.extras.heard.step) == (16_000, 320)
+    identical(run.extras.audio.samples, samples)
+    assert (run.extras.audio.rate, run.extras.audio.step) == (16_000, 320)
 
 
 def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None:
@@ -70,18 +70,18 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
     found = plain(model, samples, decoder_input_ids=torch.tensor([[1, *target]]))
     times = [f"{place * 0.02:.2f} s" for place in range(30)]  # of 50, silence behind them
     assert model.groups == ("encoder", "decoder", "cross")
-    runs = {group: model.of(group).run(samples, target=target) for group in model.groups}
+    runs = {group: model.for_group(group).run(samples, target=target) for group in model.groups}
     own = {"encoder": found.encoder_attentions, "decoder": found.decoder_attentions, "cross": found.cross_attentions}
     for group, run in runs.items():
         whole = torch.cat(own[group])
         n = 4 if group == "decoder" else 30
         same_function(run.weights, whole[:, :, : run.weights.shape[2], :n])
-        assert (run.extras.nobody is None) == (group == "decoder")
-        if run.extras.nobody is not None:
-            same_function(run.extras.nobody, whole[:, :, : run.weights.shape[2], n:].sum(-1))
-        assert model.of(group).can == CAN["whisper"]
-        identical(run.extras.heard.samples, samples)
-    assert runs["encoder"].tokens == runs["cross"].columns == times
+        assert (run.extras.unassigned is None) == (group == "decoder")
+        if run.extras.unassigned is not None:
+            same_function(run.extras.unassigned, whole[:, :, : run.weights.shape[2], n:].sum(-1))
+        assert model.for_group(group).can == CAN["whisper"]
+        identical(run.extras.audio.samples, samples)
+    assert runs["encoder"].tokens == runs["cross"].key_tokens == times
     assert runs["decoder"].tokens == runs["cross"].tokens == ["[CLS]", "fox", "jumps", "over"]
     same_function(runs["encoder"].hidden, torch.cat(found.encoder_hidden_states)[:, :30])
     same_function(runs["cross"].hidden, torch.cat(found.decoder_hidden_states))

@@ -72,9 +72,9 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
         assert run.logits is None
     assert model.can == CAN.get(model_type, SWITCHES)
     assert (model.groups, model.own_mask) == (("encoder",), "none")
-    assert (run.extras.patches.own, run.extras.patches.rows, run.extras.patches.columns) == (len(own), 4, 4)
-    assert run.extras.patches.pixels.shape == (32, 32, 3)
-    assert run.extras.patches.pixels.dtype == torch.uint8
+    assert (run.extras.image.n_special, run.extras.image.rows, run.extras.image.columns) == (len(own), 4, 4)
+    assert run.extras.image.pixels.shape == (32, 32, 3)
+    assert run.extras.image.pixels.dtype == torch.uint8
     assert run.ends == (len(own), 0)
 
 

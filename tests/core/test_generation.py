@@ -108,7 +108,7 @@ def test_what_cannot_grow_is_refused(minilm: Model) -> None:
     growing.step()
     with pytest.raises(TooLong, match="513"):
         growing.step()
-    with pytest.raises(Unsupported, match="cannot keep keys and values"):
+    with pytest.raises(Unsupported, match="cannot cache keys and values"):
         Generation(plain_torch(), "w1 w2")
 
 

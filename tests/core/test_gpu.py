@@ -299,9 +299,9 @@ def test_an_encoder_decoder_of_transformers(tmp_path: Path, model_type: str) -> 
     on_gpu, on_cpu = (cast(Any, one) for one in both(put(model_type, tmp_path / model_type)))
     for group in on_gpu.groups:
         target: dict[str, Any] = {} if group == "encoder" else {"target": "a cat"}
-        run, expected = on_gpu.of(group).run(TEXT, **target), on_cpu.of(group).run(TEXT, **target)
+        run, expected = on_gpu.for_group(group).run(TEXT, **target), on_cpu.for_group(group).run(TEXT, **target)
         near(run, expected, TINY_MODEL)
-        assert run.columns == expected.columns
+        assert run.key_tokens == expected.key_tokens
     cross = on_gpu.for_group("cross").run(TEXT, target="a cat")
     written = torch.tensor([cross.ids], device=CUDA)
     of_text = torch.tensor([on_gpu.tokenize(TEXT)[1]], device=CUDA)

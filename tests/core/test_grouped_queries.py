@@ -97,10 +97,10 @@ def test_unsupported_groups_are_refused() -> None:
     for name in set(IMPLEMENTATIONS) - set(ABLE):
         with pytest.raises(Unsupported, match="cannot share 2 key/value heads; choose another implementation"):
             IMPLEMENTATIONS[name](C, H, n_kv_heads=2)
-        with pytest.raises(Unsupported, match="cannot keep keys and values"):
+        with pytest.raises(Unsupported, match="cannot cache keys and values"):
             IMPLEMENTATIONS[name](C, H).with_cache(KVCache())
     with pytest.raises(SizeError, match=r"k has shape \(24, 24\), the layer needs \(12, 24\)"):
         build("fused", grouped_weights(2)).load(grouped_weights(4))
     growing = build("fused", grouped_weights(2)).with_cache(KVCache())
-    with pytest.raises(HeadlightError, match="a trace shows a whole pass"):
+    with pytest.raises(HeadlightError, match="a trace needs the whole sequence"):
         growing(torch.randn(B, 5, C, dtype=torch.float64), trace=Trace())

@@ -57,7 +57,7 @@ def dense(weights: Weights, n_heads: int, x: Tensor) -> tuple[Tensor, Tensor]:
 def test_every_form_is_within_it_on_a_layer(minilm: Model, layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     own = minilm.stack.block(layer).attention
     weights = own.save()
-    monkeypatch.setattr(agreement, "loaded", cache(load_layer))  # to make a form costs more than its pass
+    monkeypatch.setattr(agreement, "load_layer", cache(load_layer))  # to make a form costs more than its pass
     for mask in MASKS:
         run = minilm.run(TIRED, mask=mask)
         x = run.hidden[layer].unsqueeze(0)

@@ -91,12 +91,12 @@ def test_wrong_arguments_are_refused_in_a_line(tmp_path: Path, capsys: pytest.Ca
     for code, arguments, sentence in (
         (2, "--task nobody", "--task: “nobody” is unknown; choose from who, food"),
         (2, "--position none north", "--position: “north” is unknown"),
-        (2, "--implementation none", "--implementation: there is no “none”"),
+        (2, "--implementation none", "--implementation: “none” is unknown"),
         (2, "--position none rotary", "--sweep is needed for several runs at once"),
         (2, "--seeds 2", "--sweep is needed for several runs at once"), (2, "--seeds 0", "--seeds must be 1 or more"),
         (2, "--worker 1", "unrecognized arguments: --worker 1; headlight train --help"),
         (1, "--steps 0", "steps=0: choose 1 to 100,000"), (1, "--workers 0", "--workers=0: choose 1 to 256"),
-        (1, f"--out {tmp_path / 'file'}", "--out: nothing can be written into the folder"),
+        (1, f"--out {tmp_path / 'file'}", "is not writable"),
     ):  # fmt: skip
         try:
             ended = command.main(["train", "--out", str(tmp_path), *arguments.split()])

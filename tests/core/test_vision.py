@@ -114,7 +114,7 @@ def test_trained_saved_and_read_again(tmp_path: Path) -> None:
     differ(exact.look(pixels, heads_off=[(0, 1)]).hidden[1], run.hidden[1])
     with pytest.raises(SizeError, match="reads 28 × 28"):
         model.look(torch.zeros(27, 28))
-    with pytest.raises(Unsupported, match="reads pictures, no sentences"):
+    with pytest.raises(Unsupported, match="reads pictures, not sentences"):
         model.run("circle")
 
 

@@ -112,19 +112,19 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
     for folder in (tmp_path / "file", tmp_path / "file" / "store"):
         assert f"the folder “{folder}” is not writable" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
-    assert "nothing can be written" in refused()
+    assert "is not writable" in refused()
     assert "--store must be a folder, not a URL such as “s3://class”" in refused("--store", "s3://class")
 
 
 def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"PK")
-    assert "file “none.safetensors” not found" in refused("none.safetensors")
+    assert "there is no file “none.safetensors”" in refused("none.safetensors")
     assert "“wrong.safetensors” cannot be opened: this is not a recording" in refused(wrong)
     assert "a recording or --model" in refused(wrong, "--model", "minilm")
     absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
     assert f"device={absent} is not on this machine" in refused("--device", absent)
-    assert "the model bert is not in this computer’s Hugging Face cache" in refused("--model", "bert")
+    assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
     assert "config.json" in refused("--model", ROOT)
     own = "an id of the Hugging Face hub, such as org/name; Headlight’s own are minilm, smollm2"
     assert own in refused("--model", "no such/model/at all")

@@ -72,7 +72,7 @@ def test_what_cannot_be_used_is_named_until_something_else_is_chosen() -> None:
     assert "The link says pos" not in payloads(app)
     go_to(app, "glossary").run()
     assert "The link says" not in payloads(app)
-    assert "This link has version 7" in payloads(app_at("glossary", v="7").run())
+    assert "This link is of version 7" in payloads(app_at("glossary", v="7").run())
 
 
 # ---- what a link leaves out

@@ -120,7 +120,7 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn() -> None:
     for name, sizes, why in (
         ("rotary", {"d": "51", "h": "3"}, "d_head=17: channels turn in pairs; choose an even number"),
         ("shaw", {"d": "50", "h": "6"}, "d_model=50 cannot be split into 6 equal heads; choose a multiple of 6."),
-        ("alibi", {"h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 is allowed"),
+        ("alibi", {"h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 are allowed here"),
     ):
         app = opened(enc=name, enc2="none", **sizes)
         (notice,) = notices(app)

@@ -60,7 +60,7 @@ def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Reco
     for link in ({"s": "hello"}, {"mask": "causal"}):
         changed = picture_of("maps", model=name, **link)[0]
         assert list(changed["unusable"]) == list(link)
-        assert "This is a recording; " in changed["notices"][0]
+        assert "This is a recording: " in changed["notices"][0]
         assert changed["digest"] == picture_of("maps", model=name)[0]["digest"]
 
 
@@ -82,7 +82,7 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
     for route in (compare.pair, masks.masks_message, masks.entry_message, shapes.steps):
-        with pytest.raises(Unsupported, match=r"this is a recording; .*; it can be viewed on Explore"):
+        with pytest.raises(Unsupported, match=r"this is a recording: .*; it can be viewed on Explore"):
             route(query)
     model = pictures.model_on("auto", name)
     for call in (

@@ -162,7 +162,7 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
     name = user.media()[own]
     assert album.has_media(name)
     assert state[own_file.ERROR] == ""
-    assert [given for given in user.media().values() if media] == [name], "nothing of the other kind"
+    assert [medium for medium in user.media().values() if medium] == [name], "nothing of the other kind"
     for content, said in kind.bad:
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")

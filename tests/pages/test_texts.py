@@ -73,7 +73,7 @@ def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> N
         post, minilm = (build_stack(defaults("news"), words, classes=5) for words in (1000, 30_522))
     for parts, whole in ((lesson, biased), (minilm.words, minilm)):
         assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", said)
-    assert f"it has {parameters(post):,}, {parameters(post.words):,} of them in its embedding" in said
+    assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in said
 
 
 def test_a_link_says_what_the_fields_take() -> None:

@@ -31,13 +31,13 @@ TAKEN = {
     r"\bnet_util\b": "app.py",
     # files are counted and forgotten by visit, which Streamlit does not bound; a session without a page leaves none
     r"\bstreamlit(?:\.| import )runtime\b|\b(?:uploaded_file_mgr|file_storage|is_active_session)\b":
-        "upload_gate.py visits.py visitor.py",
+        "upload_middleware.py sessions.py user.py",
     # a message with a hundred thousand controls holds a core for seconds: they are counted before Streamlit reads it
-    r"\bBackMsg\b": "socket_gate.py",
+    r"\bBackMsg\b": "socket_middleware.py",
     # the picture comes in the page, before Streamlit's scripts; the policy names the scripts that stand in it
     r"index\.html|headlight-later": "headers.py index_html.py boot.js",
     # the routes that nobody needs are closed, and what arrives at that of files is counted
-    r"_stcore|oauth2callback": "gates.py upload_gate.py",
+    r"_stcore|oauth2callback": "host_middleware.py upload_middleware.py",
     # on a page's own address Streamlit looks for its server below that address first, and in vain
     r"__streamlit\b": "boot.js",
     # the page is drawn in the visitor's theme before Streamlit is there, and one button chooses it for all pages
