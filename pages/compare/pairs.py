@@ -208,7 +208,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
         found = Figure(value=_on_previous(pair), label=label)
     else:
         where, ends, _ = _largest(pair)
-        found = Figure(value=ends, label=f"{where} has the largest change in {what}: {in_words}")
+        found = Figure(value=ends, label=f"{where} changes most in {what}: {in_words}")
     if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
