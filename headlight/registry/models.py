@@ -93,7 +93,7 @@ def unknown(model: Model, text: str) -> list[str]:
         return []
     named = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary ({named}) and read as [UNK]."]
+    return [f"{count} not in this model’s vocabulary ({named}), so it reads [UNK] instead."]
 
 
 def fixed(model: Model) -> Mapping[str, str]:
