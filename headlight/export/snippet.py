@@ -84,7 +84,7 @@ def cells(sides: Mapping[str, Settings], cursor: Cursor) -> list[CodeCell]:
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     others = model.has_other_keys if isinstance(model, RecordedModel) else model.group == "cross"
     cursor_on = cursor.resolve(model.tokenize(first.text)[0], is_generative=get_source(first.model).is_generative)
-    look = _focus(list(sides), cursor_on, "columns" if others else "tokens")
+    look = _focus(list(sides), cursor_on, "key_tokens" if others else "tokens")
     following = [_next_tokens(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
 

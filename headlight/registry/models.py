@@ -91,7 +91,7 @@ def unknown_token_notices(model: Model, text: str) -> list[str]:
         return []
     examples = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary ({examples}) and read as [UNK]."]
+    return [f"{count} not in this model’s vocabulary ({examples}), so it reads [UNK] instead."]
 
 
 def disabled_controls(model: Model) -> Mapping[str, str]:

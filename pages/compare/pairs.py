@@ -217,7 +217,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
         figure = Figure(value=_previous_weights(pair), label=label)
     else:
         cell, weights, _ = _largest_change(pair)
-        figure = Figure(value=weights, label=f"{cell} has the largest change in {subject}: {names}")
+        figure = Figure(value=weights, label=f"{cell} changes most in {subject}: {names}")
     if pair.has_two_models or next_token.next_probabilities(pair.left) is not None:
         return [figure]  # a chart of the next tokens replaces the cosine
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)

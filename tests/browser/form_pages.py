@@ -67,7 +67,7 @@ class Implementations(Folded):
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
         self.page.get_by_role("heading", name="give the same numbers").wait_for()
-        self.fold("One idea, many names").wait_for()
+        self.fold("One concept, many names").wait_for()
         self.script_ended()
         return self
 

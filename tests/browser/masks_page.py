@@ -83,7 +83,7 @@ class Masks(Tab):
     @property
     def rule(self) -> Locator:
         """The rule in use, as it is written, once "combine" is open."""
-        return self.view.get_by_role("textbox", name="Rules joined")
+        return self.view.get_by_role("textbox", name="Rules combined")
 
     @property
     def sums(self) -> Locator:

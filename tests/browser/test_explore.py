@@ -141,7 +141,7 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     explore.button(DIFFERENCE).focus()
     explore.keys("Enter")
     explore.settled()
-    expect(explore.view.locator(".large h2")).to_have_text("Now − original: “it” → “animal” −0.60")
+    expect(explore.view.locator(".large h2")).to_have_text("New − original: “it” → “animal” −0.60")
     assert explore.hover(10, 2) == "it → animal 0.64 → 0.04, −0.60"
 
 
@@ -220,7 +220,7 @@ def test_a_try_makes_its_change_and_the_page_says_what_it_did(explore: Explore) 
     run, was = explore.shows(WIDE, mask="causal", position="none"), run_of(Settings(WIDE)).weights[3, 1, 10]
     key = int(was.argmax())
     before, now = weight(float(was[key])), weight(float(run.weights[3, 1, 10, key]))
-    expect(answer).to_have_text(f"Attention from “it” to “{run.tokens[key]}” fell from {before} to {now}.")
+    expect(answer).to_have_text(f"Attention from “it” to “{run.tokens[key]}” rose from {before} to {now}.")
     expect(press).to_contain_text("ablate this head: which layers change? 3 of 3")
     press.click()
     explore.shows(WIDE, mask="causal", position="none", heads_off=((3, 1),))

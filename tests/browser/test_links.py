@@ -65,7 +65,9 @@ def test_a_link_never_passes_6000_bytes_and_says_what_it_omits(explore: Explore)
     explore.shows()
     expect(notices).to_have_count(4)
     refused, looked, *others = explore.notices()
-    assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
+    assert refused.startswith(
+        "A sentence may have at most 12,000 characters, and this one has 24,000 or more; shorten it."
+    )
     assert looked.startswith("The link says look=root_root_")
     assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
     cut = "The sentence had 25,000 characters; the first 24,000 are kept."

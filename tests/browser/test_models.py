@@ -92,7 +92,7 @@ def test_a_model_trained_here_is_chosen_and_another_opened_by_its_link(explore: 
     assert "causal mask: built in" in explore.place.inner_text()
     explore.has_heads([f"1.{head}" for head in range(run.weights.shape[1])])
     explore.typed("zebra wolf", model=WORDS)
-    assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
+    assert explore.notices() == ["One word is not in this model’s vocabulary (“zebra”), so it reads [UNK] instead."]
 
 
 @pytest.mark.thorough("A recording of a training is walked step by step.")
@@ -116,7 +116,7 @@ def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
 @pytest.mark.thorough("A walk with SmolLM2, whose 270 heads take a second for each of its many pictures.")
 def test_a_decoder_copies_by_seven_of_270_heads_and_writes_on(explore: Explore) -> None:
     view = explore.view
-    bar = view.locator(".next-list").get_by_role("button", name="write Drive: ", exact=False).first.locator(".value")
+    bar = view.locator(".next-list").get_by_role("button", name="append Drive: ", exact=False).first.locator(".value")
     explore.open(model="smollm2")
     expect(explore.box).to_have_value(PRIVET)
     quoted(float(bar.inner_text()), "0.84")
@@ -136,7 +136,7 @@ def test_a_decoder_copies_by_seven_of_270_heads_and_writes_on(explore: Explore) 
     explore.box.fill(FRANCE)
     explore.wait_for_query(s=FRANCE)
     explore.settled()
-    view.locator(".next-list").get_by_role("button", name="write Paris: ", exact=False).first.click()
+    view.locator(".next-list").get_by_role("button", name="append Paris: ", exact=False).first.click()
     expect(explore.box).to_have_value(f"{FRANCE} Paris")
     explore.settled()
     for place in (6, 7):
@@ -229,11 +229,11 @@ def test_a_picture_and_its_patches_and_a_sound_and_its_moments(explore: Explore,
     patches.nth(10).press("ArrowRight")
     explore.keys("ArrowUp", "Enter")
     expect(patches.nth(7)).to_have_attribute("aria-pressed", "true")
-    expect(view.locator(".large h2")).to_contain_text("“1,3” puts")
+    expect(view.locator(".large h2")).to_contain_text("“1,3” attends")
     patches.nth(2).click()
-    expect(view.locator(".large h2")).to_contain_text("“0,2” puts")
+    expect(view.locator(".large h2")).to_contain_text("“0,2” attends")
     view.get_by_role("button", name="[REG1]").click()
-    expect(view.locator(".large h2")).to_contain_text("“[REG1]” puts")
+    expect(view.locator(".large h2")).to_contain_text("“[REG1]” attends")
     explore.button("table").click()
     cell = view.locator(".large .table tbody tr").nth(2).locator("td").nth(5).inner_text()  # [REG1] → 0,0
     quoted(float(cell), str(patches.nth(0).get_attribute("title")).removeprefix("row 0, column 0: "))
@@ -260,7 +260,7 @@ def test_a_picture_and_its_patches_and_a_sound_and_its_moments(explore: Explore,
     moments = view.get_by_role("slider", name="Moment")
     expect(moments).to_have_attribute("aria-valuenow", "37")
     moments.press("ArrowRight")
-    expect(view.locator(".large h2")).to_contain_text("“0.76 s” puts")
+    expect(view.locator(".large h2")).to_contain_text("“0.76 s” attends")
     explore.keys("End")
     expect(moments).to_have_attribute("aria-valuetext", re.compile(r"^1\.46 s attends most to \d\.\d\d s: 0\.\d\d$"))
     moments.click(position={"x": place_of(moments).width * 10.5 / 74, "y": 30})

@@ -69,7 +69,7 @@ def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab:
     press("s")
     expect(front.locator(".veil")).to_have_count(0)
     press("x")
-    expect(phone.option("To “cat”")).to_be_enabled()
+    expect(phone.option("On “cat”")).to_be_enabled()
     expect(front.locator(".veil")).to_be_visible()
     expect(status).to_have_text("0 of 1 have voted")
     for key in "vsq":
@@ -95,7 +95,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     one, two = new_phone(Phone), new_phone(Phone)
     for phone in (one, two):
         phone.join(code)
-    expect(strip).to_contain_text("2 in")
+    expect(strip).to_contain_text("2 joined")
 
     # two votes; a press that began before one ends on the same button
     press("v")
@@ -126,7 +126,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
 
     # the second question, a phone that goes on alone, and the way back
     press("x")
-    expect(one.option("To “cat”")).to_be_enabled()
+    expect(one.option("On “cat”")).to_be_enabled()
     host.wait_for_query(learn="it.1.2")
     expect(two.page.locator(".veil")).to_be_visible()
     press("v")
@@ -134,7 +134,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
         strip.get_by_role("button", name=then).wait_for()
         press(key)
     one.page.get_by_role("link", name="explore on your own").click()
-    expect(one.on(Beside).lesson).to_contain_text("To “cat”")
+    expect(one.on(Beside).lesson).to_contain_text("On “cat”")
     expect(strip).to_contain_text("gather")
     press("g")
     one.page.wait_for_url(lambda url: urlsplit(url).path == "/room")
@@ -143,7 +143,7 @@ def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phon
     # counts, a lock, and the end of the room
     press("k")
     counts = strip.get_by_role("link", name="counts, CSV").get_attribute("href") or ""
-    assert counts.count("To%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1
+    assert counts.count("On%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1
     strip.get_by_role("button", name="lock the room").click()
     strip.get_by_role("button", name="unlock the room").click()
     strip.get_by_role("button", name="close room").click()

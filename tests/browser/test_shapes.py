@@ -46,7 +46,7 @@ def test_steps_heads_and_numbers_by_mouse_and_keyboard(shapes: Shapes) -> None:
     shapes.wait_for_query(at="3.7.14", f="30")
 
     # another implementation beside it, and the link once more
-    shapes.choose("Beside it", "sequence_first")
+    shapes.choose("Compare with", "sequence_first")
     expect(shapes.view).to_have_attribute("data-shown", "efficient sequence_first")
     shapes.settled("q.transpose")
     check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "q"))
@@ -93,7 +93,7 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     at_rest, place = memory.evaluate(PIXELS), head + 10 * query
     strides.nth(1).focus()
     expect(jumped).to_have_text(
-        f"From head 1 to head 2 memory jumps {head} places: from place {place:,} to {place + head:,}."
+        f"From head 1 to head 2 is a step of {head} places in memory, from place {place:,} to {place + head:,}."
     )
     assert memory.evaluate(PIXELS) != at_rest, "they are lit"
     strides.nth(0).hover()
@@ -122,7 +122,7 @@ def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes:
     # a link with all of it
     shapes.typed(WIDE)
     shapes.choose("Implementation", "sdpa")
-    shapes.choose("Beside it", "naive")
+    shapes.choose("Compare with", "naive")
     expect(shapes.view).to_have_attribute("data-shown", "sdpa naive")
     shapes.layer(5).click()
     shapes.option("k").click()

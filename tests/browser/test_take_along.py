@@ -66,7 +66,7 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.refused("png") == "The picture is still being computed; try again in a moment."
     explore.view.evaluate("view => view.removeAttribute('data-waiting')")
     explore.page.evaluate("history.replaceState(history.state, '', `?s=${'x'.repeat(12001)}`)")
-    assert explore.refused("csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
+    assert explore.refused("csv").startswith("A sentence may have at most 12,000 characters, and this one has 12,001")
 
 
 def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore) -> None:

@@ -62,7 +62,7 @@ def test_there_and_back_everything_is_kept_and_a_switch_is_one_entry(explore: Ex
     explore.go("Shapes")
     check_shapes(shapes)
     assert (entries(page), urlsplit(page.url).path) == (before + 1, "/shapes")
-    shapes.choose("Beside it", "einsum")
+    shapes.choose("Compare with", "einsum")
     expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
     shapes.to_step("mixed.contiguous")
     shapes.go("Explore")

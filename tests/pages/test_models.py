@@ -158,7 +158,7 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
 def test_unknown_words_are_those_of_the_model() -> None:
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
     (sentence,) = models.unknown_token_notices(masked.model, "zebra wolf zebra qualm")
-    assert sentence == "2 words are not in this model’s vocabulary (“zebra”, “qualm”) and read as [UNK]."
+    assert sentence == "2 words are not in this model’s vocabulary (“zebra”, “qualm”), so it reads [UNK] instead."
     assert models.unknown_token_notices(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
         pictures.fit_settings(Settings("", model="words-rotary-1"))

@@ -34,7 +34,7 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     assert pairs.marked_cell(pair, Cursor(3, 1, it)) == (it, animal)
     assert pairs.marked_cell(pair, Cursor(3, 1, it, street)) == (it, street)
     change = measures.largest_change(*pair.maps)
-    largest = f"{tokens[change.row]} → {tokens[change.key]} has the largest change in this head: "
+    largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: "
     largest += "learned positions → no positions"
     assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest
     assert pair_of(Settings(TIRED), Settings(WIDE)).tokens[13:] == ["tired/wide", "[SEP]"]

@@ -164,7 +164,7 @@ export class PairPanels {
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * keysOf(picture).length + key] ?? 0);
     const pair = gave(picture.tokens[row], keysOf(picture)[key], left, right, true);
-    return `${pair} Each bar shows how much of a row’s weight moved. “${picture.tokens[at.row]}”: ${own}.`;
+    return `${pair} Bars show each row’s moved weight. “${picture.tokens[at.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */
@@ -247,6 +247,6 @@ export class PairPanels {
     setText(low, difference ? "−1, less on the right" : "0");
     setText(high, difference ? "+1, more" : "1");
     ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);
-    setText(law, `${difference ? "" : "colour scale widened for small weights"}${map.omits}`);
+    setText(law, `${difference ? "" : "√ colour scale"}${map.omits}`);
   }
 }
