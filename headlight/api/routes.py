@@ -31,7 +31,7 @@ Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.pack
 
 Handlers = Mapping[str, Handler]
 
-LESSONS = ("course", "lesson", "lesson.handout")  # whose files may change while the server runs
+LESSONS = ("course", "lesson", "lesson.handout", "search")  # whose files may change while the server runs
 BYTES = "application/octet-stream"
 TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting

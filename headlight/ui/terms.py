@@ -4,18 +4,26 @@ The glossary lists them. On every page the first use of one is marked, and a bub
 """
 
 import tomllib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from headlight import ROOT
 
 
 class Term(NamedTuple):
-    """A word, what it means, the package of the page that shows it, and whether it is an everyday word, not marked."""
+    """A glossary entry.
+
+    Attributes:
+        page: the package of the page that shows it.
+        everyday: an everyday word too, which texts do not mark.
+        also: its synonyms.
+    """
 
     name: str
     meaning: str
     page: str
     everyday: bool = False
+    also: Sequence[str] = ()
 
 
 _FILE = ROOT / "assets" / "glossary.toml"

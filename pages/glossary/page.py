@@ -22,5 +22,9 @@ def show() -> None:
 
 
 def _card(name: str, terms: Sequence[Term]) -> sheet.Block:
-    rows = [(term.name, term.meaning, pages.path(term.page), pages.PAGES[term.page].title) for term in terms]
+    rows = [(term.name, _meaning(term), pages.path(term.page), pages.PAGES[term.page].title) for term in terms]
     return sheet.panel(name, [sheet.terms(name, rows)])
+
+
+def _meaning(term: Term) -> str:
+    return f"{term.meaning} Also called {', '.join(term.also)}." if term.also else term.meaning

@@ -7,6 +7,7 @@ import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
+import { makeSearch } from "./search.js";
 import { share } from "./share.js";
 import { explain, forgetTerms } from "../base/terms.js";
 
@@ -59,7 +60,7 @@ function makeSkip() {
 
 /** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
 function makeLetters() {
-  const title = "P, N, B, those of the projector, of lessons and of rooms";
+  const title = "P, N, B, /, those of the projector, of lessons and of rooms";
   const name = () => `Keys of one letter: ${lettersAct() ? "on" : "off"}`;
   const act = () => {
     switchLetters();
@@ -138,6 +139,7 @@ function make() {
     menu,
     h("nav", { "aria-label": "Pages" }, ...groups),
     span("push"),
+    makeSearch(),
     pickers,
     share,
     makeOpener(),

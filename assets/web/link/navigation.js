@@ -56,15 +56,20 @@ function follow(event) {
   const isLink = (/** @type {EventTarget} */ at) => at instanceof Element && at.matches("a[href]");
   const link = /** @type {Element | undefined} */ (event.composedPath().find(isLink));
   const addressed = () => new URL(link?.getAttribute("href") ?? "", document.baseURI);
-  if (!link || !isOfPage(addressed())) return;
+  if (!link || link.matches("[role=option]") || !isOfPage(addressed())) return; // the search box visits its results itself
   dispatchEvent(new Event("headlight-leave")); // also before another tab: links of the bar say what the address says
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
   if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
   event.preventDefault();
   event.stopImmediatePropagation();
   if (link.ariaCurrent === "page") return;
-  const [to, from] = [addressed(), location.href];
-  const byBar = link.closest(BAR) !== null;
+  visit(addressed(), link.closest(BAR) !== null);
+}
+addEventListener("click", follow, true);
+
+/** Goes to a page in the same visit; one of a lesson waits for the course. @param {URL} to @param {boolean} byBar */
+export function visit(to, byBar) {
+  const from = location.href;
   if (byBar) {
     const link = read();
     for (const key of leftOut()) setParam(to.searchParams, key, link.getAll(key));
@@ -74,4 +79,3 @@ function follow(event) {
   const begin = () => location.href === from && go(to); // with the lesson, whose curtain comes before the picture
   before.lesson().then(begin, begin);
 }
-addEventListener("click", follow, true);

@@ -140,6 +140,7 @@ const terms = {
     element.classList.toggle("long", block.long);
     fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
       const [word, what, met] = line.children;
+      setAttribute(line, "data-term", name);
       setText(word, name);
       setText(what, meaning);
       const link = /** @type {HTMLAnchorElement} */ (met.firstElementChild);
