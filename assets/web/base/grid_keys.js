@@ -28,7 +28,7 @@ export function isTyped(event) {
   if (isLetter && !lettersAct()) return true;
   const [target] = event.composedPath();
   if (!(target instanceof HTMLElement)) return false;
-  const isWord = isLetter && target.matches(".chip:focus-visible");
+  const isWord = isLetter && event.key !== "/" && target.matches(".chip:focus-visible");
   return isWord || target.isContentEditable || target.matches("input, textarea, select");
 }
 

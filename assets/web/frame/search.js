@@ -167,6 +167,7 @@ class SearchBox {
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    event.stopPropagation(); // no key of the page
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const { length } = this.options;
     if (event.isComposing || !length || event.target !== this.input) return;
@@ -192,15 +193,12 @@ const makeLens = () =>
 /** The button in the bar. */
 export function makeSearch() {
   const box = new SearchBox();
-  addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key !== "/" || isShortcut(event) || isTyped(event) || document.querySelector("dialog[open]")) return;
-      event.preventDefault(); // the slash is not typed
-      box.open();
-    },
-    true,
-  );
+  addEventListener("keydown", (event) => {
+    const isOther = event.defaultPrevented || isShortcut(event) || isTyped(event); // a token may begin with a slash
+    if (event.key !== "/" || isOther || document.querySelector("dialog[open]")) return;
+    event.preventDefault(); // the slash is not typed
+    box.open();
+  });
   const title = "search terms, pages, lessons, claims and controls: /";
   const opener = button("", () => box.open(), {
     class: "search-opener",
