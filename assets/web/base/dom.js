@@ -67,8 +67,9 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 
-/** Whether two lists have the same things in the same order. @param {unknown[]} one @param {unknown[]} other */
-export const areSame = (one, other) => one.length === other.length && one.every((thing, at) => thing === other[at]);
+/** Whether two lists have the same things in the same order. @param {unknown[]} left @param {unknown[]} right */
+export const areSame = (left, right) =>
+  left.length === right.length && left.every((thing, index) => thing === right[index]);
 
 /** The address of a file, or a route, of ours: its path from the folder of all rooms. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);

@@ -8,8 +8,9 @@ export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.text
 /** The address of a page. @param {string} path */
 export const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
 
-/** The page at an address behind the server's; the one without an address where there is none. @param {string} at */
-export const pageAt = (at) => PAGES.find(({ path }) => path === at) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
+/** The page at an address behind the server's; the one without an address where there is none. @param {string} address */
+export const pageAt = (address) =>
+  PAGES.find(({ path }) => path === address) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
 
 /** The page of the present address. */
 export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");

@@ -95,22 +95,22 @@ export class View {
     this.visit = state.visit;
     this.heard = state.heard;
     this.wishes = this.wishes.filter(({ turn }) => turn > state.heard);
-    const own = this.state;
+    const current = this.state;
     const answers = state.heard >= this.turn;
     this.state = { ...state };
     if (answers) this.turn = state.heard;
-    else for (const name of this.chosen) this.state[name] = own[name];
+    else for (const name of this.chosen) this.state[name] = current[name];
     this.redraw();
   }
 
   // ---- what goes out
 
-  /** Sends an event, with what is to happen once and was not heard yet of the events that it replaces. @param {object} event what holds from now on @param {object} wish what is to happen once */
-  tell(event, wish = {}) {
+  /** Sends an event, with what is to happen once and was not heard yet of the events that it replaces. @param {object} event what holds from now on @param {object} change what is to happen once */
+  tell(event, change = {}) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);
-    if (Object.keys(wish).length) this.wishes.push({ turn: this.turn, wish });
-    this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((one) => one.wish)) });
+    if (Object.keys(change).length) this.wishes.push({ turn: this.turn, wish: change });
+    this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((pending) => pending.wish)) });
   }
 
   /** Speaks once per pause. @param {string} text */
@@ -136,9 +136,9 @@ export class View {
 
   /** Goes to another place, as it is. @param {ShadowRoot} root */
   move(root) {
-    const own = /** @type {any} */ (this.root);
-    /** @type {any} */ (root).adoptedStyleSheets = own.adoptedStyleSheets;
-    const active = /** @type {any} */ (own.activeElement);
+    const host = /** @type {any} */ (this.root);
+    /** @type {any} */ (root).adoptedStyleSheets = host.adoptedStyleSheets;
+    const active = /** @type {any} */ (host.activeElement);
     const range = active && [active.selectionStart, active.selectionEnd];
     this.root = root;
     root.append(this.element);
@@ -207,14 +207,18 @@ export class View {
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
   setClasses(kinds) {
     this.holds = kinds;
-    const own = Object.entries({
+    const classes = Object.entries({
       narrow: this.narrow,
       compact: this.compact,
       projector: this.projector && !this.alone,
       learning: isLearning(),
       ...kinds,
     }).filter(([, holds]) => holds);
-    setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
+    setAttribute(
+      this.element,
+      "class",
+      ["view", this.kind, ...classes.map(([name]) => name)].filter(Boolean).join(" "),
+    );
   }
 
   /** Marks what is shown as that of an earlier state. @param {boolean} waiting */
@@ -249,26 +253,26 @@ export const group = (label, ...buttons) =>
 
 /** @param {Element} group @returns {HTMLButtonElement[]} */
 const buttonsOf = (group) =>
-  /** @type {HTMLButtonElement[]} */ ([...group.children].filter((one) => !one.matches(":disabled")));
+  /** @type {HTMLButtonElement[]} */ ([...group.children].filter((child) => !child.matches(":disabled")));
 
 /** Arrows, Home and End go from button to button. @param {KeyboardEvent} event */
 function walk(event) {
   const buttons = buttonsOf(/** @type {Element} */ (event.currentTarget));
-  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
-  const to = at < 0 || isShortcut(event) ? null : walkedTiles(event, at, buttons.length, 1);
-  if (to === null) return;
+  const index = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+  const target = index < 0 || isShortcut(event) ? null : walkedTiles(event, index, buttons.length, 1);
+  if (target === null) return;
   event.preventDefault();
-  buttons[to].focus();
+  buttons[target].focus();
 }
 
 /** Makes a row of buttons one stop of Tab, at the pressed one; arrows walk them. @param {HTMLElement} group */
 export function rove(group) {
   const buttons = buttonsOf(group);
   const stop =
-    buttons.find((one) => one.matches(":focus")) ??
-    buttons.find((one) => one.getAttribute("aria-pressed") === "true") ??
+    buttons.find((button) => button.matches(":focus")) ??
+    buttons.find((button) => button.getAttribute("aria-pressed") === "true") ??
     buttons[0];
-  for (const one of buttons) setAttribute(one, "tabindex", one === stop ? "0" : "-1");
+  for (const button of buttons) setAttribute(button, "tabindex", button === stop ? "0" : "-1");
   group.onkeydown = walk;
 }
 
@@ -281,7 +285,7 @@ export function choice(label, options, choose) {
   const element = group(label, ...buttons);
   /** @param {Value} now */
   const press = (now) => {
-    options.forEach(([value], at) => setAttribute(buttons[at], "aria-pressed", String(value === now)));
+    options.forEach(([value], index) => setAttribute(buttons[index], "aria-pressed", String(value === now)));
     rove(element);
   };
   return { element, buttons, press };
@@ -297,12 +301,12 @@ export function mapOrTable(label, ending, choose) {
  * @param {string[]} texts @param {(at: number) => void} choose
  * @param {string} word what the numbers among them are, for who hears them
  */
-export function fillChoice(parent, texts, chosen, choose, word = "") {
-  const make = (/** @type {number} */ at) => button("", () => choose(at));
-  fill(parent, texts, make, (element, text, at) => {
+export function fillChoice(parent, texts, selected, choose, word = "") {
+  const make = (/** @type {number} */ index) => button("", () => choose(index));
+  fill(parent, texts, make, (element, text, index) => {
     setText(element, text);
     setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
-    setAttribute(element, "aria-pressed", String(at === chosen));
+    setAttribute(element, "aria-pressed", String(index === selected));
   });
   rove(parent);
 }
@@ -311,7 +315,7 @@ export function fillChoice(parent, texts, chosen, choose, word = "") {
 export const numbers = (count) => Array.from({ length: count }, (_, number) => String(number));
 
 /** A word and what it names, side by side. @param {string} text @param {Element} part */
-export const named = (text, part) =>
+export const namedPart = (text, part) =>
   span("named", h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text), part);
 
 /** A framed part of a view.

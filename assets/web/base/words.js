@@ -38,7 +38,7 @@ export function shortSigned(value) {
 }
 
 /** 1 -> "1 key", 2000 -> "2,000 keys". @param {number} count @param {string} word */
-export const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+export const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 /** The columns of a row, largest first.
  * @param {ArrayLike<number>} row @returns {[number, number][]} pairs of key and weight
@@ -50,18 +50,18 @@ export function ranked(row) {
 
 /** A weight in a sentence, "64 %"; "0.1 %" where whole ones would say 0 of what is more. @param {number} weight */
 export function percent(weight) {
-  const whole = Math.round(100 * weight);
-  if (whole || !weight) return `${whole} %`;
+  const rounded = Math.round(100 * weight);
+  if (rounded || !weight) return `${rounded} %`;
   return weight < 0.0005 ? "less than 0.1 %" : `${(100 * weight).toFixed(1)} %`;
 }
 
 /** What a word gave another one, and gives it now: the sentence on a change.
- * @param {string} who @param {string} whom @param {number} before @param {number} now
+ * @param {string} query @param {string} key @param {number} previous @param {number} now
  * @param {boolean} [beside] the two stand side by side
  */
-export function gave(who, whom, before, now, beside = false) {
-  const [was, is] = [percent(before), percent(now)];
-  const [one, other] = [who, whom].map(quoted);
+export function gave(query, key, previous, now, beside = false) {
+  const [was, is] = [percent(previous), percent(now)];
+  const [one, other] = [query, key].map(quoted);
   if (was === is) return beside ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
   const share = was === "100 %" ? "all its attention (100 %)" : was;
   if (beside) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
@@ -77,29 +77,29 @@ export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
 /** One line each on what the row in focus makes of query, key and value.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
  */
-export function story(tokens, row, weights, keys = tokens, what = "word") {
-  const own = quoted(tokens[row]);
+export function story(tokens, row, weights, keys = tokens, noun = "word") {
+  const token = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(keys[best]);
-  const query = `what ${own} looks for. Its row shows how well each ${what} fits.`;
+  const query = `what ${token} looks for. Its row shows how well each ${noun} fits.`;
   if (weight === 0)
-    return [query, `what each ${what} offers: here none may be looked at.`, "what is passed on: here nothing."];
+    return [query, `what each ${noun} offers: here none may be looked at.`, "what is passed on: here nothing."];
   if (keys[best] === NOBODY)
     return [
       query,
-      `what each ${what} offers: ${NOBODY} fits it well.`,
-      `what is passed on: the ${what}s’ values, ${percent(1 - weight)} in all.`,
+      `what each ${noun} offers: ${NOBODY} fits it well.`,
+      `what is passed on: the ${noun}s’ values, ${percent(1 - weight)} in all.`,
     ];
   return [
     query,
-    `what each ${what} offers: ${winner} fits this query best.`,
+    `what each ${noun} offers: ${winner} fits this query best.`,
     `what ${winner} passes on. Its weight in this row is ${percent(weight)}.`,
   ];
 }
 
-/** A set without what it has, or with what it has not. @template T @param {Set<T>} set @param {T} one */
-export function toggled(set, one) {
+/** A set without what it has, or with what it has not. @template T @param {Set<T>} set @param {T} item */
+export function toggled(set, item) {
   const other = new Set(set);
-  if (!other.delete(one)) other.add(one);
+  if (!other.delete(item)) other.add(item);
   return other;
 }

@@ -20,7 +20,7 @@ import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
-import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
+import { fillChoice, fillNotices, group, mapOrTable, namedPart, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -106,14 +106,14 @@ export class PairView extends PlaceView {
     const bar = div(
       "bar",
       this.groups.element,
-      named("layer", p.layers),
-      named("head", p.heads),
+      namedPart("layer", p.layers),
+      namedPart("head", p.heads),
       p.means.element,
       p.of2,
       modes.element,
       p.specials,
     );
-    p.of2.append(named("right: layer", p.layers2), named("head", p.heads2));
+    p.of2.append(namedPart("right: layer", p.layers2), namedPart("head", p.heads2));
     const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
@@ -167,7 +167,7 @@ export class PairView extends PlaceView {
     const keys = keysOf(header.sides[0]);
     const first = tokens.length * keys.length;
     const [left, right] = [floats.subarray(0, first), floats.subarray(first)];
-    const difference = header.fits ? left.map((weight, at) => right[at] - weight) : null;
+    const difference = header.fits ? left.map((weight, index) => right[index] - weight) : null;
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
@@ -204,9 +204,9 @@ export class PairView extends PlaceView {
 
   requestParams() {
     const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
-    const at = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
+    const cursor = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
     const none = Object.fromEntries(BESIDE.map((key) => [key, null]));
-    return { ...this.toParams(), ...none, at, look: reads(this.look) || null };
+    return { ...this.toParams(), ...none, at: cursor, look: reads(this.look) || null };
   }
 
   /** @param {string} key */
@@ -220,11 +220,11 @@ export class PairView extends PlaceView {
     return this.begins ? "begun" : "pair";
   }
 
-  /** What the tests beneath the maps are asked with. @param {string[]} gone more keys that change nothing in them
+  /** What the tests beneath the maps are asked with. @param {string[]} dropped more keys that change nothing in them
    * @param {import("../link/link.js").Values} [more]
    */
-  queryOf(gone, more = {}) {
-    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...gone));
+  queryOf(dropped, more = {}) {
+    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...dropped));
     for (const [key, value] of Object.entries(more)) setParam(query, key, value);
     query.sort();
     return query;
@@ -302,10 +302,10 @@ export class PairView extends PlaceView {
   /** Each model keeps the head that is looked at. */
   swapModels() {
     const [left, { layer, head }] = this.picture.sides;
-    const own = this.modelName ?? MODEL;
+    const current = this.modelName ?? MODEL;
     this.write(0, this.texts[0]); // another model begins with another sentence
     this.modelName = this.right.model2 === MODEL ? null : this.right.model2;
-    this.right = { model2: own, at2: `${left.layer}.${left.head}` };
+    this.right = { model2: current, at2: `${left.layer}.${left.head}` };
     this.place({ layer, head });
   }
 
@@ -346,9 +346,9 @@ export class PairView extends PlaceView {
   /** The comparison that is shown; where it looks does not count. */
   get tried() {
     const { picture } = this;
-    const said = this.toParams();
+    const params = this.toParams();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
-      key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
+      key === "at" || String(value) === String(params[key] ?? picture.defaults[key]);
     if (picture.isOfTwo) return undefined;
     return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
   }

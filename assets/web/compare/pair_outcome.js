@@ -5,8 +5,8 @@ import { h, span } from "../base/dom.js";
 
 /** What the model says next on both sides, and a word that is asked about on both. @param {import("./pair.js").PairView} view */
 export function makeNext(view) {
-  const word = makeWord((asked) => {
-    next.asked = asked;
+  const word = makeWord((text) => {
+    next.asked = text;
     view.onChange(true);
   });
   const list = h("ol", { class: "next-list" });

@@ -64,8 +64,8 @@ export class HeadBars extends Beneath {
     this.begins = button("Switch off each head alone", () => this.begin());
     this.stops = button("Stop", () => this.stop());
     this.progress = h("span", { class: "label", role: "status" });
-    const asks = div("asks", this.begins, this.stops, this.progress);
-    this.element = div("bars-of-heads", asks, this.why, this.blocks.element);
+    const bar = div("asks", this.begins, this.stops, this.progress);
+    this.element = div("bars-of-heads", bar, this.why, this.blocks.element);
   }
 
   /** The left side. */

@@ -32,8 +32,8 @@ export class SideControls extends ControlChips {
 
   /** What a control says. @param {string} key */
   get(key) {
-    const own = this.keyOf(key);
-    return this.view.values[own] ?? this.view.picture.defaults[own];
+    const sideKey = this.keyOf(key);
+    return this.view.values[sideKey] ?? this.view.picture.defaults[sideKey];
   }
 
   /** What all of them say, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
@@ -45,8 +45,8 @@ export class SideControls extends ControlChips {
   put(change) {
     const { values, picture } = this.view;
     for (const [key, value] of Object.entries(change)) {
-      const own = this.keyOf(key);
-      values[own] = String(value) === String(picture.defaults[own]) ? null : value;
+      const sideKey = this.keyOf(key);
+      values[sideKey] = String(value) === String(picture.defaults[sideKey]) ? null : value;
     }
   }
 

@@ -65,7 +65,7 @@ export class AllHeads {
     const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.every : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
     for (const kind of this.kinds) {
-      const count = all.filter((one) => familyOf(one) === kind.dataset.family).length;
+      const count = all.filter((head) => familyOf(head) === kind.dataset.family).length;
       setText(kind.lastElementChild, String(count));
     }
     setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);

@@ -46,9 +46,9 @@ export class ChangeChips {
 
   /** To the cell that changed most. */
   go() {
-    const at = this.view.picture.effect?.at;
-    if (!at) return;
-    const [layer, head, row, key] = at;
+    const cell = this.view.picture.effect?.at;
+    if (!cell) return;
+    const [layer, head, row, key] = cell;
     this.view.go({ layer, head, row, key }, { open: this.view.look.all });
   }
 
@@ -58,9 +58,9 @@ export class ChangeChips {
     const { effect } = view.picture;
     const { all, open, difference } = view.look;
     const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
-    const most = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
-    if (difference || !most) return view.see(look);
-    const [layer, head] = most;
+    const cell = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
+    if (difference || !cell) return view.see(look);
+    const [layer, head] = cell;
     return view.go({ layer, head }, look);
   }
 
@@ -87,12 +87,12 @@ export class ChangeChips {
       chip.onclick = () => view.edit(heads ? { off: [] } : { controls: back });
     });
     const { effect } = view.picture;
-    const known = list.length > 0 && effect !== null && view.matching;
-    setText(this.said, known ? this.answer : list.length ? "" : "Nothing changed yet.");
-    const most = known ? effect.at : null;
-    this.most.hidden = !most || isDrawn();
-    if (effect && most) {
-      const [layer, head, row, key] = most;
+    const hasEffect = list.length > 0 && effect !== null && view.matching;
+    setText(this.said, hasEffect ? this.answer : list.length ? "" : "Nothing changed yet.");
+    const cell = hasEffect ? effect.at : null;
+    this.most.hidden = !cell || isDrawn();
+    if (effect && cell) {
+      const [layer, head, row, key] = cell;
       const { tokens, keys } = view.maps;
       setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
       setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
@@ -111,7 +111,7 @@ export class ChangeChips {
    */
   movedIn(layer) {
     const layers = (!isDrawn() && this.view.matching && this.view.picture.effect?.layers) || [];
-    const most = layers[layer] ?? 0;
-    return { badge: short(most), share: most / (Math.max(...layers, 0) || 1) };
+    const change = layers[layer] ?? 0;
+    return { badge: short(change), share: change / (Math.max(...layers, 0) || 1) };
   }
 }

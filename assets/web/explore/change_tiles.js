@@ -55,10 +55,10 @@ export class ChangeTiles extends ControlChips {
 
   said() {
     const { maps, off, given } = this.view;
-    const said = super.said();
+    const labels = super.said();
     const total = maps.layers * maps.heads;
-    const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : said.mask;
-    return { ...said, mask, off: `${total - off.size} of ${total} on` };
+    const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : labels.mask;
+    return { ...labels, mask, off: `${total - off.size} of ${total} on` };
   }
 
   /** @param {string} key @param {import("../base/colour.js").Inks} inks */
@@ -100,11 +100,11 @@ class FindHeads {
 
   draw() {
     const { found } = this.view.picture;
-    const here = KINDS.filter(([name]) => found[name]);
-    this.element.hidden = !here.length;
-    if (!found[this.kind]) this.kind = here[0]?.[0] ?? "";
-    KINDS.forEach(([name], at) => {
-      this.kinds.buttons[at].hidden = !found[name];
+    const available = KINDS.filter(([name]) => found[name]);
+    this.element.hidden = !available.length;
+    if (!found[this.kind]) this.kind = available[0]?.[0] ?? "";
+    KINDS.forEach(([name], index) => {
+      this.kinds.buttons[index].hidden = !found[name];
     });
     this.kinds.press(this.kind);
     setText(this.rule, KINDS.find(([name]) => name === this.kind)?.[2] ?? "");

@@ -50,7 +50,7 @@ export class ChannelsView {
   take([message]) {
     const { header, floats } = unpackFloats(message);
     const d = floats.length / 3;
-    const part = (/** @type {number} */ at) => floats.subarray(at * d, (at + 1) * d);
+    const part = (/** @type {number} */ index) => floats.subarray(index * d, (index + 1) * d);
     this.answer = { ...header, q: part(0), k: part(1), products: part(2) };
   }
 
@@ -111,7 +111,7 @@ const PRODUCT = "q · k";
 /** The channels in order, or with the largest product first and the smallest last. @param {ArrayLike<number>} products @param {boolean} sorted */
 export function orderOf(products, sorted) {
   const order = [...Array(products.length).keys()];
-  return sorted ? order.sort((one, other) => products[other] - products[one] || one - other) : order;
+  return sorted ? order.sort((a, b) => products[b] - products[a] || a - b) : order;
 }
 
 /** The sum after each channel, in this order. @param {ArrayLike<number>} products @param {number[]} order */
@@ -130,7 +130,7 @@ function stripOf(name, values, top, height) {
 /** Where all of it stands. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
 export function layOutBars({ q, k, products }, order, { width, height }) {
   const wide = Math.max(MIN_WIDTH, (width - LEFT) / order.length);
-  const each = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
+  const rowHeight = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
   const inOrder = (/** @type {Float32Array} */ values) => order.map((channel) => values[channel]);
   const strips = /** @type {Strip[]} */ ([]);
   let top = 0;
@@ -140,8 +140,8 @@ export function layOutBars({ q, k, products }, order, { width, height }) {
     [PRODUCT, inOrder(products), 2],
     ["sum", runningSums(products, order), 1],
   ])) {
-    strips.push(stripOf(name, values, top, share * each));
-    top += share * each + GAP;
+    strips.push(stripOf(name, values, top, share * rowHeight));
+    top += share * rowHeight + GAP;
   }
   return { order, strips, wide, left: LEFT, width: LEFT + wide * order.length, height };
 }
@@ -153,8 +153,8 @@ export const barOf = ({ zero, unit }, value) => [zero - Math.max(0, value * unit
 
 /** The place in order at a pixel; null beside the bars. @param {Layout} layout @param {number} x */
 export function placeAt({ order, left, wide }, x) {
-  const at = Math.floor((x - left) / wide);
-  return at >= 0 && at < order.length ? at : null;
+  const index = Math.floor((x - left) / wide);
+  return index >= 0 && index < order.length ? index : null;
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Set<number>} strongest channels @param {Inks} inks */
@@ -174,8 +174,8 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
     context.fillStyle = inks.muted;
     context.fillRect(left, zero - 0.5, width - left, 1);
   }
-  const every = Math.ceil((2 * LETTERS) / wide);
+  const interval = Math.ceil((2 * LETTERS) / wide);
   Object.assign(context, { fillStyle: inks.muted, textAlign: "center" });
-  for (let place = 0; place < order.length; place += every)
+  for (let place = 0; place < order.length; place += interval)
     context.fillText(String(order[place]), left + place * wide + bar / 2, height - BELOW / 2);
 }

@@ -88,7 +88,7 @@ export class Explore extends ApiView {
     const cut = () => this.retype([...this.text].slice(0, this.fits).join(""));
     this.cutText = button("cut it to what fits", cut, { hidden: "", class: "cut" });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
-    const { notices: said, status, pieces } = this.parts;
+    const { notices: noticeList, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
     this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
     this.box.element.append(this.inBox);
@@ -99,7 +99,7 @@ export class Explore extends ApiView {
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);
     this.show(
-      div("top", this.box.element, given, recorded, said, this.cutText, underWay),
+      div("top", this.box.element, given, recorded, noticeList, this.cutText, underWay),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -139,8 +139,8 @@ export class Explore extends ApiView {
   }
 
   get notices() {
-    const said = this.picture ? "" : this.underWay.said;
-    return said ? [said, ...super.notices] : super.notices;
+    const progress = this.picture ? "" : this.underWay.said;
+    return progress ? [progress, ...super.notices] : super.notices;
   }
 
   /** @param {URLSearchParams} link */
@@ -248,10 +248,10 @@ export class Explore extends ApiView {
 
   /** Another sentence at one press, which has other rows. @param {string} text @param {boolean} [undoable] */
   retype(text, undoable = true) {
-    const known = this.picture.places[text];
-    const { layer, head } = parseAt(known ?? "");
-    const kept = /** @type {string} */ (this.clip(text, "s"));
-    this.edit({ sentence: { text: kept, rowChosen: false, ...(known && { layer, head }) }, undoable });
+    const place = this.picture.places[text];
+    const { layer, head } = parseAt(place ?? "");
+    const clipped = /** @type {string} */ (this.clip(text, "s"));
+    this.edit({ sentence: { text: clipped, rowChosen: false, ...(place && { layer, head }) }, undoable });
   }
 
   /** @param {import("./state.js").Edit} change @param {boolean} [typing] */
@@ -264,9 +264,9 @@ export class Explore extends ApiView {
     this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
   }
 
-  /** @param {Partial<import("../link/look.js").At>} at @param {Partial<import("../link/look.js").Look>} [look] */
-  go(at, look) {
-    this.dispatch({ type: "go", at, look });
+  /** @param {Partial<import("../link/look.js").At>} cursor @param {Partial<import("../link/look.js").Look>} [look] */
+  go(cursor, look) {
+    this.dispatch({ type: "go", at: cursor, look });
   }
 
   /** @param {Partial<import("../link/look.js").Look>} look */
@@ -335,10 +335,10 @@ export class Explore extends ApiView {
     const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // tokens left out at both ends
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
-    const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
-    const shown = { ...at, ...look, ...ofModel, first, last, theme, across };
+    const modelState = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
+    const headState = { ...at, ...look, ...modelState, first, last, theme, across };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
-    this.heads.update(shown, maps, order(this, all, across), side);
+    this.heads.update(headState, maps, order(this, all, across), side);
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
@@ -354,18 +354,18 @@ export class Explore extends ApiView {
 
   /** The heads stand before the large map, on a phone under it. */
   placeHeads() {
-    const before = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
-    if (this.allHeads.nextSibling === before) return;
+    const anchor = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
+    if (this.allHeads.nextSibling === anchor) return;
     const focused = /** @type {HTMLElement | null} */ (this.allHeads.querySelector(":focus"));
-    before.before(this.allHeads);
+    anchor.before(this.allHeads);
     focused?.focus({ preventScroll: true }); // it lost it on the way
   }
 
   drawFigures() {
     const { picture, figures, proof } = this;
     const isAsked = this.compared === picture.digest;
-    const said = proof.asked === null ? (proof.answer ?? proof.refusal) : "";
-    const value = isAsked ? said : picture.compared;
+    const sentence = proof.asked === null ? (proof.answer ?? proof.refusal) : "";
+    const value = isAsked ? sentence : picture.compared;
     const all = picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure));
     figures.draw(all, isAsked);
   }

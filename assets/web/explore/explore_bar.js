@@ -124,12 +124,12 @@ export class ExploreBar {
   drawPresets() {
     const { picture, text } = this.view;
     const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
-    fill(this.presets, picture.presets, make, (element, preset, at) => {
+    fill(this.presets, picture.presets, make, (element, preset, index) => {
       element.onclick = () => {
         this.tries.open(false);
         this.view.retype(preset);
       };
-      setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
+      setText(element.children[0], picture.presetNames[index] && `${picture.presetNames[index]}: `);
       setText(element.children[1], preset);
       setAttribute(element, "aria-pressed", String(preset === text));
     });
@@ -182,8 +182,8 @@ export class ExploreBar {
   drawSort() {
     const { maps, at, look } = this.view;
     const key = isDrawn() ? null : sortKey(this.view);
-    const by = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
-    setText(this.sort, `sort heads${by}`);
+    const source = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
+    setText(this.sort, `sort heads${source}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
   }

@@ -32,19 +32,19 @@ export class FirstSteps {
     const { maps, at, off, text, picture, controls, state, weights } = this.view;
     const row = weights ? rowOf(weights, at.row, maps.n) : [];
     const [key, weight] = ranked(row).find(([one]) => isWord(maps, one)) ?? [0, 0];
-    const own = quoted(maps.tokens[at.row]);
-    const asks = `what does ${own} look at now?`;
-    const still = weight >= STRONG ? `does ${own} still look at ${quoted(maps.tokens[key])}?` : asks;
+    const query = quoted(maps.tokens[at.row]);
+    const question = `what does ${query} look at now?`;
+    const still = weight >= STRONG ? `does ${query} still look at ${quoted(maps.tokens[key])}?` : question;
     const [word, twin] = TWINS.find(([one]) => text.endsWith(one)) ?? [];
     // the row that is asked about stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
     const isNone = controls.pos === "none";
-    const order = isNone ? `give the order back: ${asks}` : `take the order away: ${still}`;
+    const order = isNone ? `give the order back: ${question}` : `take the order away: ${still}`;
     const takesOrder = picture.positions.some(([name]) => name === "none");
     const head = `${at.layer}.${at.head}`;
     const press = off.has(head) ? "switch this head on again" : "switch this head off";
     return [
-      ...(word ? [{ said: `type “${twin}” for “${word}”: ${asks}`, change: { sentence } }] : []),
+      ...(word ? [{ said: `type “${twin}” for “${word}”: ${question}`, change: { sentence } }] : []),
       ...(takesOrder ? [{ said: order, change: { controls: { pos: isNone ? null : "none" } } }] : []),
       { said: `${press}: which layers notice?`, change: { off: toggled(off, head) } },
     ];

@@ -46,8 +46,8 @@ export class FlowView {
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
-    const drawn = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
-    this.element = div("flow-view", div("actions", this.measure.element), this.said, ...drawn);
+    const parts = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
+    this.element = div("flow-view", div("actions", this.measure.element), this.said, ...parts);
     this.element.append(this.left, this.table.element, this.notes, more);
   }
 
@@ -139,12 +139,12 @@ const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels from level to level
 /** Where the tokens and levels stand. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
 export function layOutFlow({ tokens, layers }, room) {
   const count = tokens.length;
-  const longest = tokens.reduce((most, token) => Math.max(most, Math.min(12, token.length)), 1);
-  const below = Math.sin(LEAN) * longest * 0.62 * LETTERS + 12;
+  const labelLength = tokens.reduce((max, token) => Math.max(max, Math.min(12, token.length)), 1);
+  const labelHeight = Math.sin(LEAN) * labelLength * 0.62 * LETTERS + 12;
   const right = 14;
   const [top, step] = [1.8 * LETTERS, Math.max(1, (room.width - LEFT - right) / count)];
-  const high = Math.max(LEAST_HIGH, Math.min(MAX_HIGH, (room.height - top - below) / layers));
-  const [width, height] = [LEFT + step * count + right, top + layers * high + below];
+  const high = Math.max(LEAST_HIGH, Math.min(MAX_HIGH, (room.height - top - labelHeight) / layers));
+  const [width, height] = [LEFT + step * count + right, top + layers * high + labelHeight];
   return { count, layers, left: LEFT, top, step, high, width, height };
 }
 
@@ -226,10 +226,10 @@ function drawLevels(context, { left, top, high, layers, width }, inks, layer) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {number} level @param {number} above @param {number} below @param {string} colour @param {number} wide */
-function line(context, layout, level, above, below, colour, wide) {
-  const [x, y] = spotOf(layout, level, above);
-  const [to, end] = spotOf(layout, level - 1, below);
+/** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {number} level @param {number} upper @param {number} lower @param {string} colour @param {number} wide */
+function line(context, layout, level, upper, lower, colour, wide) {
+  const [x, y] = spotOf(layout, level, upper);
+  const [to, end] = spotOf(layout, level - 1, lower);
   const middle = (y + end) / 2;
   context.strokeStyle = colour;
   context.lineWidth = wide;
@@ -244,9 +244,9 @@ function line(context, layout, level, above, below, colour, wide) {
 function drawDots(context, layout, masses, count, inks) {
   context.fillStyle = inks.text;
   context.beginPath();
-  masses.forEach((mass, at) => {
+  masses.forEach((mass, index) => {
     if (mass < MIN_MASS) return;
-    const [x, y] = spotOf(layout, Math.floor(at / count), at % count);
+    const [x, y] = spotOf(layout, Math.floor(index / count), index % count);
     const radius = 1 + 5 * Math.sqrt(mass);
     context.moveTo(x + radius, y);
     context.arc(x, y, radius, 0, 2 * Math.PI);

@@ -76,7 +76,7 @@ export class FocusPanel {
     this.looks = div("looks", this.who, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
-    const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
+    const lines = PARTS.flatMap((part, index) => [h("dt", { class: part }, part), this.lines[index]]);
     this.from = h("a", { class: "page-link from" });
     this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
@@ -157,13 +157,13 @@ export class FocusPanel {
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
     setAttribute(this.lamp, "title", picture.fixed.off);
-    const most = Math.max(tokens.length, keys.length);
-    const mode = look.table ? "table" : look.lines && most <= MAX_WORDS ? "lines" : "map";
+    const count = Math.max(tokens.length, keys.length);
+    const mode = look.table ? "table" : look.lines && count <= MAX_WORDS ? "lines" : "map";
     this.modes.press(mode);
-    this.modes.buttons[0].disabled = most > MAX_WORDS;
-    setAttribute(this.modes.buttons[0], "title", most > MAX_WORDS ? `lines join at most ${MAX_WORDS} words` : null);
+    this.modes.buttons[0].disabled = count > MAX_WORDS;
+    setAttribute(this.modes.buttons[0], "title", count > MAX_WORDS ? `lines join at most ${MAX_WORDS} words` : null);
     const isOfMap = matching && picture.reads === reads(look);
-    const shown = {
+    const mapPicture = {
       ...sight,
       name: view.reading.name,
       others: sight.others.length ? sight.others : undefined,
@@ -172,8 +172,8 @@ export class FocusPanel {
       theme,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
-    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
-    this.drawLegend(shown, mode, inks);
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(mapPicture), mode, inks);
+    this.drawLegend(mapPicture, mode, inks);
     this.columns.draw();
     view.reading.draw();
     const { row } = this;
@@ -181,14 +181,14 @@ export class FocusPanel {
     else if (!maps.isHere(at.layer)) setText(this.title, `Layer ${at.layer} is not computed yet`);
   }
 
-  /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
-  drawMap(shown, mode, inks) {
+  /** @param {import("../picture/map.js").MapPicture} mapPicture @param {string} mode @param {Inks} inks */
+  drawMap(mapPicture, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
-    const ofDifference = Object.assign(difference.map, { roomy: 2 * smallest });
-    map.use(Object.assign(difference.isOn ? ofDifference : isLong ? this.long : plain, { smallest }));
+    const differenceMap = Object.assign(difference.map, { roomy: 2 * smallest });
+    map.use(Object.assign(difference.isOn ? differenceMap : isLong ? this.long : plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
@@ -196,8 +196,8 @@ export class FocusPanel {
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;
-      asLines.draw(shown, inks, room);
-    } else map.draw(shown, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
+      asLines.draw(mapPicture, inks, room);
+    } else map.draw(mapPicture, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
@@ -207,25 +207,25 @@ export class FocusPanel {
     for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
     if (isOn) return this.difference.drawLegend(this.legend, inks);
     if (mode === "lines") return setText(law, "thickness: the weight");
-    const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
+    const max = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
-    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
+    setText(high, max >= 0.995 ? "1" : max.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
     const preview = this.view.picture.tile ? "" : "; a preview until this layer has loaded"; // its map says it of its part
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
-  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best @param {Float32Array} row */
-  drawTitle(own, best, row) {
+  /** What the row in focus does, in one sentence. @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
+  drawTitle(token, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
     const { sight } = view;
-    const chosen = sight.key ?? sight.others[0] ?? null;
-    const isSeveral = chosen !== null && sight.others.some((other) => other !== chosen);
-    const all = chosen === null ? [key] : [...new Set([chosen, ...sight.others])].sort((a, b) => a - b);
-    const share = chosen === null ? weight : all.reduce((sum, to) => sum + row[to], 0);
-    const [who, whom] = [span("query", quoted(own)), span("key", listed(all.map((to) => quoted(sight.keys[to]))))];
+    const keyIndex = sight.key ?? sight.others[0] ?? null;
+    const isSeveral = keyIndex !== null && sight.others.some((other) => other !== keyIndex);
+    const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...sight.others])].sort((a, b) => a - b);
+    const share = keyIndex === null ? weight : all.reduce((sum, key) => sum + row[key], 0);
+    const [who, whom] = [span("query", quoted(token)), span("key", listed(all.map((key) => quoted(sight.keys[key]))))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
@@ -242,11 +242,11 @@ export class FocusPanel {
   drawWords(row) {
     const { sight, picture, reading } = this.view;
     const { tokens, keys } = sight;
-    const own = tokens[sight.row];
+    const token = tokens[sight.row];
     const best = looksOf(row);
-    const looks = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
-    this.drawTitle(own, best[0], row);
-    setText(this.who, own);
+    const parts = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
+    this.drawTitle(token, best[0], row);
+    setText(this.who, token);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
@@ -257,7 +257,7 @@ export class FocusPanel {
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
     const place = `L${this.view.reading.place.slice(1)}`;
-    this.view.say(`${place}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`);
+    this.view.say(`${place}${off}. ${change}${token} looks at ${parts.join(", ") || "nothing"}.`);
   }
 }
 

@@ -58,11 +58,11 @@ export class Given {
     return kind === "sound" && view.picture.group === "encoder" ? "moments" : "words";
   }
 
-  /** What the script says: another file of the visitor's was brought. @param {Record<Kind, string>} own */
-  take(own) {
-    const { own: before, kind } = this;
-    this.own = own;
-    if (before && kind && own[kind] && own[kind] !== before[kind]) this.choose(own[kind]);
+  /** What the script says: another file of the visitor's was brought. @param {Record<Kind, string>} media */
+  take(media) {
+    const { own: previous, kind } = this;
+    this.own = media;
+    if (previous && kind && media[kind] && media[kind] !== previous[kind]) this.choose(media[kind]);
   }
 
   /** Another picture has the same patches: the row stays. @param {string} name */
@@ -94,10 +94,10 @@ export class Given {
     setText(this.line, SAYS[kind].line);
     setAttribute(this.names, "aria-label", kind === "picture" ? "Pictures" : "Sounds");
     const { presets, typed } = picture;
-    const own = this.own?.[kind];
-    const names = own ? [...presets, own] : presets;
-    const texts = names.map((name) => (name === own ? `your own ${kind}` : name));
-    fillChoice(this.names, texts, names.indexOf(view.text), (which) => this.choose(names[which]));
+    const given = this.own?.[kind];
+    const names = given ? [...presets, given] : presets;
+    const texts = names.map((name) => (name === given ? `your own ${kind}` : name));
+    fillChoice(this.names, texts, names.indexOf(view.text), (index) => this.choose(names[index]));
     if (!weights || !view.matching) return; // its numbers are on their way
     const name = texts[names.indexOf(typed)] ?? kind;
     const now = [weights, at.row, at.key, name];
@@ -133,16 +133,16 @@ const OF_PATCHES =
 function pictureBoard(view) {
   const image = h("img", { alt: "" });
   const choice = makeChoice(image);
-  const how = h("p", { class: "label" }, OF_PATCHES);
-  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, how);
+  const hint = h("p", { class: "label" }, OF_PATCHES);
+  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, hint);
   const draw = (/** @type {Shown} */ { name, file, row, weights, isNew }) => {
     const { picture, maps, focus } = view;
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
     const { own, columns: across } = picture.patches;
-    const most = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
-    const drawn = { name, own, across, tokens: maps.tokens, row, weights, most, inside: [] };
-    drawChoice(choice, drawn, (token) => focus.pickRow(token));
+    const max = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
+    const block = { name, own, across, tokens: maps.tokens, row, weights, most: max, inside: [] };
+    drawChoice(choice, block, (token) => focus.pickRow(token));
   };
   return { element, draw };
 }
@@ -186,10 +186,10 @@ class SoundBoard {
       this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
     });
     this.slider.addEventListener("keydown", (event) => {
-      const to = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
-      if (!to || this.view.picture.group === "decoder") return;
+      const next = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
+      if (!next || this.view.picture.group === "decoder") return;
       event.preventDefault();
-      this.go(to[1]);
+      this.go(next[1]);
     });
   }
 
@@ -220,11 +220,11 @@ class SoundBoard {
     if (!isNew || !heard) return;
     const { wave } = heard;
     const isLookedAt = group !== "decoder";
-    const most = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
+    const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
-    const moments = bars(wave).map(({ top, height }, at) => {
-      const moment = /** @type {SVGElement} */ (svg("rect", { x: at, y: top, width: 1, height }));
-      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[at] / most)}%` : "0%");
+    const moments = bars(wave).map(({ top, height }, index) => {
+      const moment = /** @type {SVGElement} */ (svg("rect", { x: index, y: top, width: 1, height }));
+      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[index] / max)}%` : "0%");
       return moment;
     });
     const { now } = this;
@@ -232,8 +232,8 @@ class SoundBoard {
     this.moments.replaceChildren(...moments, ...place);
     const keys = maps.columns ?? maps.tokens;
     const [[best, weight]] = ranked(weights);
-    const looks = `${maps.tokens[this.view.at.row]} looks most at ${keys[best]}: ${number(weight)}`;
-    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: looks };
+    const sentence = `${maps.tokens[this.view.at.row]} looks most at ${keys[best]}: ${number(weight)}`;
+    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: sentence };
     for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
     setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
     setAttribute(this.slider, "aria-disabled", isLookedAt ? null : "true");
@@ -264,10 +264,10 @@ export function recordedSteps(view) {
     player.hidden = presets.length < 2;
     if (player.hidden) return;
     setAttribute(slider, "max", String(presets.length - 1));
-    const at = presets.indexOf(text);
-    if (Number(slider.value) !== at) slider.value = String(at);
+    const index = presets.indexOf(text);
+    if (Number(slider.value) !== index) slider.value = String(index);
     setAttribute(slider, "aria-valuetext", text);
-    setText(count, `${text}, ${at + 1} of ${presets.length}`);
+    setText(count, `${text}, ${index + 1} of ${presets.length}`);
   };
   return { element, draw };
 }

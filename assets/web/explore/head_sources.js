@@ -4,7 +4,7 @@
 import { SideRequest } from "../wire/side_request.js";
 import { div, h, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 import { parts } from "../wire/packets.js";
 import { Pool } from "./head_measures.js";
 import { setParam } from "../link/link.js";
@@ -15,25 +15,25 @@ import { ApiClient } from "../wire/api_client.js";
 const TWICE = "a text without meaning, twice: what a head knows of the second half it copied from the first";
 
 export class HeadSources {
-  /** @param {import("./heads_view.js").HeadsView} of */
-  constructor(of) {
-    const { view } = of;
-    this.of = of;
+  /** @param {import("./heads_view.js").HeadsView} owner */
+  constructor(owner) {
+    const { view } = owner;
+    this.of = owner;
     const come = () => {
       if (this.ours.answer) this.texts.begin(this.ours.answer);
       view.redraw();
     };
     const linesOf = (/** @type {string} */ text) => text.split("\n").filter((line) => line.trim());
     this.ours = /** @type {SideRequest<string[]>} */ (new SideRequest(view, "sentences", come, linesOf));
-    this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
+    this.texts = new CollectionRun(view, (bytes) => owner.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
       ["random", "random tokens, twice", TWICE],
       ["ours", "our sentences", "from books in the public domain"],
     ]);
-    this.choices = choice("Measured on", sources, (on) => {
+    this.choices = choice("Measured on", sources, (source) => {
       this.ours.stop(); // asked for again, if it was refused
-      of.change({ on });
+      owner.change({ on: source });
     });
     this.said = h("p", { class: "label", role: "status" });
     const row = div("actions", span("label", "Measured on"), this.choices.element);
@@ -50,14 +50,14 @@ export class HeadSources {
     if (this.texts.isOn) this.texts.stop();
   }
 
-  /** @param {string} said of what is no collection */
-  draw(said) {
+  /** @param {string} text of what is no collection */
+  draw(text) {
     const { texts, ours, isCollection } = this;
     if (!isCollection) this.close();
     else if (texts.sentences.length) texts.follow();
     else ours.ask(new URLSearchParams()); // they come when they are first wanted
     this.choices.press(this.of.shown.on);
-    setText(this.said, isCollection ? ours.refusal || texts.said : said);
+    setText(this.said, isCollection ? ours.refusal || texts.said : text);
   }
 }
 
@@ -132,10 +132,10 @@ export class CollectionRun {
   get said() {
     const { sentences, refused, pool, isLeft } = this;
     if (!sentences.length) return "";
-    const left = refused.length ? ` ${many(refused.length, "sentence")} left out: ${[...new Set(refused)][0]}` : "";
+    const left = refused.length ? ` ${counted(refused.length, "sentence")} left out: ${[...new Set(refused)][0]}` : "";
     const done = isLeft
-      ? `${pool.texts} of ${many(sentences.length, "sentence")}.`
-      : `The mean over all rows of ${many(pool.texts, "sentence")}.`;
+      ? `${pool.texts} of ${counted(sentences.length, "sentence")}.`
+      : `The mean over all rows of ${counted(pool.texts, "sentence")}.`;
     return done + left;
   }
 }

@@ -1,12 +1,12 @@
 // All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
 
 import { button, div, fill, h, setText, span } from "../base/dom.js";
-import { digits, most, readShown, withValues, writeShown } from "./head_measures.js";
+import { digits, argmax, readShown, withValues, writeShown } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources } from "./head_sources.js";
 import { HeadTable } from "./head_table.js";
 import { unpackFloats } from "../wire/packets.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
@@ -67,9 +67,9 @@ export class HeadsView {
     this.view.others.show(this, writeShown({ ...this.shown, ...change }));
   }
 
-  /** @param {number} at */
-  open(at) {
-    this.view.all.open(Math.floor(at / this.heads), at % this.heads);
+  /** @param {number} index */
+  open(index) {
+    this.view.all.open(Math.floor(index / this.heads), index % this.heads);
   }
 
   // ---- drawing
@@ -88,15 +88,15 @@ export class HeadsView {
     return layer * this.heads + head;
   }
 
-  /** @param {number} at */
-  nameOf(at) {
-    return `L${Math.floor(at / this.heads)} H${at % this.heads}`;
+  /** @param {number} index */
+  nameOf(index) {
+    return `L${Math.floor(index / this.heads)} H${index % this.heads}`;
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { sources, header, ofText } = this;
-    sources.draw(header ? `${many(this.count, "head")} on ${many(this.tokens, "token")}.` : "…");
+    sources.draw(header ? `${counted(this.count, "head")} on ${counted(this.tokens, "token")}.` : "…");
     const measures = sources.isCollection ? sources.texts.pool.of(header?.measures ?? []) : ofText;
     const columns = measures.filter(({ values }) => values);
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
@@ -111,13 +111,13 @@ export class HeadsView {
    * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it
    */
   drawNames(columns, names) {
-    const found = names.flatMap(([measure, title, who]) => {
+    const results = names.flatMap(([measure, title, who]) => {
       const values = columns.find(({ name }) => name === measure)?.values;
-      return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
+      return values ? [{ title, who, at: argmax(values), value: values[argmax(values)] }] : [];
     });
     const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
     const make = () => h("li", {}, makePress(), span("label"));
-    fill(this.names, found, make, (item, { title, who, at, value }) => {
+    fill(this.names, results, make, (item, { title, who, at, value }) => {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.nameOf(at));
       press.onclick = () => this.open(at);

@@ -67,9 +67,9 @@ export class NextTokens {
   /** Writes a token behind the sentence. @param {string} text */
   write(text) {
     const { view } = this;
-    const before = view.text;
-    this.written.push({ text: before + text, before, n: view.maps.n });
-    view.retype(before + text, false);
+    const previous = view.text;
+    this.written.push({ text: previous + text, before: previous, n: view.maps.n });
+    view.retype(previous + text, false);
   }
 
   takeBack() {
@@ -83,7 +83,7 @@ export class NextTokens {
     setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
     if (this.written.at(-1)?.text !== text) this.written = []; // typed since
     this.back.hidden = !this.written.length;
-    const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
+    const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
     this.draws.draw(picture);
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
@@ -97,23 +97,23 @@ export class NextTokens {
   /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
   drawLosses() {
     const { picture, look, bar, maps } = this.view;
-    const shown = look.surprise ? picture.surprise : null;
+    const surprise = look.surprise ? picture.surprise : null;
     const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
-    const drawn = [shown, from, maps.tokens];
-    if (drawn.every((one, at) => one === this.drawn[at])) return; // of a long text it takes as long as all the rest
-    this.drawn = drawn;
-    [...bar.chips.children].forEach((chip, at) => {
-      const [loss, before] = shown?.[at] ?? [null, null];
+    const inputs = [surprise, from, maps.tokens];
+    if (inputs.every((input, index) => input === this.drawn[index])) return; // of a long text it takes as long as all the rest
+    this.drawn = inputs;
+    [...bar.chips.children].forEach((chip, index) => {
+      const [loss, before] = surprise?.[index] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
       const was = before === null ? "" : ` (${before.toFixed(2)} in the untouched model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
       const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
-      const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
+      const lossText = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
       setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
-      setAttribute(chip, "data-written", at >= from ? "" : null);
-      const told = [piece, at >= from ? "written by the model" : "", said].filter(Boolean);
-      setAttribute(chip, "title", told.join("; ") || null);
+      setAttribute(chip, "data-written", index >= from ? "" : null);
+      const parts = [piece, index >= from ? "written by the model" : "", lossText].filter(Boolean);
+      setAttribute(chip, "title", parts.join("; ") || null);
     });
   }
 }

@@ -34,7 +34,7 @@ export class OtherViews {
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new ApiClient(hears, view.here.signal);
-    this.toggles = this.all.map((one) => button(one.title, () => this.show(this.open === one ? null : one)));
+    this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");
@@ -45,13 +45,13 @@ export class OtherViews {
   /** The view that is open, as the link says. @returns {OtherView | null} */
   get open() {
     const [name] = (this.view.state.panel ?? "").split(".");
-    return this.all.find((one) => one.name === name) ?? null;
+    return this.all.find((view) => view.name === name) ?? null;
   }
 
-  /** Opens a view in a state; none where it is null. @param {OtherView | null} one @param {string} [state] */
-  show(one, state) {
+  /** Opens a view in a state; none where it is null. @param {OtherView | null} view @param {string} [state] */
+  show(view, state) {
     setText(this.refusal, ""); // it was of the state before
-    this.view.dispatch({ type: "set", values: { panel: one && [one.name, state].filter(Boolean).join(".") } });
+    this.view.dispatch({ type: "set", values: { panel: view && [view.name, state].filter(Boolean).join(".") } });
   }
 
   /** The own text in the link of the view that is open, as chosen measures. */
@@ -86,7 +86,7 @@ export class OtherViews {
       setText(this.refusal, "");
       this.shown = open;
     }
-    this.toggles.forEach((press, at) => setAttribute(press, "aria-pressed", String(this.all[at] === open)));
+    this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
     rove(this.row);
     room.hidden = !open;
     if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture stands alone

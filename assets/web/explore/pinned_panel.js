@@ -36,11 +36,11 @@ export class PinnedPanel {
     if (!pin) return;
     const { layer, head, row, key } = parseAt(pin.at);
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
-    const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
-    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
+    const maximum = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
+    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${maximum}` : ""));
     const [first, last] = specials(pin, look);
     const keys = pin.columns ?? pin.tokens;
-    const shown = wholeMap(pin.tokens, pinWeights, {
+    const mapPicture = wholeMap(pin.tokens, pinWeights, {
       keys,
       name: `Pinned: layer ${layer} head ${head}`,
       row: row ?? -1,
@@ -55,6 +55,6 @@ export class PinnedPanel {
     setText(this.who, pin.tokens[row ?? 0]);
     fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
     this.map.map.project(this.view.foot.isOn);
-    this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
+    this.map.draw(mapPicture, look.table, inks, roomFor(this.view, this.map.element));
   }
 }

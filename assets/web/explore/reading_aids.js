@@ -4,7 +4,7 @@ import { button, setAttribute } from "../base/dom.js";
 import { meanChoice } from "../picture/map_choice.js";
 import { meanOf } from "../link/look.js";
 import { rowOf, specials } from "../wire/packets.js";
-import { many, percent, quoted, total } from "../base/words.js";
+import { counted, percent, quoted, total } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
@@ -44,7 +44,7 @@ export class ReadingAids {
   add(key) {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];
-    const [first = null, ...others] = now.includes(key) ? now.filter((own) => own !== key) : [key, ...now];
+    const [first = null, ...others] = now.includes(key) ? now.filter((column) => column !== key) : [key, ...now];
     this.view.go({ row: at.row, key: first }, { keys: others });
   }
 
@@ -68,10 +68,10 @@ export class ReadingAids {
   get place() {
     const { maps, at, look } = this.view;
     const mean = meanOf(look);
-    if (mean === "meanall") return `mean over the ${many(maps.layers * maps.heads, "head")} of all layers`;
+    if (mean === "meanall") return `mean over the ${counted(maps.layers * maps.heads, "head")} of all layers`;
     if (mean === "meanseen")
       return look.all ? "mean over the heads in sight" : `layer ${at.layer}, mean over the heads in sight`;
-    return `layer ${at.layer}, ${mean ? `mean over ${many(maps.heads, "head")}` : `head ${at.head}`}`;
+    return `layer ${at.layer}, ${mean ? `mean over ${counted(maps.heads, "head")}` : `head ${at.head}`}`;
   }
 
   /** What the map in focus is called. */
@@ -95,7 +95,7 @@ export class ReadingAids {
     const weights = fits ? picture.weights : null;
     const [first, last] = picture.tile ? [0, 0] : specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
     const isRead = words !== null || (look.renorm && first + last > 0);
-    const own = isRead ? null : this.map;
+    const map = isRead ? null : this.map;
     const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
     return {
       tokens,
@@ -107,17 +107,17 @@ export class ReadingAids {
       last,
       weights,
       ofRow: fits && picture.row === at.row ? picture.ofRow : null,
-      map: own ?? { size: tokens.length, bytes: bytes() },
-      whole: own ? maps.isWhole(at.layer) : true,
-      isHere: own !== null || weights !== null,
+      map: map ?? { size: tokens.length, bytes: bytes() },
+      whole: map ? maps.isWhole(at.layer) : true,
+      isHere: map !== null || weights !== null,
       isWords: words !== null,
     };
   }
 
-  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} at */
-  tokenAt(side, at) {
+  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} index */
+  tokenAt(side, index) {
     const { sight, picture } = this.view;
-    return sight.isWords ? (picture.reading?.[side].indexOf(at) ?? at) : at;
+    return sight.isWords ? (picture.reading?.[side].indexOf(index) ?? index) : index;
   }
 
   /** The column of a token. @param {number | null} token */
@@ -143,19 +143,19 @@ export class ReadingAids {
     const front = keys.slice(0, first).map((key) => (maps.ends[0] ? key : quoted(key)));
     const hidden = [...front, ...keys.slice(keys.length - last)];
     const names = [...new Set(hidden)].join(" and ");
-    const which = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
+    const clause = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
     if (row < first || row >= keys.length - last) return `Row ${quoted(sight.tokens[row])} itself is not shown.`;
-    const own = rowOf(weights, row, keys.length);
-    const shown = own.subarray(first, keys.length - last);
-    const ends = [...own.subarray(0, first), ...own.subarray(keys.length - last)];
+    const rowWeights = rowOf(weights, row, keys.length);
+    const visible = rowWeights.subarray(first, keys.length - last);
+    const ends = [...rowWeights.subarray(0, first), ...rowWeights.subarray(keys.length - last)];
     const sunk = look.renorm ? (picture.reading?.sunk[row] ?? 0) : ends.reduce((sum, weight) => sum + weight, 0);
-    const isNone = shown.every((weight) => weight === 0);
+    const isNone = visible.every((weight) => weight === 0);
     const rest = !look.renorm
-      ? `what is shown sums to ${total(shown)}`
+      ? `what is shown sums to ${total(visible)}`
       : isNone
         ? "nothing is left of it"
         : "the rest is divided by its sum";
-    return `${percent(sunk)} of this row’s weight goes to ${which}; ${rest}.`;
+    return `${percent(sunk)} of this row’s weight goes to ${clause}; ${rest}.`;
   }
 
   draw() {
@@ -177,9 +177,9 @@ export class ReadingAids {
 
 /** @param {Maps} maps @param {number} layer @returns {Bytes} */
 function meanOfLayer(maps, layer) {
-  const each = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
-  const [{ size, bytes: cells }] = each;
+  const headMaps = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
+  const [{ size, bytes: cells }] = headMaps;
   const sums = new Float32Array(cells.length);
-  for (const { bytes } of each) bytes.forEach((byte, at) => (sums[at] += byte));
+  for (const { bytes } of headMaps) bytes.forEach((byte, index) => (sums[index] += byte));
   return { size, bytes: Uint8Array.from(sums, (sum) => Math.round(sum / maps.heads)) };
 }

@@ -2,7 +2,17 @@
 
 import { changed, controlsOf } from "../link/changes.js";
 import { setParam, without } from "../link/link.js";
-import { askedOf, headName, headsOf, inOrder, ofOneMap, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import {
+  askedOf,
+  headName,
+  headsOf,
+  inOrder,
+  singleMapLook,
+  parseLook,
+  reads,
+  writeAt,
+  writeLook,
+} from "../link/look.js";
 import { arrived, moved, placeOf, within } from "../link/place.js";
 
 /** @typedef {import("../link/changes.js").Controls} Controls */
@@ -74,7 +84,7 @@ function step(state, action) {
       return { text: action.text, ...readLink(action.link, action.picture) };
     case "arrive": {
       const { picture, maps, isNewest } = action;
-      const look = picture.tile ? ofOneMap(state.look) : state.look;
+      const look = picture.tile ? singleMapLook(state.look) : state.look;
       return { typed: picture.typed, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
     }
     case "fit":
@@ -113,13 +123,13 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
   const isOther = "text" in sentence;
   const slid = Object.keys(controls).join();
   const isStep = undoable && !(slides && slid === state.slid);
-  const before = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
+  const previous = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
   return {
     ...{ text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
     controls: { ...state.controls, ...controls },
     off: new Set(off),
     look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
-    past: isStep ? [...state.past.slice(1 - MAX_UNDO), before] : state.past,
+    past: isStep ? [...state.past.slice(1 - MAX_UNDO), previous] : state.past,
     slid,
   };
 }
@@ -157,9 +167,9 @@ export const isRowHere = (state, { picture, maps }) =>
   isOf(picture, state) && picture.row === state.at.row && picture.digest === maps?.digest;
 
 /** Whether the picture tells all that is asked about what comes next. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
-function tellsNext({ look }, sampling, { picture, samplingOf: of }) {
+function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
   if (!picture.next.length) return true;
-  return of === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
+  return usedSampling === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
 }
 
 /** What is to be asked next, or null: all maps, or where they are here the picture in focus alone; of a long text its next

@@ -29,9 +29,10 @@ export class UnderWay {
       Object.assign(this, { of: "", digest: "" });
       return mapsOf(header, body);
     }
-    const each = heads * thumbnail ** 2;
-    if (this.digest !== digest) Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * each) });
-    this.body.set(body, first * each);
+    const layerBytes = heads * thumbnail ** 2;
+    if (this.digest !== digest)
+      Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * layerBytes) });
+    this.body.set(body, first * layerBytes);
     this.comes(done, layers, query);
     return mapsOf(header, this.body);
   }

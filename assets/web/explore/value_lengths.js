@@ -42,7 +42,7 @@ export class ValueLengths {
     const zeroed = new Set(valuesOff(controls));
     const isZeroed = (/** @type {number} */ key) => zeroed.has(key) && key !== at.row;
     const handed = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
-    const all = handed.reduce((sum, own) => sum + own, 0);
+    const all = handed.reduce((sum, length) => sum + length, 0);
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MAX_LISTED);
@@ -58,10 +58,10 @@ export class ValueLengths {
   }
 
   /** What the key with the most weight hands over, and which key hands over most.
-   * @param {Float32Array} row @param {(key: number) => number} share @param {number} most
+   * @param {Float32Array} row @param {(key: number) => number} share @param {number} strongest
    * @param {(key: number) => boolean} isZeroed
    */
-  sentence(row, share, most, isZeroed) {
+  sentence(row, share, strongest, isZeroed) {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
     const { tokens, keys } = maps;
@@ -69,9 +69,9 @@ export class ValueLengths {
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [own, whom] = [quoted(tokens[at.row]), quoted(keys[best])];
-    const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
-    const long = isZeroed(best) ? ", whose value is zeroed" : known;
-    const rest = most === best ? "" : ` Most comes from ${quoted(keys[most])}: ${percent(share(most))}.`;
+    const ratio = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
+    const long = isZeroed(best) ? ", whose value is zeroed" : ratio;
+    const rest = strongest === best ? "" : ` Most comes from ${quoted(keys[strongest])}: ${percent(share(strongest))}.`;
     return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
   }
 }

@@ -51,7 +51,7 @@ export class ColumnSwitches {
   unpainted(key) {
     const { maps, controls } = this.view;
     const flips = readFlips(controls.p ?? "", maps.n, maps.heads);
-    for (const own of flips) for (let row = 0; row < maps.n; row++) if (row !== key) own[row * maps.n + key] = 0;
+    for (const cells of flips) for (let row = 0; row < maps.n; row++) if (row !== key) cells[row * maps.n + key] = 0;
     return writeFlips(flips, maps.n) || null;
   }
 

@@ -83,25 +83,28 @@ export class TakeAlong {
 
   /** The pictures of the page as it is now, and what the server makes of it. */
   list() {
-    const found = picturesOfPage();
-    fill(this.picture, found, "option", (option, { name }) => setText(option, name));
-    this.picture.hidden = found.length < 2;
+    const pictures = picturesOfPage();
+    fill(this.picture, pictures, "option", (option, { name }) => setText(option, name));
+    this.picture.hidden = pictures.length < 2;
     for (const press of this.presses) {
       const kind = press.dataset.kind ?? "";
       press.hidden = OF_SERVER.includes(kind) && !this.place.routes.includes(kind);
     }
-    return found;
+    return pictures;
   }
 
   /** The one that is chosen, also where others have come in front of it since. */
   get chosen() {
-    const at = Math.max(0, this.picture.selectedIndex);
-    const name = this.picture.options[at]?.textContent;
-    const found = this.list();
-    const one = found[at]?.name === name ? found[at] : (found.find((own) => own.name === name) ?? found[0]);
-    if (!one) throw new Told(NO_PICTURE);
-    this.picture.selectedIndex = found.indexOf(one);
-    return one;
+    const index = Math.max(0, this.picture.selectedIndex);
+    const name = this.picture.options[index]?.textContent;
+    const pictures = this.list();
+    const picture =
+      pictures[index]?.name === name
+        ? pictures[index]
+        : (pictures.find((candidate) => candidate.name === name) ?? pictures[0]);
+    if (!picture) throw new Told(NO_PICTURE);
+    this.picture.selectedIndex = pictures.indexOf(picture);
+    return picture;
   }
 
   /** The title of the picture that is chosen; under a lesson's curtain it may be the answer. */
@@ -128,9 +131,9 @@ export class TakeAlong {
     if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new Told(COMING);
     const picture = this.chosen;
     const theme = this.theme.selectedIndex ? /** @type {Theme} */ (this.theme.value) : themeOf(this.element);
-    const said = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
+    const title = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
     const label = picture.element.querySelector(".titles .label")?.textContent; // with what is changed
-    const caption = { lines: [said, ...(label ? [label] : []), this.place.link()], theme };
+    const caption = { lines: [title, ...(label ? [label] : []), this.place.link()], theme };
     return pngOf(picture, caption, kind === "slide");
   }
 

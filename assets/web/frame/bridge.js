@@ -7,14 +7,14 @@ const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the se
 const NAME = /^[\w-]{22}$/;
 
 /** The number of news that was asked for last. */
-let asked = "";
+let request = "";
 
 /** Asks for what has changed, once for each number that the server says is new (pages/frame/canvas.py, rerun_when).
  * @param {{data: {number: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function news({ data, setTriggerValue }) {
-  if (!data.number || data.number === asked) return;
-  asked = data.number;
+  if (!data.number || data.number === request) return;
+  request = data.number;
   setTriggerValue("asked", data.number);
 }
 

@@ -16,27 +16,28 @@ function linesOf({ _fullData: traces, calcdata }) {
     if (trace.visible !== true || trace.hoverinfo === "skip") return [];
     if (trace.z) {
       const [{ x, y }] = calcdata[curveNumber]; // borders of the cells
-      const middle = (/** @type {number[]} */ ends, /** @type {number} */ at) => (ends[at] + ends[at + 1]) / 2;
+      const middle = (/** @type {number[]} */ ends, /** @type {number} */ index) => (ends[index] + ends[index + 1]) / 2;
       return Array.from({ length: y.length - 1 }, (_, row) => {
-        const place = (/** @type {number} */ at) => /** @type {[number, number]} */ ([middle(x, at), middle(y, row)]);
-        return { count: x.length - 1, place, at: (/** @type {number} */ at) => named(place(at)) };
+        const place = (/** @type {number} */ column) =>
+          /** @type {[number, number]} */ ([middle(x, column), middle(y, row)]);
+        return { count: x.length - 1, place, column: (/** @type {number} */ column) => toPoint(place(column)) };
       });
     }
-    const known = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ at) =>
-      Number.isFinite(point.y) ? [at] : [],
+    const points = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ index) =>
+      Number.isFinite(point.y) ? [index] : [],
     );
-    if (!known.length) return [];
-    const pointOf = (/** @type {number} */ at) => calcdata[curveNumber][known[at]];
+    if (!points.length) return [];
+    const pointOf = (/** @type {number} */ index) => calcdata[curveNumber][points[index]];
     return {
-      count: known.length,
-      place: (/** @type {number} */ at) => [pointOf(at).x, pointOf(at).y],
-      at: (/** @type {number} */ at) => ({ curveNumber, pointNumber: known[at] }),
+      count: points.length,
+      place: (/** @type {number} */ index) => [pointOf(index).x, pointOf(index).y],
+      index: (/** @type {number} */ index) => ({ curveNumber, pointNumber: points[index] }),
     };
   });
 }
 
 /** @param {[number, number]} place */
-const named = ([xval, yval]) => ({ xval, yval });
+const toPoint = ([xval, yval]) => ({ xval, yval });
 
 /** Where a key leads: along a line, which ends, or to the same point of another one; null for other keys.
  * @param {string} key @param {[number, number]} from @param {Line[]} lines @returns {[number, number] | null}
@@ -55,10 +56,10 @@ export function ledTo(key, [line, point], lines) {
 function press(plot, [x, y]) {
   const { xaxis, yaxis } = plot._fullLayout;
   const { left, top } = plot.getBoundingClientRect();
-  const at = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
+  const position = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
   const [over] = plot.getElementsByClassName("nsewdrag");
   for (const kind of ["mousemove", "mousedown", "mouseup"])
-    over.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...at }));
+    over.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...position }));
 }
 
 /** @param {KeyboardEvent} event */
@@ -70,18 +71,18 @@ function key(event) {
   if (!lines.length) return;
   const from = places.get(chart);
   const line = Math.min(from?.[0] ?? 0, lines.length - 1); // what was drawn anew may have fewer, and shorter ones
-  const at = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
-  if (event.key === "Enter" && from) press(plot, lines[line].place(at[1]));
-  const led = ledTo(event.key, at, lines);
-  const to = led && !from ? at : led; // the first key comes to the first point
-  if (!to && event.key !== "Enter") return;
+  const start = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
+  if (event.key === "Enter" && from) press(plot, lines[line].place(start[1]));
+  const led = ledTo(event.key, start, lines);
+  const next = led && !from ? start : led; // the first key comes to the first point
+  if (!next && event.key !== "Enter") return;
   event.preventDefault();
   event.stopPropagation();
-  if (!to) return;
+  if (!next) return;
   const layer = plot.querySelector(".hoverlayer"); // where Plotly writes it, now or in a moment
   if (!from) new MutationObserver(() => say(chart)).observe(layer, { childList: true, subtree: true });
-  places.set(chart, to);
-  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[to[0]].at(to[1])]);
+  places.set(chart, next);
+  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].at(next[1])]);
 }
 
 /** What is read out is the chart's value, as a screen reader knows that of a slider. @param {Element} chart */

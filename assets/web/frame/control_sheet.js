@@ -19,8 +19,8 @@ const measured = new ResizeObserver(() => {
 export function openSheet(is) {
   if (is === isOpen()) return;
   document.documentElement.classList.toggle("sheet-open", is);
-  const own = opener();
-  if (own) setAttribute(own, "aria-expanded", String(is));
+  const toggle = opener();
+  if (toggle) setAttribute(toggle, "aria-expanded", String(is));
   const model = document.querySelector(MODEL);
   measured.disconnect();
   if (is && model) measured.observe(model);

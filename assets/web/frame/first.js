@@ -17,9 +17,9 @@ const COLOURS = {
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */
 function theme() {
   const options = new URLSearchParams(location.search).getAll("embed_options");
-  const chosen = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
-  if (options.includes("dark_theme") || chosen === "dark") return "dark";
-  if (options.includes("light_theme") || chosen === "light") return "light";
+  const savedTheme = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
+  if (options.includes("dark_theme") || savedTheme === "dark") return "dark";
+  if (options.includes("light_theme") || savedTheme === "light") return "light";
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
@@ -31,7 +31,7 @@ const ready = () =>
 /** True when something stands under it. */
 const isFilled = () => {
   const [, ...under] = document.querySelector(".st-key-stage")?.children ?? [];
-  return under.some((own) => own.getBoundingClientRect().height > 0);
+  return under.some((element) => element.getBoundingClientRect().height > 0);
 };
 
 /** Reads the message out of the page. @param {Element} block */

@@ -38,16 +38,16 @@ const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
 /** Whether the visitor used one of Streamlit's controls since the page was entered: the bar and the views are ours. */
 let touched = false;
 /** What a control wrote since the last press: a run of the script that began before does not know it yet. */
-let written = /** @type {[string, string[]][]} */ ([]);
+let writes = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
 const touch = ({ type, target }) => {
   touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
-  if (type === "pointerdown" || type === "keydown") written = [];
+  if (type === "pointerdown" || type === "keydown") writes = [];
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
 addEventListener("popstate", () => {
   touched = false;
-  written = [];
+  writes = [];
 });
 
 /** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
@@ -64,14 +64,14 @@ function join(event) {
   if (navigationType === "replace" && (!touched || lost.size > 1)) return event.preventDefault();
   if (navigationType === "replace")
     for (const key of new Set(after.keys()))
-      if (`${after.getAll(key)}` !== `${before.getAll(key)}`) written.push([key, after.getAll(key)]);
+      if (`${after.getAll(key)}` !== `${before.getAll(key)}`) writes.push([key, after.getAll(key)]);
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
     if (next.pathname !== now.pathname) return notify();
     for (const key of OURS) setParam(next.searchParams, key, now.searchParams.getAll(key));
-    for (const [key, values] of written) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
+    for (const [key, values] of writes) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
     setHistory("replaceState", history.state, next);
   });
 }
@@ -80,12 +80,12 @@ function join(event) {
 listenToCharts();
 
 /** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
- * @param {HTMLElement} here
+ * @param {HTMLElement} current
  */
-function forgetOthers(here) {
+function forgetOthers(current) {
   for (const question of document.querySelectorAll(".st-key-stage .question")) {
     const place = /** @type {HTMLElement} */ (question.parentElement);
-    if (place === here) continue;
+    if (place === current) continue;
     delete place.dataset.path;
     question.remove();
   }

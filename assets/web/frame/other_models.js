@@ -21,10 +21,10 @@ const IN_PYTHON =
 export const titles = new Map();
 
 /** What the server's machine answers. Raises an Error that says why it does not.
- * @param {string} question @param {Record<string, string>} [asked]
+ * @param {string} question @param {Record<string, string>} [params]
  */
-async function answered(question, asked) {
-  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(asked)}`)).catch(() => null);
+async function answered(question, params) {
+  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(params)}`)).catch(() => null);
   if (!answer) throw new Error(LOST);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
@@ -45,7 +45,7 @@ async function eachLine(answer, take) {
 }
 
 /** 1_340_000 -> "1.3 MB" @param {number} bytes */
-export const written = (bytes) =>
+export const formatBytes = (bytes) =>
   bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.max(0.1, bytes / 1e6).toFixed(1)} MB`;
 
 /** A line to type into, with a button. @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
@@ -113,16 +113,16 @@ export class OtherModels {
     });
   }
 
-  /** @param {Found[]} found */
-  draw(found) {
-    for (const { name, title } of found) titles.set(name, title);
-    const make = (/** @type {number} */ at) => {
-      const press = button("", () => this.take(/** @type {Found} */ (found[at])), {});
+  /** @param {Found[]} models */
+  draw(models) {
+    for (const { name, title } of models) titles.set(name, title);
+    const make = (/** @type {number} */ index) => {
+      const press = button("", () => this.take(/** @type {Found} */ (models[index])), {});
       press.append(h("strong"), span("says"));
       return h("li", {}, press);
     };
     this.list.replaceChildren();
-    fill(this.list, found, make, (item, { title, says, why_not }) => {
+    fill(this.list, models, make, (item, { title, says, why_not }) => {
       const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
       setText(press.children[0], title);
       setText(press.children[1], [says, why_not].filter(Boolean).join(": "));
@@ -151,9 +151,9 @@ export class OtherModels {
     this.tell("Asking the hub …", async () => {
       const { size } = await answered("size", { id });
       this.bring.dataset.id = id;
-      setText(this.bring, size ? `Download ${written(size)}` : "Open it: nothing is missing");
+      setText(this.bring, size ? `Download ${formatBytes(size)}` : "Open it: nothing is missing");
       this.bring.hidden = false;
-      return size ? `${id}: ${written(size)} come to this machine’s cache.` : `${id} is in this machine’s cache.`;
+      return size ? `${id}: ${formatBytes(size)} come to this machine’s cache.` : `${id} is in this machine’s cache.`;
     });
   }
 

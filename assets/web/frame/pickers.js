@@ -20,8 +20,8 @@ const others = new OtherModels((name) => choose("model", name));
 function choose(key, value) {
   const detail = { [key]: value };
   if (!dispatchEvent(new CustomEvent("headlight-choose", { detail, cancelable: true }))) return;
-  const gone = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
-  write({ ...Object.fromEntries(gone.map((one) => [one, null])), ...detail });
+  const dropped = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
+  write({ ...Object.fromEntries(dropped.map((name) => [name, null])), ...detail });
   notify();
 }
 
@@ -67,10 +67,10 @@ class Picker {
   /** Says what the address says, as far as there is such an option. */
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
-    const at = this.options.findIndex(([value]) => value === now);
-    if ((isForeign(now) || isRecording(now)) && at < 0 && this.options.length)
+    const index = this.options.findIndex(([value]) => value === now);
+    if ((isForeign(now) || isRecording(now)) && index < 0 && this.options.length)
       return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
-    this.select.selectedIndex = Math.max(0, at);
+    this.select.selectedIndex = Math.max(0, index);
   }
 }
 

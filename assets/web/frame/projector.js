@@ -21,9 +21,9 @@ function follow() {
 /** True in a menu that is open: Escape closes it. @param {EventTarget[]} path from what has the focus outwards */
 const inMenu = (path) =>
   path.some(
-    (at) =>
-      at instanceof Element &&
-      (at.matches(`${OPEN}, .settings`) || at.parentElement?.querySelector(`:scope > ${OPEN}`)),
+    (node) =>
+      node instanceof Element &&
+      (node.matches(`${OPEN}, .settings`) || node.parentElement?.querySelector(`:scope > ${OPEN}`)),
   ) || document.querySelector(`#headlight-bar ${OPEN}, ${LAID_OVER}`) !== null;
 
 /** Listens to the address, and to the keys before a menu that closes forgets that it was open. */

@@ -44,8 +44,8 @@ const findAll = (selector) => {
 function reveal(target, start = performance.now()) {
   const key = CSS.escape(target);
   const inControl = `.st-key-${key} :is(input, select, textarea, button)`;
-  const found = findAll(`[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`);
-  const element = found.find((one) => one.checkVisibility());
+  const matches = findAll(`[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`);
+  const element = matches.find((match) => match.checkVisibility());
   if (!element && performance.now() - start < MAX_WAIT_MS) return setTimeout(reveal, POLL_MS, target, start);
   if (element?.ariaExpanded === "false" && element.dataset.key) element.click();
   if (element && element.tabIndex < 0) element.tabIndex = -1; // a term takes the focus only here
@@ -114,10 +114,12 @@ class SearchBox {
     this.list.replaceChildren(...results.map(({ group, entries }) => this.makeGroup(group, entries)));
     setAttribute(this.input, "aria-expanded", String(results.length > 0));
     const counts = this.groups.map(({ name, entries }) => `${entries.length} ${name.toLowerCase()}`);
-    const said = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)} can be searched.`;
+    const summary = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)} can be searched.`;
     const { length } = this.options;
-    const found = length ? `${length} ${length === 1 ? "result" : "results"}` : `Nothing matches “${query}”. ${said}`;
-    setText(this.status, normalise(query) ? found : said);
+    const message = length
+      ? `${length} ${length === 1 ? "result" : "results"}`
+      : `Nothing matches “${query}”. ${summary}`;
+    setText(this.status, normalise(query) ? message : summary);
     this.activate(0);
   }
 

@@ -20,9 +20,9 @@ export const normalise = (text) =>
 /** True when one letter is added, missing, replaced or swapped with the next. @param {string} typed @param {string} word */
 export function hasOneTypo(typed, word) {
   if (Math.min(typed.length, word.length) < MIN_TYPO_LENGTH || Math.abs(typed.length - word.length) > 1) return false;
-  let same = 0;
-  while (same < typed.length && typed[same] === word[same]) same += 1;
-  const [left, right] = [typed.slice(same), word.slice(same)];
+  let prefix = 0;
+  while (prefix < typed.length && typed[prefix] === word[prefix]) prefix += 1;
+  const [left, right] = [typed.slice(prefix), word.slice(prefix)];
   const isSwapped = left[0] === right[1] && left[1] === right[0] && left.slice(2) === right.slice(2);
   return isSwapped || [left, left.slice(1)].includes(right.slice(1)) || left.slice(1) === right;
 }
@@ -49,7 +49,7 @@ export function scoreOf({ title, also, text }, typed) {
       ),
     );
   if (fits.includes(0)) return 0;
-  const mean = fits.reduce((sum, one) => sum + one, 0) / fits.length;
+  const mean = fits.reduce((sum, value) => sum + value, 0) / fits.length;
   if (names.includes(typed)) return mean + (names[0] === typed ? 60 : 50);
   return mean + (names.some((name) => name.startsWith(typed)) ? 20 : 0);
 }
@@ -59,11 +59,11 @@ export function search(groups, query) {
   const typed = normalise(query);
   if (!typed) return [];
   const scores = groups.map(({ entries }) => entries.map((entry) => ({ entry, score: scoreOf(entry, typed) })));
-  const least = MIN_SHARE * Math.max(0, ...scores.flat().map(({ score }) => score));
-  const scored = groups.map((group, at) => {
-    const fitting = scores[at].filter(({ score }) => score && score >= least);
-    const best = fitting.sort((one, other) => other.score - one.score);
+  const minimum = MIN_SHARE * Math.max(0, ...scores.flat().map(({ score }) => score));
+  const scored = groups.map((group, index) => {
+    const fitting = scores[index].filter(({ score }) => score && score >= minimum);
+    const best = fitting.sort((a, b) => b.score - a.score);
     return { group, score: best[0]?.score ?? 0, entries: best.slice(0, MAX_RESULTS).map(({ entry }) => entry) };
   });
-  return scored.filter(({ score }) => score).sort((one, other) => other.score - one.score);
+  return scored.filter(({ score }) => score).sort((a, b) => b.score - a.score);
 }

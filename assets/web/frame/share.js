@@ -70,9 +70,9 @@ class SharePanel {
     Object.assign(this.take.place, { page, routes: kinds });
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
-    const here = [address && isOwn ? "link" : "this machine", ""];
+    const ownLink = [address && isOwn ? "link" : "this machine", ""];
     const make = () => this.makeRow();
-    fill(this.rows, isOwn ? [here] : [["for the class", address], here], make, (row, [name, at]) => {
+    fill(this.rows, isOwn ? [ownLink] : [["for the class", address], ownLink], make, (row, [name, at]) => {
       setText(row.children[0], name);
       setText(row.children[1], linkAt(at));
     });
@@ -118,11 +118,11 @@ class SharePanel {
 
   /** Fills what is unfolded. */
   async tell() {
-    const asked = `${shared.page}?${read()}`;
-    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === asked) return;
-    this.told = asked;
+    const request = `${shared.page}?${read()}`;
+    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === request) return;
+    this.told = request;
     const { text, isThere } = await fetched(`${shared.page}.about`, read());
-    if (this.told !== asked) return;
+    if (this.told !== request) return;
     if (!isThere) this.told = "";
     const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
     fill(this.facts, facts, "pre", setText);

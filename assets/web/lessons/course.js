@@ -3,7 +3,7 @@
 
 import { urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
-import { before } from "../link/navigation.js";
+import { prerequisites } from "../link/navigation.js";
 
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
@@ -18,22 +18,22 @@ const WAY = "headlight-way";
 const KEY = "learn"; // of the link
 
 /** @type {Promise<Course> | null} */
-let asked = null;
+let loading = null;
 /** @type {Course | null} */
 let course = JSON.parse(document.getElementById("headlight-course")?.textContent ?? "null");
 
 /** The course; a page that was opened by a lesson's link has brought it along. */
 export function load() {
-  asked ??= course ? Promise.resolve(course) : fetchCourse();
-  return asked;
+  loading ??= course ? Promise.resolve(course) : fetchCourse();
+  return loading;
 }
 
-before.lesson = load;
+prerequisites.lesson = load;
 
 async function fetchCourse() {
   const answer = await fetch(urlOf("api/course"));
   if (!answer.ok) {
-    asked = null;
+    loading = null;
     throw new Error(await answer.text());
   }
   course = /** @type {Course} */ (await answer.json());
@@ -52,9 +52,9 @@ export function find(name) {
   const step = more && first ? first.second && { ...first, ...first.second } : first;
   if (!step) return null;
   const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
-  const order = [...new Set(walked.map((one) => one.split(".")[0]))];
-  const where = { number: order.indexOf(id) + 1, of: order.length };
-  return { ...where, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
+  const order = [...new Set(walked.map((step) => step.split(".")[0]))];
+  const position = { number: order.indexOf(id) + 1, of: order.length };
+  return { ...position, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
 /** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */
@@ -72,9 +72,9 @@ export function whyNot(name) {
   const short = `“${name.slice(0, 40)}”`;
   if (!id)
     return `The link asks for ${short}, which this Headlight does not read as a lesson and its step, such as it.2.`;
-  const known = course?.lessons.find((lesson) => lesson.id === id);
-  if (!known) return `The link asks for the lesson “${id.slice(0, 40)}”, which is not here.`;
-  return `The lesson “${known.title}” has ${known.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
+  const knownLesson = course?.lessons.find((lesson) => lesson.id === id);
+  if (!knownLesson) return `The link asks for the lesson “${id.slice(0, 40)}”, which is not here.`;
+  return `The lesson “${knownLesson.title}” has ${knownLesson.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
 }
 
 /** The address of a step; one without a name leaves the lesson, and the picture as it is. @param {Place | null} place */

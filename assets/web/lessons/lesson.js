@@ -149,10 +149,10 @@ function missed(error) {
 
 /** @param {1 | -1} way */
 function step(way) {
-  const to = state.place && neighbour(state.place, way);
-  if (!to) return way > 0 ? toCourse() : undefined;
-  take(nameOf(to)); // its curtain comes before its picture
-  go(addressOf(to));
+  const next = state.place && neighbour(state.place, way);
+  if (!next) return way > 0 ? toCourse() : undefined;
+  take(nameOf(next)); // its curtain comes before its picture
+  go(addressOf(next));
   panel.element.scrollTop = 0;
   panel.p.title.focus({ preventScroll: true });
 }
@@ -187,15 +187,15 @@ export const beside = {
 /** Draws it all. */
 function show() {
   const { place, open: isOpen } = state;
-  const here = isHere();
-  document.documentElement.classList.toggle("learning", here);
+  const isShown = isHere();
+  document.documentElement.classList.toggle("learning", isShown);
   const away = isAway();
-  const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
+  const hidden = isShown && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
-  const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
-  drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
+  const picture = isShown && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
+  drawCurtain(hidden, isShown && isOpen && !away && row !== null, picture);
   dispatchEvent(new Event("headlight-lesson"));
-  panel.element.hidden = !here || (!place && !state.sentence);
+  panel.element.hidden = !isShown || (!place && !state.sentence);
   if (panel.element.hidden) return;
   const following = place && neighbour(place, 1);
   const isLast = following?.lesson.id !== place?.lesson.id;
@@ -208,9 +208,9 @@ function key(event) {
   if (!black.hidden && !["Shift", "Control", "Alt", "Meta"].includes(event.key)) {
     black.hidden = true;
   } else {
-    const wish = isHere() && state.place ? wishOf(event, panel.letters) : null;
-    if (!wish) return;
-    const [name, letter] = wish;
+    const action = isHere() && state.place ? wishOf(event, panel.letters) : null;
+    if (!action) return;
+    const [name, letter] = action;
     if (name === "close" && !state.notes && !state.keys) return;
     if (name === "hand" || name === "undo" || name === "round") {
       if (!state.taught || state.room) return;

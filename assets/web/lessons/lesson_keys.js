@@ -33,6 +33,6 @@ export function wishOf(event, letters) {
   const always = ALWAYS[key.length > 1 ? key : key.toLowerCase()];
   if (always) return [always, ""];
   const [at] = event.composedPath();
-  const used = at instanceof Element && at.matches(USES) && !at.matches(".option[aria-pressed='true']");
-  return UNLESS_USED[key] && !used ? [UNLESS_USED[key], ""] : null;
+  const isControl = at instanceof Element && at.matches(USES) && !at.matches(".option[aria-pressed='true']");
+  return UNLESS_USED[key] && !isControl ? [UNLESS_USED[key], ""] : null;
 }

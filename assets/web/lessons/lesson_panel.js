@@ -117,15 +117,15 @@ export class LessonPanel {
     );
   }
 
-  /** @param {PanelState} shown */
-  draw(shown) {
+  /** @param {PanelState} state */
+  draw(state) {
     const { p } = this;
-    const { place, sentence } = shown;
+    const { place, sentence } = state;
     this.element.hidden = false;
     for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
       part.hidden = !place;
     for (const part of [p.page, p.breaks, p.now, p.away, p.said, p.keys, this.hands.element]) part.hidden = true;
-    if (place) this.drawStep({ ...shown, place });
+    if (place) this.drawStep({ ...state, place });
     else {
       setText(p.where, "Lesson");
       setText(p.title, "There is no such step");
@@ -134,10 +134,10 @@ export class LessonPanel {
     }
   }
 
-  /** @param {PanelState & {place: Place}} shown */
-  drawStep(shown) {
+  /** @param {PanelState & {place: Place}} state */
+  drawStep(state) {
     const { p } = this;
-    const { lesson, number, of, step, at } = shown.place;
+    const { lesson, number, of, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
     p.where.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
@@ -146,28 +146,28 @@ export class LessonPanel {
     setText(p.say, step.say);
     setText(p.ask, step.ask);
     setAttribute(p.options, "aria-label", step.ask);
-    p.away.hidden = !shown.away;
-    this.drawOptions(shown);
-    p.show.hidden = shown.open;
-    setAttribute(p.taught, "aria-pressed", String(shown.taught));
-    this.hands.element.hidden = !shown.taught || (shown.open && !this.hands.any);
+    p.away.hidden = !state.away;
+    this.drawOptions(state);
+    p.show.hidden = state.open;
+    setAttribute(p.taught, "aria-pressed", String(state.taught));
+    this.hands.element.hidden = !state.taught || (state.open && !this.hands.any);
     this.hands.draw();
-    this.drawVerdict(shown);
-    p.page.hidden = !shown.open || shown.away;
-    setAttribute(p.page, "aria-pressed", String(shown.whole));
-    p.breaks.hidden = !shown.open || at < count;
+    this.drawVerdict(state);
+    p.page.hidden = !state.open || state.away;
+    setAttribute(p.page, "aria-pressed", String(state.whole));
+    p.breaks.hidden = !state.open || at < count;
     if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "The wrong idea: "), lesson.breaks);
-    p.now.hidden = !shown.open || at < count || !lesson.now_you;
+    p.now.hidden = !state.open || at < count || !lesson.now_you;
     if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
-    setText(p.back, shown.back);
-    setText(p.next, shown.next);
-    p.back.hidden = !shown.back;
-    setAttribute(p.next, "class", shown.open ? "strong" : null);
-    setAttribute(p.notes, "aria-expanded", String(shown.notes));
-    setAttribute(p.help, "aria-expanded", String(shown.keys));
-    this.drawOver(p.said, shown.notes, "Teacher’s notes");
-    this.drawOver(p.keys, shown.keys, "Keys");
-    fill(p.lines, [...notesOf(shown.place), OPEN], "p", setText);
+    setText(p.back, state.back);
+    setText(p.next, state.next);
+    p.back.hidden = !state.back;
+    setAttribute(p.next, "class", state.open ? "strong" : null);
+    setAttribute(p.notes, "aria-expanded", String(state.notes));
+    setAttribute(p.help, "aria-expanded", String(state.keys));
+    this.drawOver(p.said, state.notes, "Teacher’s notes");
+    this.drawOver(p.keys, state.keys, "Keys");
+    fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
   }
 
   /** What lies over the picture: a dialog while it is there. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
@@ -179,8 +179,8 @@ export class LessonPanel {
 
   /** @param {PanelState & {place: Place}} shown */
   drawOptions({ place, answer, open, verdict }) {
-    const make = (/** @type {number} */ at) => {
-      const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
+    const make = (/** @type {number} */ index) => {
+      const option = button("", () => this.act("answer", this.letters[index]), { class: "option" });
       option.append(span("letter"), span("text"), span("mark"), span("votes"));
       return option;
     };
@@ -203,10 +203,10 @@ export class LessonPanel {
     const lines = /** @type {HTMLElement[]} */ ([]);
     if (open && verdict) {
       const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
-      const told = verdict.numbers.map(([label, , text]) => line(label, text));
+      const numbers = verdict.numbers.map(([label, , text]) => line(label, text));
       lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
       if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
-      lines.push(h("ul", {}, ...told));
+      lines.push(h("ul", {}, ...numbers));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");
     if (p.verdict.dataset.text === text) return; // said once

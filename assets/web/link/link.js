@@ -27,7 +27,7 @@ export function setParam(params, key, value) {
   const values = value === null ? [] : [value].flat();
   if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
   params.delete(key);
-  for (const one of values) params.append(key, one);
+  for (const item of values) params.append(key, item);
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
@@ -52,14 +52,14 @@ export const leftOut = () => Object.keys(history.state?.leftOut ?? {});
  */
 function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
-  const whole = () => Object.assign(new URL(url), { search: String(short) });
+  const toUrl = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= MAX_LINK_BYTES) break;
+    if (toUrl().search.length <= MAX_LINK_BYTES) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);
   }
-  return { url: whole(), state: Object.keys(left).length ? { leftOut: left } : null };
+  return { url: toUrl(), state: Object.keys(left).length ? { leftOut: left } : null };
 }
 
 /** Writes into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
@@ -74,8 +74,8 @@ export function write(values) {
   if (!navigation) tell();
 }
 
-/** Makes this address a new entry of the history. @param {URL} to */
-export function push(to) {
-  const { url, state } = fitted(to, to.searchParams);
+/** Makes this address a new entry of the history. @param {URL} address */
+export function push(address) {
+  const { url, state } = fitted(address, address.searchParams);
   setHistory("pushState", state, url);
 }

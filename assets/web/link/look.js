@@ -23,10 +23,10 @@ export function parseAt(text) {
   return { layer, head, row, key };
 }
 
-/** @param {At} at @param {boolean} chosen the visitor, not the page, chose row and key */
-export function writeAt({ layer, head, row, key }, chosen) {
+/** @param {At} at @param {boolean} withRow the visitor, not the page, chose row and key */
+export function writeAt({ layer, head, row, key }, withRow) {
   const numbers = [layer, head];
-  if (chosen && row !== null) numbers.push(row, ...(key === null ? [] : [key]));
+  if (withRow && row !== null) numbers.push(row, ...(key === null ? [] : [key]));
   return numbers.join(".");
 }
 
@@ -55,7 +55,7 @@ export const choosesMean = (look, mean) =>
   Object.fromEntries(MEANS.map((name) => [name, name === mean && meanOf(look) !== mean]));
 
 /** As it can be drawn where one map at a time is here. @param {Look} look @returns {Look} */
-export const ofOneMap = (look) => ({
+export const singleMapLook = (look) => ({
   ...look,
   meanall: false,
   meanseen: false,

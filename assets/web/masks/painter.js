@@ -21,7 +21,7 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { rowOf, toBytes, unpackFloats } from "../wire/packets.js";
 import { contentWidth, fillNotices, notices, panel, rem } from "../base/view_base.js";
-import { gave, many, ranked } from "../base/words.js";
+import { gave, counted, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -138,8 +138,8 @@ export class Painter extends PlaceView {
   /** What is said of the mask, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
-    const both = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
-    this.weights = both.map((weights) => ({ weights, bytes: toBytes(weights) }));
+    const halves = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
+    this.weights = halves.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
     this.pictureOf = relevant(query);
     this.choosePlace(header.tokens.length, (header.columns ?? header.tokens).length);
@@ -196,13 +196,13 @@ export class Painter extends PlaceView {
 
   /** A link that says something, and nothing of this view, is none that is bare. */
   asOpened() {
-    const said = super.asOpened();
-    return Object.keys(said).length || this.begins ? said : { mask: "none" };
+    const params = super.asOpened();
+    return Object.keys(params).length || this.begins ? params : { mask: "none" };
   }
 
   requestParams() {
-    const at = this.placed ? writeAt(this.at, false) : null;
-    return { ...this.toParams(), at, look: reads(this.look) || null, pad: null };
+    const cursor = this.placed ? writeAt(this.at, false) : null;
+    return { ...this.toParams(), at: cursor, look: reads(this.look) || null, pad: null };
   }
 
   /** @param {string} key */
@@ -302,7 +302,7 @@ export class Painter extends PlaceView {
 
   /** A number that the mask in use takes. @param {string} key of the link @param {string} value */
   useNumber(key, value) {
-    const card = this.picture.cards.find((own) => isUsed(this.picture, own));
+    const card = this.picture.cards.find((candidate) => isUsed(this.picture, candidate));
     if (card) this.chooseMask({ ...card.clicks.use, [key]: value });
   }
 
@@ -314,10 +314,10 @@ export class Painter extends PlaceView {
     this.takeMask(link);
   }
 
-  /** @param {Record<string, string | null>} said the keys of a mask */
-  takeMask(said) {
+  /** @param {Record<string, string | null>} message the keys of a mask */
+  takeMask(message) {
     const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
-    this.controls = { ...this.controls, ...rule, ...said };
+    this.controls = { ...this.controls, ...rule, ...message };
     this.begins = "";
     this.isOwn = false;
     this.onChange();
@@ -370,7 +370,7 @@ export class Painter extends PlaceView {
     const { picture, at, weights } = this;
     const { tokens, columns } = picture;
     const keys = columns ?? tokens;
-    const [was, is] = weights.map((own) => rowOf(own.weights, at.row, keys.length));
+    const [was, is] = weights.map((side) => rowOf(side.weights, at.row, keys.length));
     const key = at.key ?? ranked(was)[0][0];
     return gave(tokens[at.row], keys[key], was[key], is[key]);
   }
@@ -426,8 +426,8 @@ export class Painter extends PlaceView {
     const name = mask.isShared ? "Mask of all heads" : `Mask of head ${head}`;
     this.grid.drawMask({ tokens, allow, row, key, theme, scrolls, name }, colours, room);
     const blocked = allow.reduce((sum, cell) => sum + 1 - cell, 0);
-    const where = mask.isShared ? "" : ` in head ${head}`;
-    const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${where}`;
+    const place = mask.isShared ? "" : ` in head ${head}`;
+    const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${place}`;
     if (p.counted.textContent !== text) this.say(text);
     setText(p.counted, text);
   }
@@ -437,7 +437,7 @@ export class Painter extends PlaceView {
  * @param {number} tooLong characters of a painting that no link can hold
  */
 function limitsInWords({ tokens, most, longest, cards }, tooLong) {
-  const size = `${many(tooLong, "character")} of ${longest.toLocaleString("en")}`;
+  const size = `${counted(tooLong, "character")} of ${longest.toLocaleString("en")}`;
   const large = `Too large for a link (${size}). The weights still show the previous mask: undo, or paint fewer single cells.`;
   const long = `A mask can be painted for at most ${most} tokens, this sentence has ${tokens.length}. The rules work at any length.`;
   return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];

@@ -52,8 +52,8 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
   const context = contextOf(canvas, PIXELS, PIXELS);
   if (!numbers) return;
   const step = PIXELS / SIDE;
-  for (let at = 0; at < SIDE * SIDE; at += 1) {
-    const [i, j] = [Math.floor(at / SIDE), at % SIDE];
+  for (let index = 0; index < SIDE * SIDE; index += 1) {
+    const [i, j] = [Math.floor(index / SIDE), index % SIDE];
     context.fillStyle = allows(mask, numbers, i, j) ? seen : hidden;
     context.fillRect(j * step, i * step, step - 1, step - 1);
   }
@@ -66,7 +66,7 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
 function drawPositions(list, offered, now, choose) {
   const items = [true, false].flatMap((isFirst) => offered.filter(([name]) => FIRST.includes(name) === isFirst));
   renew(list, items.map(([name]) => name).join());
-  const make = (/** @type {number} */ at) => radio(list, () => choose(items[at][0]), span("name"), span("line"));
+  const make = (/** @type {number} */ index) => radio(list, () => choose(items[index][0]), span("name"), span("line"));
   fill(list, items, make, (choice, [name, note]) => {
     fillRadio(choice, name, POSITIONS[name] ?? "", now);
     setAttribute(choice, "title", note);
@@ -84,15 +84,15 @@ function drawLamps(lamps, { layers, heads }, off, toggle) {
     const { layer, head } = target instanceof HTMLElement ? target.dataset : {};
     if (layer && head) toggle(`${layer}.${head}`);
   };
-  for (const one of lamps.querySelectorAll(".lamp")) {
-    const lamp = /** @type {HTMLElement} */ (one);
+  for (const headLamp of lamps.querySelectorAll(".lamp")) {
+    const lamp = /** @type {HTMLElement} */ (headLamp);
     setAttribute(lamp, "aria-pressed", String(!off.has(`${lamp.dataset.layer}.${lamp.dataset.head}`)));
   }
 }
 
 /** What it says, the numbers of the heads, then each layer with its lamps. @param {number} layers @param {number} heads */
 function makeLamps(layers, heads) {
-  const count = (/** @type {number} */ length) => Array.from({ length }, (_, at) => at);
+  const count = (/** @type {number} */ length) => Array.from({ length }, (_, index) => index);
   const aside = (/** @type {string} */ text, kind = "of-head") =>
     h("span", { class: kind, "aria-hidden": "true" }, text);
   const lampsOf = (/** @type {number} */ layer) =>
@@ -153,8 +153,8 @@ export class Choices {
   /** What is usual is no change. @param {Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     const { defaults } = this.view.picture;
-    const said = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
-    this.holder.change(Object.fromEntries(said), typing);
+    const values = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
+    this.holder.change(Object.fromEntries(values), typing);
   }
 
   /** What a control says. @param {string} key */
@@ -189,17 +189,17 @@ export class Choices {
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
     const colours = { seen: inks.accent, hidden: inks.line };
     const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
-    const make = (/** @type {number} */ at) =>
-      radio(this.masks, () => this.set({ mask: this.kinds[at].name }), ...parts());
+    const make = (/** @type {number} */ index) =>
+      radio(this.masks, () => this.set({ mask: this.kinds[index].name }), ...parts());
     fill(this.masks, this.kinds, make, (choice, { name, line, key }) => {
       fillRadio(choice, name, line, now);
       drawMask(/** @type {HTMLCanvasElement} */ (choice.children[1]), name, key ? null : { w, first, gap }, colours);
     });
     const kind = this.kinds.find(({ name }) => name === now);
-    const named = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
+    const labels = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
     const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
     const makeField = () => h("label", {}, h("span"), h("input"));
-    fill(this.numbers, [...named, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
+    fill(this.numbers, [...labels, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
   }
 
   /** The number or the rule of a mask. @param {HTMLElement} label @param {string} key @param {string} text */

@@ -104,12 +104,12 @@ export class ControlChips extends Choices {
   /** @param {import("./choices.js").Inks} inks */
   draw(inks) {
     const { open } = this;
-    const said = this.said();
+    const labels = this.said();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
       setText(opener.children[1], this.names[key]);
-      setText(opener.children[2], said[key]);
-      setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${said[key]}`);
+      setText(opener.children[2], labels[key]);
+      setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${labels[key]}`);
       setAttribute(opener, "aria-expanded", String(key === open));
       setAttribute(opener, "data-differs", this.differs(key) ? "" : null);
       setAttribute(opener, "data-idle", this.isIdle(key) ? "" : null);
@@ -135,12 +135,12 @@ export class ControlChips extends Choices {
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
     const rule = mask === "combination" ? this.value("rule") : [mask, ...numbers].join(" ");
     const off = [...this.off];
-    const one = `${headName(String(off[0]))} off`;
+    const text = `${headName(String(off[0]))} off`;
     return {
       mask: mask === "none" ? "no mask" : `mask: ${rule}`,
       pos: pos === "none" ? "no positions" : `positions${pos === "as trained" ? "" : ":"} ${pos}`,
       t: `temperature ${this.value("t")}`,
-      off: off.length ? (off.length === 1 ? one : `${off.length} heads off`) : "all heads on",
+      off: off.length ? (off.length === 1 ? text : `${off.length} heads off`) : "all heads on",
     };
   }
 }

@@ -44,19 +44,21 @@ export class DifferenceMap extends BigMap {
     Object.assign(this, { beside: BARS, roomy: 24, breadth: 2 }); // signs need more
   }
 
-  /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */
-  draw(shown, inks, room) {
-    super.draw(shown, inks, room);
+  /** @param {ShownDifference} mapPicture @param {Inks} inks @param {import("./map.js").Room} room */
+  draw(mapPicture, inks, room) {
+    super.draw(mapPicture, inks, room);
     const { left, top, side, step, across } = this;
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
-    const longest = this.right - 10;
+    const maxWidth = this.right - 10;
     context.fillStyle = inks.line;
     context.fillRect(left + across + 6, top, 1, side);
-    shown.distances.slice(shown.first, shown.tokens.length - shown.last).forEach((distance, at) => {
-      context.fillStyle = at + shown.first === shown.row ? inks.text : inks.muted;
-      const [x, y] = [left + across + 7, top + at * step + step * 0.2];
-      context.fillRect(x, y, Math.max(0, distance * longest), Math.max(0.5, step * 0.6));
-    });
+    mapPicture.distances
+      .slice(mapPicture.first, mapPicture.tokens.length - mapPicture.last)
+      .forEach((distance, index) => {
+        context.fillStyle = index + mapPicture.first === mapPicture.row ? inks.text : inks.muted;
+        const [x, y] = [left + across + 7, top + index * step + step * 0.2];
+        context.fillRect(x, y, Math.max(0, distance * maxWidth), Math.max(0.5, step * 0.6));
+      });
   }
 
   image(cut, room) {
@@ -74,8 +76,8 @@ export class DifferenceMap extends BigMap {
 
   say([i, j]) {
     const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.shown);
-    const at = i * keys.length + j;
-    const [before, after] = sides.map((side) => (side ? number(side[at]) : "…"));
-    return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
+    const index = i * keys.length + j;
+    const [before, after] = sides.map((side) => (side ? number(side[index]) : "…"));
+    return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[index]) : "…"}`;
   }
 }

@@ -2,7 +2,7 @@
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
-import { nearest } from "../base/grid_keys.js";
+import { clamp } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { hatchOf } from "./hatch.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -76,12 +76,16 @@ export class BigMap extends DrawnGrid {
     this.element.onpointerleave = () => this.tapped || this.point(null); // what a finger tapped stays said
   }
 
-  /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
-  draw(shown, inks, room) {
-    const { tokens, keys, first, last, row, key, name } = shown;
-    const how = "rows are queries, columns are keys";
-    const places = { size: [tokens.length, keys.length], say: (at) => this.say(at), boxOf: (at) => this.boxOf(at) };
-    Object.assign(this, { shown, inks, grid: { name, how, ...places } });
+  /** @param {MapPicture} picture @param {Inks} inks @param {Room} room */
+  draw(picture, inks, room) {
+    const { tokens, keys, first, last, row, key, name } = picture;
+    const legend = "rows are queries, columns are keys";
+    const places = {
+      size: [tokens.length, keys.length],
+      say: (cell) => this.say(cell),
+      boxOf: (cell) => this.boxOf(cell),
+    };
+    Object.assign(this, { shown: picture, inks, grid: { name, how: legend, ...places } });
     this.visible = tokens.slice(first, tokens.length - last);
     this.seen = keys === tokens ? this.visible : keys.slice(first, keys.length - last);
     const n = this.visible.length;
@@ -92,7 +96,7 @@ export class BigMap extends DrawnGrid {
       this.active = null;
       return;
     }
-    this.active = nearest(this.active ?? [row, key ?? first], ...this.ends);
+    this.active = clamp(this.active ?? [row, key ?? first], ...this.ends);
     this.describe();
     this.putBubble(this.tapped);
   }
@@ -100,29 +104,29 @@ export class BigMap extends DrawnGrid {
   /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
   paint(unit, room) {
     const { inks, visible, seen } = this;
-    const shown = /** @type {MapPicture} */ (this.shown);
-    const { first, last, row, key } = shown;
+    const picture = /** @type {MapPicture} */ (this.shown);
+    const { first, last, row, key } = picture;
     const font = LETTERS * unit;
     const context = this.layOut(room, unit, font);
     const n = visible.length;
     if (!n) return;
     const { left, top, side, step, across, wide } = this;
-    const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
+    const cut = picture.whole ? trimmed(picture.map, first, last) : picture.map;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image(cut, side * pixelRatio()), left, top, across, side);
     this.drawLines(context);
     this.drawForbidden(context);
     const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.limits.largest * unit, step * this.share));
     const size = Math.min(fits, wide / this.breadth);
-    const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
+    const numbered = picture.weights && picture.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
-    if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
+    if (picture.weights && numbered) this.drawNumbers(context, picture.weights, cut, size);
     this.font = font;
     this.every = drawLabels(context, this);
     if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, across, step, inks.query);
-    for (const own of [key, ...(shown.others ?? [])])
-      if (own !== null && own >= first && own - first < seen.length)
-        frame(context, left + (own - first) * wide, top, wide, side, inks.key);
+    for (const column of [key, ...(picture.others ?? [])])
+      if (column !== null && column >= first && column - first < seen.length)
+        frame(context, left + (column - first) * wide, top, wide, side, inks.key);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */
@@ -140,14 +144,14 @@ export class BigMap extends DrawnGrid {
     const [rows, columns] = [Math.max(1, this.visible.length), Math.max(1, this.seen.length)];
     const widthsOf = (/** @type {string[]} */ all) => all.map((token) => MEASURE.measureText(clip(token)).width);
     const widths = widthsOf(this.visible);
-    const above = this.seen === this.visible ? widths : widthsOf(this.seen);
-    const beside = Math.max(20, ...widthsOf(room.labels ?? []));
-    this.left = Math.max(beside, ...widths) + 12;
-    this.top = Math.max(beside, ...above) * Math.sin(LEAN) + 16;
-    this.right = Math.max(6, (above.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
+    const columnWidths = this.seen === this.visible ? widths : widthsOf(this.seen);
+    const rowWidth = Math.max(20, ...widthsOf(room.labels ?? []));
+    this.left = Math.max(rowWidth, ...widths) + 12;
+    this.top = Math.max(rowWidth, ...columnWidths) * Math.sin(LEAN) + 16;
+    this.right = Math.max(6, (columnWidths.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
-    const least = 60 / Math.max(rows, columns); // pixels of a cell
-    this.step = Math.max(least, Math.min(width / columns, height / rows, this.limits.largest * unit));
+    const minScale = 60 / Math.max(rows, columns); // pixels of a cell
+    this.step = Math.max(minScale, Math.min(width / columns, height / rows, this.limits.largest * unit));
     // of many rows and few columns as wide as high, where there is room
     const widest = this.step * Math.max(this.limits.stretch, rows / columns);
     this.wide = Math.max(this.step, Math.min(width / columns, widest));
@@ -169,8 +173,9 @@ export class BigMap extends DrawnGrid {
     const { step, wide, left, top, side, across } = this;
     if (step < 12) return;
     context.fillStyle = this.inks.panel;
-    for (let at = 1; at < this.seen.length; at++) context.fillRect(left + at * wide - 0.5, top, 1, side);
-    for (let at = 1; at < this.visible.length; at++) context.fillRect(left, top + at * step - 0.5, across, 1);
+    for (let index = 1; index < this.seen.length; index++) context.fillRect(left + index * wide - 0.5, top, 1, side);
+    for (let index = 1; index < this.visible.length; index++)
+      context.fillRect(left, top + index * step - 0.5, across, 1);
   }
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
@@ -189,14 +194,14 @@ export class BigMap extends DrawnGrid {
     const { step, wide, left, top, visible, seen } = this;
     const { first, keys, scale } = /** @type {MapPicture} */ (this.shown);
     const [n, columns] = [visible.length, seen.length];
-    const most = mostOf(cut.bytes, scale);
+    const max = mostOf(cut.bytes, scale);
     Object.assign(context, { font: `${size}px ${this.inks.sans}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < columns; j++) {
         const weight = weights[(i + first) * keys.length + j + first];
         const text = Math.abs(weight) < this.limits.least ? "" : this.written(weight);
         if (!text) continue;
-        context.fillStyle = this.inkOn(cut.bytes[i * columns + j], most);
+        context.fillStyle = this.inkOn(cut.bytes[i * columns + j], max);
         context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
       }
     }
@@ -217,10 +222,10 @@ export class BigMap extends DrawnGrid {
     return short(weight);
   }
 
-  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} most */
-  inkOn(byte, most) {
+  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} max */
+  inkOn(byte, max) {
     const { theme, scale } = /** @type {MapPicture} */ (this.shown);
-    return inkOn(byte, theme, scale, most);
+    return inkOn(byte, theme, scale, max);
   }
 
   /** Row and column under a pointer, from 0 among those in sight; negative on the labels; null elsewhere.
@@ -236,12 +241,12 @@ export class BigMap extends DrawnGrid {
 
   /** The cell that a pointer means: a label stands for its whole row or column. @returns {Place | null} */
   cellAt(event) {
-    const at = this.under(event);
-    if (!at || !this.shown) return null;
+    const cell = this.under(event);
+    if (!cell || !this.shown) return null;
     const { first, row, key } = this.shown;
-    const [i, j] = [at[0] + first, at[1] + first];
-    if (at[1] < 0) return [i, key ?? this.bestOf(i)];
-    return at[0] < 0 ? [row, j] : [i, j];
+    const [i, j] = [cell[0] + first, cell[1] + first];
+    if (cell[1] < 0) return [i, key ?? this.bestOf(i)];
+    return cell[0] < 0 ? [row, j] : [i, j];
   }
 
   /** The key with the largest weight in a row. @param {number} i */
@@ -252,25 +257,25 @@ export class BigMap extends DrawnGrid {
     return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
-  /** Looks at a cell, or adds its key. @param {Place} at @param {MouseEvent | KeyboardEvent} event */
-  press(at, event) {
-    this.active = at;
-    this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
-    this.moveTo(at); // a finger has left by now, and its cell is not read out any more
-    if ("pointerType" in event && event.pointerType === "touch") this.putBubble(at);
+  /** Looks at a cell, or adds its key. @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  press(cell, event) {
+    this.active = cell;
+    this.actions.pick(...cell, event.shiftKey || event.ctrlKey || event.metaKey);
+    this.moveTo(cell); // a finger has left by now, and its cell is not read out any more
+    if ("pointerType" in event && event.pointerType === "touch") this.putBubble(cell);
   }
 
-  /** @param {Place | null} at */
-  point(at) {
+  /** @param {Place | null} cell */
+  point(cell) {
     this.putBubble(null);
-    super.point(at);
+    super.point(cell);
   }
 
-  /** @param {Place | null} at */
-  mark(at) {
-    super.mark(at);
-    if (at && this.shown && this.every > 1)
-      drawPointedLabels(/** @type {any} */ (this.over.getContext("2d")), this, at);
+  /** @param {Place | null} cell */
+  mark(cell) {
+    super.mark(cell);
+    if (cell && this.shown && this.every > 1)
+      drawPointedLabels(/** @type {any} */ (this.over.getContext("2d")), this, cell);
   }
 
   /** @param {Place} at */
@@ -294,15 +299,15 @@ export class BigMap extends DrawnGrid {
   }
 
   /** What a cell says stands in a bubble at the finger that tapped it, or nowhere; who hears the page is told by the cell.
-   * @param {Place | null} at
+   * @param {Place | null} cell
    */
-  putBubble(at) {
-    this.tapped = at;
+  putBubble(cell) {
+    this.tapped = cell;
     const { element, bubble } = this;
-    bubble.hidden = !at || !this.has(at);
-    if (!at || bubble.hidden) return;
-    setText(bubble, this.say(at));
-    const { left, top, width, height } = this.boxOf(at);
+    bubble.hidden = !cell || !this.has(cell);
+    if (!cell || bubble.hidden) return;
+    setText(bubble, this.say(cell));
+    const { left, top, width, height } = this.boxOf(cell);
     const half = bubble.offsetWidth / 2;
     const [x, y] = [left + width / 2, top + height / 2];
     bubble.style.left = `${Math.max(half + EDGE, Math.min(element.clientWidth - half - EDGE, x))}px`;

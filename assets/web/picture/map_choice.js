@@ -1,7 +1,7 @@
 // Which map of a model is shown: of which kind of its attention, and of one head or the mean over several.
 
 import { baseOf } from "../link/model_name.js";
-import { choice, fillChoice, group, named } from "../base/view_base.js";
+import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
 
 /** The kind of attention: its encoder's, its decoder's, or from the one to the other.
@@ -9,10 +9,10 @@ import { choosesMean, meanOf } from "../link/look.js";
  */
 export function groupChoice(view) {
   const kinds = group("Kind of attention");
-  const element = named("attention", kinds);
-  const choose = (/** @type {number} */ at) => {
+  const element = namedPart("attention", kinds);
+  const choose = (/** @type {number} */ index) => {
     const { groups, model } = view.picture;
-    view.chooseGroup(`${baseOf(model)}~${groups[at]}`);
+    view.chooseGroup(`${baseOf(model)}~${groups[index]}`);
   };
   const draw = () => {
     const { groups, groupNames, group: now } = view.picture;

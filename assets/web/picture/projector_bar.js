@@ -67,9 +67,9 @@ export class ProjectorBar {
   /** @param {Axis} axis */
   makePlace(axis) {
     const [before, after] = axis === "layer" ? "{}" : "[]";
-    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
-      const props = { "aria-label": `${axis} ${by < 0 ? "before" : "after"}`, "aria-keyshortcuts": key };
-      return button(text, () => this.step(axis, by), props, hint(key));
+    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ delta) => {
+      const props = { "aria-label": `${axis} ${delta < 0 ? "before" : "after"}`, "aria-keyshortcuts": key };
+      return button(text, () => this.step(axis, delta), props, hint(key));
     };
     const now = span("now");
     const element = h("div", { class: "place", role: "group", "aria-label": axis });
@@ -85,9 +85,9 @@ export class ProjectorBar {
     /** @param {string[]} names @param {string} now which need not be among them */
     const draw = (names, now, whyNot = "") => {
       const all = names.includes(now) ? names : [now, ...names];
-      fill(list, all, "option", (option, one) => {
-        setAttribute(option, "value", one);
-        setText(option, `${name}: ${one}`);
+      fill(list, all, "option", (option, optionName) => {
+        setAttribute(option, "value", optionName);
+        setText(option, `${name}: ${optionName}`);
       });
       list.value = now;
       list.disabled = whyNot !== "";
@@ -104,11 +104,11 @@ export class ProjectorBar {
 
   // ---- what is done
 
-  /** @param {Axis} axis @param {number} by */
-  step(axis, by) {
+  /** @param {Axis} axis @param {number} delta */
+  step(axis, delta) {
     const { at, picture } = this.view;
     const count = picture[/** @type {"layers" | "heads"} */ (`${axis}s`)];
-    this.view.go({ [axis]: (at[axis] + by + count) % count }); // behind the last comes the first
+    this.view.go({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
   }
 
   /** Switches the head in focus off in the model, or on. */

@@ -23,17 +23,17 @@ export const stepOf = (size) => Math.ceil(size / FINEST);
 export function within({ row, column, size }, n) {
   const step = stepOf(size);
   const last = Math.max(0, Math.ceil((n - size) / step) * step); // the last block may be of fewer cells
-  const at = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
-  return { row: at(row), column: at(column), size };
+  const snap = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
+  return { row: snap(row), column: snap(column), size };
 }
 
 /** The window that shows more of the map or less, a cell of it staying where it is.
- * @param {Window} window @param {number} n @param {number} by sizes @param {[number, number]} cell
+ * @param {Window} window @param {number} n @param {number} factor sizes @param {[number, number]} cell
  */
-export function zoomed(window, n, by, [i, j]) {
+export function zoomed(window, n, factor, [i, j]) {
   const sizes = sizesOf(n);
-  const at = sizes.findIndex((size) => size >= window.size);
-  const size = sizes[Math.max(0, Math.min(sizes.length - 1, at + by))];
+  const index = sizes.findIndex((size) => size >= window.size);
+  const size = sizes[Math.max(0, Math.min(sizes.length - 1, index + factor))];
   const from = (/** @type {number} */ cell, /** @type {number} */ begin) =>
     Math.round(cell - ((cell - begin) * size) / window.size);
   return within({ row: from(i, window.row), column: from(j, window.column), size }, n);
@@ -42,11 +42,11 @@ export function zoomed(window, n, by, [i, j]) {
 /** The window moved as little as it takes to show a cell. @param {Window} window @param {number} n @param {[number, number]} cell */
 export function including({ row, column, size }, n, [i, j]) {
   const step = stepOf(size);
-  const to = (/** @type {number} */ cell, /** @type {number} */ begin) => {
+  const move = (/** @type {number} */ cell, /** @type {number} */ begin) => {
     if (cell < begin) return Math.floor(cell / step) * step;
     return cell >= begin + size ? Math.ceil((cell + 1 - size) / step) * step : begin;
   };
-  const [top, left] = [to(i, row), to(j, column)];
+  const [top, left] = [move(i, row), move(j, column)];
   return top === row && left === column ? { row, column, size } : within({ row: top, column: left, size }, n);
 }
 
@@ -71,12 +71,12 @@ const drawnOf = ({ row, column, size }, n) => {
 export function cellsOf(values, columns, piece, window, n) {
   const [rows, wide] = drawnOf(window, n);
   const [top, left] = [(window.row - piece.row) / piece.step, (window.column - piece.column) / piece.step];
-  const found = new Float32Array(rows * wide);
+  const cells = new Float32Array(rows * wide);
   for (let i = 0; i < rows; i++) {
     const from = (top + i) * columns + left;
-    found.set(values.subarray(from, from + wide), i * wide);
+    cells.set(values.subarray(from, from + wide), i * wide);
   }
-  return { rows, values: found };
+  return { rows, values: cells };
 }
 
 /** The same from the thumbnail of the map, until its piece has come. @param {import("../base/colour.js").Bytes} map
@@ -85,10 +85,11 @@ export function cellsOf(values, columns, piece, window, n) {
 export function previewOf({ size: small, bytes }, window, n) {
   const block = Math.ceil(n / FINEST);
   const [rows, wide] = drawnOf(window, n);
-  const found = new Uint8Array(rows * wide);
-  const at = (/** @type {number} */ from, /** @type {number} */ cell) =>
+  const cells = new Uint8Array(rows * wide);
+  const indexOf = (/** @type {number} */ from, /** @type {number} */ cell) =>
     Math.floor((from + cell * stepOf(window.size)) / block);
   for (let i = 0; i < rows; i++)
-    for (let j = 0; j < wide; j++) found[i * wide + j] = bytes[at(window.row, i) * small + at(window.column, j)];
-  return { size: rows, bytes: found };
+    for (let j = 0; j < wide; j++)
+      cells[i * wide + j] = bytes[indexOf(window.row, i) * small + indexOf(window.column, j)];
+  return { size: rows, bytes: cells };
 }

@@ -59,8 +59,8 @@ export async function doAct(name, place, link) {
   if (name === "answer") return question && act("answer", { answer: await answerTo(question, link) });
   if (name !== "second") return act(name);
   if (!more) return;
-  const shown = writeShown(more.step.path, String(addressOf(more).searchParams), false);
-  if (await act("show", { link: shown })) await askStep(more);
+  const query = writeShown(more.step.path, String(addressOf(more).searchParams), false);
+  if (await act("show", { link: query })) await askStep(more);
 }
 
 /** @param {Omit<import("../base/messages.js").RoomAsked, "id">} question */
@@ -122,12 +122,12 @@ export class Keys {
   take(event) {
     const key = event.key.toUpperCase();
     if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;
-    const wish = () => this.may().find((act) => ACTS[act][0] === key);
-    if (!this.waiting && !wish()) return false;
+    const actOf = () => this.may().find((act) => ACTS[act][0] === key);
+    if (!this.waiting && !actOf()) return false;
     this.waiting += 1;
     this.last = Promise.allSettled([this.last])
       .then(() => {
-        const act = wish();
+        const act = actOf();
         return act && this.act(act);
       })
       .finally(() => {

@@ -33,8 +33,8 @@ const KEPT = [
   "The room with its votes is deleted when its host says so, or 90 minutes after the last act.",
 ];
 
-/** The way into a room, and what is kept of who goes in, before he does. @param {Node} said */
-function makeDoor(said) {
+/** The way into a room, and what is kept of who goes in, before he does. @param {Node} message */
+function makeDoor(message) {
   const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
   const field = h("input", { name: "code", required: "", ...typed });
   const press = button("join", () => {}, { type: "submit", class: "strong" });
@@ -45,7 +45,7 @@ function makeDoor(said) {
   };
   const lines = KEPT.map((line) => h("p", { class: "small" }, line));
   const label = h("label", {}, span("name", "Code"), field);
-  return h("form", { class: "door", onsubmit }, h("h1", {}, "Join a room"), label, press, said, ...lines, privacy);
+  return h("form", { class: "door", onsubmit }, h("h1", {}, "Join a room"), label, press, message, ...lines, privacy);
 }
 
 class Phone {
@@ -101,7 +101,7 @@ class Phone {
   placeOf(now) {
     const { question, link } = now;
     if (!question || question.learn) return question ? find(question.learn) : this.stepOf(now);
-    const options = question.options.map((text, at) => ({ letter: LETTERS[at], text }));
+    const options = question.options.map((text, index) => ({ letter: LETTERS[index], text }));
     const bare = { picture: "", say: "", curtain: [], teacher: "", second: null };
     const step = { ...bare, ...readShown(link), ask: question.text, options };
     return { lesson: NO_LESSON, number: 1, of: 1, at: 1, again: false, step };
@@ -194,10 +194,10 @@ class Phone {
   drawQuestion({ question, phase, tallies, answer, choice, voted, joined }, place, open) {
     this.hands.letters = place.step.options.map(({ letter }) => letter);
     this.hands.rounds = tallies.map(handsOf);
-    const asked = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
+    const prompt = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
     const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
     const verdict = answer && { picked, sentence: answer.text, because: "", numbers: [] };
-    const state = { sentence: question && !answer ? asked : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
+    const state = { sentence: question && !answer ? prompt : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
     this.panel.draw({ ...PANEL, ...state, place, open: open && verdict !== null });
     const { options } = this.panel.p;
     options.hidden = !question;

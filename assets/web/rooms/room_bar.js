@@ -29,9 +29,9 @@ const house = { address: "", theme: "dark" };
 /** A button with its key. @param {Act} name @param {(name: Act) => void} press */
 function keyed(name, press) {
   const [key, text] = ACTS[name];
-  const one = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
-  one.append(span("text", text), h("kbd", { "aria-hidden": "true" }, key));
-  return one;
+  const act = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
+  act.append(span("text", text), h("kbd", { "aria-hidden": "true" }, key));
+  return act;
 }
 
 class HostBar {
@@ -58,9 +58,9 @@ class HostBar {
     this.votes = { text: h("h2"), options: div("options") };
     this.asked = div("asked", this.votes.text, this.votes.options);
     this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
-    const { code, people, status, acts, gather, ask: own, keys, projector } = this.p;
+    const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
     this.over = div("card", ...Object.values(this.cards), this.asked);
-    this.strip = div("strip", code, people, status, span("push"), acts, gather, own, projector, keys);
+    this.strip = div("strip", code, people, status, span("push"), acts, gather, form, projector, keys);
     this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
     beside.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])
@@ -75,9 +75,9 @@ class HostBar {
     const end = button("delete now", () => erase(), { title: "the room and its votes" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
     // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
-    const own = makeCopy("copy your own link", () => linkOf(house.address, true));
+    const copyOwn = makeCopy("copy your own link", () => linkOf(house.address, true));
     const note = h("p", { class: "small" }, OWN_LINK);
-    const ways = div("ways", own, counts, handout, lock, end);
+    const ways = div("ways", copyOwn, counts, handout, lock, end);
     const element = div("code-card", span("large"), image, span("address"), note, ways);
     return Object.assign(element, { image, counts, handout, lock });
   }
@@ -138,10 +138,10 @@ class HostBar {
 
   /** Goes to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
   meet({ question }) {
-    const before = this.met;
+    const previous = this.met;
     this.met = question?.id ?? "";
     const place = find(question?.learn ?? "");
-    if (before !== null && before !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
+    if (previous !== null && previous !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
   }
 
   /** @param {KeyboardEvent} event */
@@ -245,10 +245,10 @@ class HostBar {
     setText(this.votes.text, question.text);
     this.hands.rounds = rounds;
     const make = () => div("option", span("letter"), span("text"), span("votes"));
-    fill(this.votes.options, question.options, make, (row, option, at) => {
-      setText(row.children[0], LETTERS[at]);
+    fill(this.votes.options, question.options, make, (row, option, index) => {
+      setText(row.children[0], LETTERS[index]);
       setText(row.children[1], option);
-      this.hands.drawBars(row.children[2], LETTERS[at]);
+      this.hands.drawBars(row.children[2], LETTERS[index]);
     });
   }
 }

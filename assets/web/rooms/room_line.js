@@ -27,15 +27,15 @@ const line = {
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
-/** @param {string} said of the line */
-function say(said) {
-  line.said = said;
+/** @param {string} text of the line */
+function say(text) {
+  line.said = text;
   changed();
 }
 
-/** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} said */
-function sayTold(said) {
-  line.told = said;
+/** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} text */
+function sayTold(text) {
+  line.told = text;
   changed();
 }
 
@@ -54,12 +54,12 @@ const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now
  */
 async function asked(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const told = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
-    tell: (said) => (said === LOST ? say : sayTold)(said),
+  const reply = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
+    tell: (text) => (text === LOST ? say : sayTold)(text),
     times,
   });
-  if (told !== null) hush();
-  return told;
+  if (reply !== null) hush();
+  return reply;
 }
 
 /** The address at which a phone joins; with the key, the host's own. @param {string} address of any page, for other machines
@@ -107,10 +107,10 @@ function take(role, code, secret, listen) {
   line.events?.close();
   const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
   Object.assign(line, { code, secret, listen, events });
-  const told = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
-  events.addEventListener("room", (event) => hear(told(event)));
-  events.addEventListener("wait", (event) => say(told(event).told));
-  events.addEventListener("gone", (event) => leave(told(event).told));
+  const parse = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
+  events.addEventListener("room", (event) => hear(parse(event)));
+  events.addEventListener("wait", (event) => say(parse(event).told));
+  events.addEventListener("gone", (event) => leave(parse(event).told));
   events.addEventListener("error", async () => {
     say(LOST);
     if (events.readyState !== EventSource.CLOSED) return; // the browser connects anew
@@ -149,9 +149,9 @@ const heard = (version) =>
 
 /** Makes a room, whose host this tab is; whether it was made. */
 export async function openRoom() {
-  const made = await asked("open", {});
-  if (made) take("host", made.code, made.key, made.listen);
-  return made !== null;
+  const answer = await asked("open", {});
+  if (answer) take("host", answer.code, answer.key, answer.listen);
+  return answer !== null;
 }
 
 /** Joins a room. @param {string} typed */

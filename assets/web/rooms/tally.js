@@ -19,7 +19,7 @@ export function hintOf(counts, right) {
 
 /** The letters of a tally, each as often as it was chosen: as hands are counted. @param {number[]} counts */
 export const handsOf = (counts) =>
-  counts.flatMap((count, at) => /** @type {string[]} */ (Array(count).fill(LETTERS[at])));
+  counts.flatMap((count, index) => /** @type {string[]} */ (Array(count).fill(LETTERS[index])));
 
 /** A cell of a table in a file: a spreadsheet must not take it for a formula. @param {string | number} value */
 const cell = (value) =>
@@ -31,7 +31,14 @@ const cell = (value) =>
 export function csvOf(questions) {
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
   const rows = questions.flatMap(({ text, options, tallies: [first, second] }, number) =>
-    options.map((option, at) => [number + 1, text, LETTERS[at], option, first?.[at] ?? "", second?.[at] ?? ""]),
+    options.map((option, index) => [
+      number + 1,
+      text,
+      LETTERS[index],
+      option,
+      first?.[index] ?? "",
+      second?.[index] ?? "",
+    ]),
   );
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

@@ -25,11 +25,11 @@ export class StepLesson {
   /** Asks for the lesson on the traces that are here. @param {URLSearchParams} query */
   ask(query) {
     const { values, at, head } = this.view;
-    const own = new URLSearchParams(query);
-    for (const key of NOT_OF_IT) own.delete(key);
-    for (const key of ["lesson", "wrote"]) setParam(own, key, values[key]);
-    own.set("at", `${at.layer}.${head}`);
-    if (String(own) !== this.lesson.of) this.lesson.ask(own);
+    const params = new URLSearchParams(query);
+    for (const key of NOT_OF_IT) params.delete(key);
+    for (const key of ["lesson", "wrote"]) setParam(params, key, values[key]);
+    params.set("at", `${at.layer}.${head}`);
+    if (String(params) !== this.lesson.of) this.lesson.ask(params);
   }
 
   /** A lesson was chosen, or a line of the exercise. @param {any} event */

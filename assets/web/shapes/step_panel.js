@@ -2,7 +2,7 @@
 
 import { CodeLines } from "./code_lines.js";
 import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
-import { nearest } from "../base/grid_keys.js";
+import { clamp } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
 import { madeFrom, sourcesOf } from "./steps_words.js";
@@ -49,14 +49,14 @@ export class Side {
     this.element = panel("side", null, header, ...inside);
   }
 
-  /** @param {import("./tensor.js").Trace} trace @param {number} at the step
+  /** @param {import("./tensor.js").Trace} trace @param {number} index the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
    *   floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end
    * @param {Record<string, string>} lessons the question of each
    */
-  draw(trace, at, place, ink, lessons) {
-    const step = trace.steps[at];
+  draw(trace, index, place, ink, lessons) {
+    const step = trace.steps[index];
     const p = this.parts;
     setText(p.title, step.title);
     setText(p.label, trace.label);
@@ -76,17 +76,17 @@ export class Side {
     const { head, row, key, feature } = place;
     const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
     const plane = step.plane(head);
-    const chosen = nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]);
-    this.strides.draw(step, plane.index(...chosen));
+    const cell = clamp([row, column], [0, plane.height - 1], [0, plane.width - 1]);
+    this.strides.draw(step, plane.index(...cell));
     const room = ink.floor - topOf(p.before) - MEMORY * rem(); // so that their memory ends above the floor
-    const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
+    const options = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
-    const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
-    this.drawPictures(p.before, from, "from ", { ...each, width: share });
-    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", each);
-    this.painted = [step, each];
+    const share = (options.width - 10 * (from.length - 1)) / Math.max(1, from.length);
+    this.drawPictures(p.before, from, "from ", { ...options, width: share });
+    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", options);
+    this.painted = [step, options];
     if (this.strides.jump) this.lightMemory();
-    this.plane.drawHead(step, trace.tokens, head, chosen, ink, width);
+    this.plane.drawHead(step, trace.tokens, head, cell, ink, width);
   }
 
   /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
@@ -146,11 +146,11 @@ function fillTerms(parent, terms) {
  * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
  */
 export function drawAxes(parent, step, { words = true } = {}) {
-  fill(parent, step.axes, "span", (pill, axis, at) => {
+  fill(parent, step.axes, "span", (pill, axis, index) => {
     const { letter, size } = axis;
     const name = `${axis.name} ${size}`;
     setAttribute(pill, "class", `axis ${letter || "v"}`);
-    setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
+    setAttribute(pill, "title", `axis ${index}: ${name}${letter ? `; ${letter} in the code` : ""}`);
     setText(pill, words ? name : String(size));
   });
 }

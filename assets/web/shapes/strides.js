@@ -1,7 +1,7 @@
 // Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
@@ -12,11 +12,11 @@ const AT_REST = "Point at an axis to see its jump in the memory above.";
 function sentence(tensor, index, axis) {
   const stride = tensor.strides[axis];
   const jump = tensor.jump(index, axis);
-  const one = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
-  if (!jump) return `There is only one ${one} here; the next would lie ${many(stride, "place")} on.`;
+  const noun = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
+  if (!jump) return `There is only one ${noun} here; the next would lie ${counted(stride, "place")} on.`;
   const { first, from, to } = jump;
   const places = `from place ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
-  return `From ${one} ${first} to ${one} ${first + 1} memory jumps ${many(stride, "place")}: ${places}.`;
+  return `From ${noun} ${first} to ${noun} ${first + 1} memory jumps ${counted(stride, "place")}: ${places}.`;
 }
 
 export class Strides {
@@ -52,9 +52,9 @@ export class Strides {
           onfocus: () => this.light(axis),
           onblur: () => this.light(null),
         }),
-      (element, axis, at) => {
+      (element, axis, index) => {
         setAttribute(element, "class", `axis ${axis.letter || "v"}`);
-        setText(element, `${axis.name} ${tensor.strides[at].toLocaleString("en")}`);
+        setText(element, `${axis.name} ${tensor.strides[index].toLocaleString("en")}`);
       },
     );
     this.say();

@@ -20,12 +20,12 @@ const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, 
  * @param {Patches} block @param {number} row
  */
 export function told({ tokens, weights, inside, across }, row) {
-  const own = tokens.length - across ** 2;
+  const rest = tokens.length - across ** 2;
   const seen = weights[row];
-  const best = seen.reduce((top, weight, at) => (weight > seen[top] ? at : top), 0);
+  const best = seen.reduce((top, weight, index) => (weight > seen[top] ? index : top), 0);
   const sum = (/** @type {number[]} */ all) => all.reduce((total, weight) => total + weight, 0);
   const shape = inside.length
-    ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
+    ? ` ${number(sum(inside.map((patch) => seen[rest + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
     : "";
   return `${placeOf(tokens[row])} looks most at ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
@@ -45,30 +45,30 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
   /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
   setAttribute(grid, "aria-label", `${name}: patches`);
   setAttribute(own, "aria-label", `${name}: tokens of no patch`);
-  const fillToken = (one, token, at) => {
-    const weight = weights[at];
-    one.onclick = () => choose(at);
-    one.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / most))}%`);
-    setAttribute(one, "aria-pressed", String(at === row.row));
-    setAttribute(one, "aria-label", `${placeOf(token)}: ${number(weight)}`);
-    setAttribute(one, "title", `${placeOf(token)}: ${number(weight)}`);
+  const fillToken = (press, token, index) => {
+    const weight = weights[index];
+    press.onclick = () => choose(index);
+    press.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / most))}%`);
+    setAttribute(press, "aria-pressed", String(index === row.row));
+    setAttribute(press, "aria-label", `${placeOf(token)}: ${number(weight)}`);
+    setAttribute(press, "title", `${placeOf(token)}: ${number(weight)}`);
   };
   const make = () => button("", () => {});
-  fill(own, tokens.slice(0, row.own), make, (one, token, at) => {
-    setText(one, `${token} ${number(weights[at])}`);
-    fillToken(one, token, at);
+  fill(own, tokens.slice(0, row.own), make, (press, token, index) => {
+    setText(press, `${token} ${number(weights[index])}`);
+    fillToken(press, token, index);
   });
-  fill(grid, tokens.slice(row.own), make, (one, token, at) => {
-    setAttribute(one, "class", inside.includes(at) ? "inside" : null);
-    fillToken(one, token, row.own + at);
+  fill(grid, tokens.slice(row.own), make, (press, token, index) => {
+    setAttribute(press, "class", inside.includes(index) ? "inside" : null);
+    fillToken(press, token, row.own + index);
   });
   for (const group of [own, grid]) rove(/** @type {HTMLElement} */ (group));
   grid.onkeydown = (event) => {
-    const to = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
-    if (to === null) return;
+    const next = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
+    if (next === null) return;
     event.preventDefault();
-    /** @type {HTMLElement} */ (grid.children[to]).focus();
-    for (const one of grid.children) setAttribute(one, "tabindex", one === grid.children[to] ? "0" : "-1");
+    /** @type {HTMLElement} */ (grid.children[next]).focus();
+    for (const child of grid.children) setAttribute(child, "tabindex", child === grid.children[next] ? "0" : "-1");
   };
 }
 
@@ -82,9 +82,9 @@ function makePatches() {
 function paint(canvas, pixels) {
   const side = Math.sqrt(pixels.length);
   canvas.width = canvas.height = side;
-  const drawn = new ImageData(side, side);
-  pixels.forEach((grey, at) => drawn.data.set([grey, grey, grey, 255], 4 * at));
-  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(drawn, 0, 0);
+  const image = new ImageData(side, side);
+  pixels.forEach((grey, index) => image.data.set([grey, grey, grey, 255], 4 * index));
+  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(image, 0, 0);
 }
 
 /** @param {Patches} block */
@@ -95,9 +95,9 @@ function updatePatches(element, block) {
   setText(title, block.name);
   paint(choice.querySelector("canvas"), block.pixels);
   const weights = block.weights[row];
-  const own = tokens.length - across ** 2;
-  drawChoice(choice, { ...block, own, row, weights, most: Math.max(...weights) }, (at) => {
-    element.dataset.row = String(at);
+  const rest = tokens.length - across ** 2;
+  drawChoice(choice, { ...block, own: rest, row, weights, most: Math.max(...weights) }, (index) => {
+    element.dataset.row = String(index);
     updatePatches(element, block);
   });
   setText(readout, told(block, row));

@@ -104,9 +104,9 @@ class Standalone extends View {
     this.redraw();
   }
 
-  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} how */
-  change(how) {
-    Object.assign(this, how);
+  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} change */
+  change(change) {
+    Object.assign(this, change);
     this.heads.rects = [];
     this.redraw();
   }
@@ -133,8 +133,8 @@ class Standalone extends View {
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
-    const shown = { ...look, ...at, forbidden, across: isAcross(maps) };
-    this.heads.update(shown, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
+    const state = { ...look, ...at, forbidden, across: isAcross(maps) };
+    this.heads.update(state, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
     this.heads.draw(colours);
     this.drawFocus(colours);
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
@@ -167,24 +167,24 @@ class Standalone extends View {
     const key = at.key ?? best;
     const share = at.key === null ? weight : weights[at.row * keys.length + key];
     const isBlocked = forbids(this.state.forbidden, at.head, n, keys.length);
-    const own = quoted(tokens[at.row]);
+    const query = quoted(tokens[at.row]);
     const seesNobody = keys.every((_, j) => isBlocked(at.row, j));
-    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(keys[key])}`;
+    const sentence = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(keys[key])}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
-    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
+    this.title.replaceChildren(`${query} ${sentence}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);
-    const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
-    setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
+    const label = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
+    setText(this.label, exact ? label : `${label}; ${ROUNDED}`);
     this.ramp.style.backgroundImage = gradient(theme);
     this.modes.press(this.asTable);
     const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
     const marked = seesNobody ? null : best;
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
-    const shown = wholeMap(tokens, weights, { keys, name, ...more });
+    const mapPicture = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
-    this.map.draw(shown, this.asTable, colours, room);
-    this.say(`${name}. ${own} ${said}`);
+    this.map.draw(mapPicture, this.asTable, colours, room);
+    this.say(`${name}. ${query} ${sentence}`);
   }
 }
 

@@ -20,8 +20,8 @@ export function render({ model, el }) {
   /** @type {DataView} */
   const { buffer, byteOffset, byteLength } = model.get("message");
   const shared = () => /** @type {Place} */ (Object.fromEntries(SHARED.map((name) => [name, model.get(name)])));
-  const view = open(root, new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)), (at) => {
-    for (const name of SHARED) model.set(name, at[name]);
+  const view = open(root, new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)), (cursor) => {
+    for (const name of SHARED) model.set(name, cursor[name]);
     model.save_changes();
   });
   root.adoptedStyleSheets.push(widgetCss);

@@ -15,7 +15,7 @@ const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en")} bytes may go at once. Shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
-const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
+const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
 
 export class ApiClient {
   /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
@@ -103,8 +103,8 @@ export class ApiClient {
       return this.scheduleRetry(1000 * seconds, visit, "slow");
     }
     this.markIdle();
-    const said = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
-    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, said("Key"), Number(said("Fits")));
+    const headerOf = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
+    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, headerOf("Key"), Number(headerOf("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */

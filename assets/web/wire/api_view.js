@@ -148,7 +148,7 @@ export class ApiView extends View {
     const { refused, refusals, shortened } = this;
     // of another model nothing is said: what it cannot take of the one before leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
-    const told = isUnusable && !this.isFitting ? this.picture.told : this.told;
+    const warnings = isUnusable && !this.isFitting ? this.picture.told : this.told;
     if (this.isNewest) this.isFitting = false;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
@@ -156,7 +156,7 @@ export class ApiView extends View {
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
-    Object.assign(this, { refused, refusals, shortened, told });
+    Object.assign(this, { refused, refusals, shortened, told: warnings });
     this.onUnchanged(this.query());
   }
 
@@ -200,13 +200,13 @@ export class ApiView extends View {
     const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${titleOf(name)} …` : "";
     const coming = isComing ? loads : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const most = MAX_LINK_BYTES.toLocaleString("en");
+    const limit = MAX_LINK_BYTES.toLocaleString("en");
     const omits = left.length
-      ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
+      ? `The full link would be longer than ${limit} bytes, so it omits ${left.join(" and ")}.`
       : "";
-    const ofPicture = picture?.notices.filter((one) => !picture.told.includes(one)) ?? [];
-    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...ofPicture];
-    return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
+    const pictureNotices = picture?.notices.filter((notice) => !picture.told.includes(notice)) ?? [];
+    const sentences = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...pictureNotices];
+    return [...new Set([...sentences, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
   paint() {
@@ -231,8 +231,8 @@ export class ApiView extends View {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
-    const said = read().get("at"); // which other pages have another default of
-    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === said;
+    const cursor = read().get("at"); // which other pages have another default of
+    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === cursor;
     const isDefault = (/** @type {string} */ key) =>
       String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
@@ -268,10 +268,10 @@ export class ApiView extends View {
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.asOpened() : this.requestParams();
+    const params = this.opened ? this.asOpened() : this.requestParams();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
-    const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
-    for (const [key, value] of Object.entries(asked)) setParam(query, key, value);
+    const pairs = { model: this.modelName, dev: this.deviceName, ...params, ...last };
+    for (const [key, value] of Object.entries(pairs)) setParam(query, key, value);
     query.sort();
     return query;
   }
@@ -279,9 +279,9 @@ export class ApiView extends View {
   /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
   asOpened() {
     const link = read();
-    const own = this.toParams();
-    const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
-    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
+    const params = this.toParams();
+    const keys = [...Object.keys(params), "big"].filter((key) => link.has(key));
+    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? params[key] : link.getAll(key)]));
   }
 
   /** What is to be asked next, or null. @returns {{route: string, query: URLSearchParams} | null} */
@@ -327,11 +327,11 @@ export class ApiView extends View {
     const { presets, fixed } = this.picture ?? {};
     const isPreset =
       presets?.includes(read().get("s") ?? "") || (fixed && "s" in fixed) || isRecording(`${values.model}`);
-    const ofModel = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
-    const gone = "model" in values ? ofModel : "model2" in values ? OF_RIGHT_MODEL : [];
-    write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
+    const modelKeys = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
+    const dropped = "model" in values ? modelKeys : "model2" in values ? OF_RIGHT_MODEL : [];
+    write({ ...Object.fromEntries(dropped.map((key) => [key, null])), ...values });
     this.follow();
-    this.isFitting = gone.length > 0;
+    this.isFitting = dropped.length > 0;
   }
 
   /** Another kind of attention of the same model: the sentence stays, its heads are others. @param {string} model */

@@ -15,9 +15,9 @@ export class SideRequest {
   constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
     this.view = view;
     this.route = route;
-    const tell = (/** @type {string | null} */ of, /** @type {Answer | null} */ answer, refusal = "") => {
-      if (this.asked === of) this.asked = null; // else a newer one is on its way
-      Object.assign(this, { of, answer, refusal });
+    const tell = (/** @type {string | null} */ request, /** @type {Answer | null} */ answer, refusal = "") => {
+      if (this.asked === request) this.asked = null; // else a newer one is on its way
+      Object.assign(this, { of: request, answer, refusal });
       come();
     };
     const hears = {
