@@ -103,7 +103,7 @@ export class GridCell {
   constructor() {
     this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
     this.row = h("div", { role: "row" }, this.element);
-    this.at = ""; // where it stands
+    this.place = ""; // where it stands
     this.former = /** @type {Element | null} */ (null); // the row of the one before
   }
 
@@ -113,8 +113,8 @@ export class GridCell {
    */
   put(grid, name, size, cell, text, box) {
     const { row, element } = this;
-    const passes = this.at !== String(cell) && element.matches(":focus");
-    this.at = String(cell);
+    const passes = this.place !== String(cell) && element.matches(":focus");
+    this.place = String(cell);
     if (passes) {
       this.row = /** @type {HTMLDivElement} */ (row.cloneNode(true));
       this.element = /** @type {HTMLDivElement} */ (this.row.firstElementChild);

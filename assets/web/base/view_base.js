@@ -20,13 +20,13 @@ export const views = new Set();
 export class View {
   /** @param {ShadowRoot | HTMLElement} root where the view is drawn @param {CSSStyleSheet[]} styles
    * @param {string} kind the view's class, beside "view"
-   * @param {string[]} chosen what in its state the visitor chooses: an answer to an earlier click must not undo it
+   * @param {string[]} choices what in its state the visitor chooses: an answer to an earlier click must not undo it
    */
-  constructor(root, styles, kind, chosen = []) {
+  constructor(root, styles, kind, choices = []) {
     (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = styles;
     this.root = root;
     this.kind = kind;
-    this.chosen = chosen;
+    this.choices = choices;
     this.state = /** @type {State} */ (/** @type {unknown} */ (null));
     this.turn = 0;
     this.heard = 0;
@@ -41,7 +41,7 @@ export class View {
     this.frame = 0;
     this.soon = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
-    this.said = "";
+    this.announcement = "";
     this.saying = 0;
     this.page = location.pathname;
     this.aloud = h("p", { class: "aloud", "aria-live": "polite" });
@@ -70,7 +70,7 @@ export class View {
     if (isDrawn()) {
       clearTimeout(this.saying);
       setText(this.aloud, "");
-      this.said = "";
+      this.announcement = "";
     }
     cover(this.element, this.kind); // also of a view that has no room to draw in
     this.drawNow();
@@ -99,7 +99,7 @@ export class View {
     const answers = state.heard >= this.turn;
     this.state = { ...state };
     if (answers) this.turn = state.heard;
-    else for (const name of this.chosen) this.state[name] = current[name];
+    else for (const name of this.choices) this.state[name] = current[name];
     this.redraw();
   }
 
@@ -115,8 +115,8 @@ export class View {
 
   /** Speaks once per pause. @param {string} text */
   say(text) {
-    if (text === this.said || isDrawn()) return;
-    this.said = text;
+    if (text === this.announcement || isDrawn()) return;
+    this.announcement = text;
     clearTimeout(this.saying);
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
   }

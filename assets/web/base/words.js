@@ -57,14 +57,14 @@ export function percent(weight) {
 
 /** What a word gave another one, and gives it now: the sentence on a change.
  * @param {string} query @param {string} key @param {number} previous @param {number} now
- * @param {boolean} [beside] the two stand side by side
+ * @param {boolean} [isPair] the two stand side by side
  */
-export function gave(query, key, previous, now, beside = false) {
+export function gave(query, key, previous, now, isPair = false) {
   const [was, is] = [percent(previous), percent(now)];
   const [one, other] = [query, key].map(quoted);
-  if (was === is) return beside ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
+  if (was === is) return isPair ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
   const share = was === "100 %" ? "all its attention (100 %)" : was;
-  if (beside) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
+  if (isPair) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
   return `${one} gave ${other} ${share}${share === was ? "," : ";"} now ${is}.`;
 }
 

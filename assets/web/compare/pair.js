@@ -11,7 +11,7 @@ import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars, Several, ShuffleTest } from "./pair_tests.js";
-import { setParam, without } from "../link/link.js";
+import { setParam, omit } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
@@ -69,7 +69,7 @@ export class PairView extends PlaceView {
     this.vectors = new BlocksPanel();
     this.vectors.element.classList.add("vectors");
     this.shuffle = new ShuffleTest(this);
-    this.each = new HeadBars(this);
+    this.headBars = new HeadBars(this);
     this.several = new Several(this);
     this.answers = makeFigures();
     this.parts = {
@@ -77,7 +77,7 @@ export class PairView extends PlaceView {
       contrast: h("p", { class: "contrast", role: "status" }),
       copy: button("right = left", () => this.copySide(), { title: "make the right side what the left one is" }),
       swap: button("swap", () => this.swap(), { title: "the left side becomes the right one" }),
-      tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
+      presets: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
       means: meanChoice(this),
@@ -97,7 +97,7 @@ export class PairView extends PlaceView {
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.foot.add(this.parts.flip);
     this.arrange();
-    addEventListener("keydown", (event) => this.key(event), { signal: this.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: this.lifetime.signal });
   }
 
   /** Puts the parts onto the page. */
@@ -122,12 +122,12 @@ export class PairView extends PlaceView {
     const maps = [...this.panels.panels.map(({ element }) => element), ...settings];
     this.show(
       top,
-      div("lead", contrast, p.tries),
+      div("lead", contrast, p.presets),
       bar,
       fronts,
       ...maps,
       div("outcome", answers.element, this.next.element, this.vectors.element),
-      div("tests", this.several.element, this.shuffle.element, this.each.element),
+      div("tests", this.several.element, this.shuffle.element, this.headBars.element),
     );
     this.element.append(h("footer", {}, HELP));
   }
@@ -143,7 +143,7 @@ export class PairView extends PlaceView {
     for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
     this.several.adopt(link);
-    this.next.asked = link.get("word") ?? "";
+    this.next.word = link.get("word") ?? "";
     this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
@@ -199,7 +199,7 @@ export class PairView extends PlaceView {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
     const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
-    return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.asked || null };
+    return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.word || null };
   }
 
   requestParams() {
@@ -224,7 +224,7 @@ export class PairView extends PlaceView {
    * @param {import("../link/link.js").Values} [more]
    */
   queryOf(dropped, more = {}) {
-    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...dropped));
+    const query = new URLSearchParams(omit(this.query(), ...NOT_BENEATH, ...dropped));
     for (const [key, value] of Object.entries(more)) setParam(query, key, value);
     query.sort();
     return query;
@@ -242,7 +242,7 @@ export class PairView extends PlaceView {
     this.several.ask(isNow);
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
-    if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
+    if (!("steps" in fixed)) this.headBars.ask(isNow); // else a pass a head, each as long as the first
   }
 
   /** A text that the model writes, two models, and pictures have no order of one's own. */
@@ -344,7 +344,7 @@ export class PairView extends PlaceView {
   }
 
   /** The comparison that is shown; where it looks does not count. */
-  get tried() {
+  get preset() {
     const { picture } = this;
     const params = this.toParams();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
@@ -386,9 +386,9 @@ export class PairView extends PlaceView {
     this.next.draw();
     this.vectors.draw(picture.vectors, this.theme);
     this.shuffle.element.hidden = !this.hasOrders;
-    this.each.element.hidden = "steps" in picture.fixed;
-    for (const part of [this.several, this.shuffle, this.each]) part.draw();
-    this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
+    this.headBars.element.hidden = "steps" in picture.fixed;
+    for (const part of [this.several, this.shuffle, this.headBars]) part.draw();
+    this.say(`Layer ${layer}, head ${head}. ${this.panels.sentence}`);
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
 
@@ -399,7 +399,7 @@ export class PairView extends PlaceView {
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
     const names = Object.keys(picture.tries);
-    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
+    fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
     setAttribute(p.flip, "aria-pressed", String(this.front === 2));
@@ -422,6 +422,6 @@ export class PairView extends PlaceView {
 }
 
 /** A query but for what changes no number of the maps. @param {URLSearchParams} query */
-const relevant = (query) => `${without(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
+const relevant = (query) => `${omit(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
 
 export const view = mount(PairView);

@@ -82,7 +82,7 @@ export class PairPanels {
     const { picture, marked } = this.view;
     this.panels.forEach(({ map: { map }, readout }, n) => {
       const cell = place ?? marked;
-      const has = n === side || (picture.fits && map.shown) || !place;
+      const has = n === side || (picture.fits && map.picture) || !place;
       const [row, key] = cell.map((index, isKey) => (place ? index : this.placeOn(n, index, isKey > 0))); // a pointer reads the same cell in all maps
       const inside = has && row !== null && key !== null && map.has([row, key]);
       if (n !== side) map.mark(place && inside ? place : null);
@@ -91,7 +91,7 @@ export class PairPanels {
   }
 
   /** What is read in all three. */
-  get said() {
+  get sentence() {
     return this.panels[DIFFERENCE].readout.textContent;
   }
 
@@ -119,9 +119,9 @@ export class PairPanels {
     const difference = n === DIFFERENCE;
     this.drawWords(n);
     element.hidden = this.isBehind(n);
-    const mapPicture = this.shown(n);
+    const mapPicture = this.pictureOf(n);
     legend.hidden = readout.hidden = map.element.hidden = !mapPicture;
-    map.map.shown = mapPicture;
+    map.map.picture = mapPicture;
     if (!mapPicture || element.hidden) return;
     map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : LETTERS;
     map.map.project(this.view.foot.isOn);
@@ -196,7 +196,7 @@ export class PairPanels {
   }
 
   /** What is drawn of a map; null where there is none. @param {number} n */
-  shown(n) {
+  pictureOf(n) {
     const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, own] = [maps[n], bytes[n]];
     if (!weights || !own) return null;
@@ -231,11 +231,12 @@ export class PairPanels {
   roomFor(n) {
     const { view } = this;
     const seen = this.panels.map(({ map }) => map).filter(({ element }) => element.clientWidth);
-    const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
+    const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.reservedWidth));
     const { element, map } = this.panels[n].map;
-    const width = Math.min(narrowest + map.beside, element.clientWidth);
+    const width = Math.min(narrowest + map.reservedWidth, element.clientWidth);
     const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, which has the words of both
-    if (view.alone) return { width: narrowest + map.beside, height: heightLeft(element) - BENEATH * rem(), labels };
+    if (view.alone)
+      return { width: narrowest + map.reservedWidth, height: heightLeft(element) - BENEATH * rem(), labels };
     if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
     return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)), labels };

@@ -29,7 +29,7 @@ class Beneath {
   }
 
   get isOld() {
-    return this.aside.of !== String(this.query);
+    return this.aside.key !== String(this.query);
   }
 
   /** @param {boolean} isNow else what was asked before is given up */
@@ -75,8 +75,8 @@ export class HeadBars extends Beneath {
 
   /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
   ask(isNow) {
-    if (String(this.query) === this.aside.asked) return;
-    if (this.aside.asked !== null) this.stop();
+    if (String(this.query) === this.aside.pending) return;
+    if (this.aside.pending !== null) this.stop();
     if (isNow && this.isOld && this.view.picture.eachIsQuick) this.begin();
   }
 
@@ -96,7 +96,7 @@ export class HeadBars extends Beneath {
     super.draw();
     const { aside, isOld, view } = this;
     const { eachIsQuick, layer, head } = view.picture;
-    const isAsked = aside.asked !== null && !eachIsQuick;
+    const isAsked = aside.pending !== null && !eachIsQuick;
     this.begins.hidden = (!isOld && !aside.refusal) || eachIsQuick || isAsked;
     this.stops.hidden = !isAsked;
     setText(

@@ -37,7 +37,7 @@ export class AllHeads {
     const { at, heads } = this.view;
     this.view.see({ open: false });
     this.view.drawNow();
-    heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
+    heads.tiles()[heads.visible.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }
 
   /** To the head beside, or the same head of the layer beside. @param {string} key */
@@ -62,7 +62,7 @@ export class AllHeads {
     const all = view.matching ? view.picture.kinds.flat() : [];
     this.legend.hidden = !view.look.all;
     this.keys.hidden = !this.isOpen;
-    const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.every : this.keys];
+    const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.allHeads : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
     for (const kind of this.kinds) {
       const count = all.filter((head) => familyOf(head) === kind.dataset.family).length;

@@ -19,14 +19,14 @@ export class ChangeChips {
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
     const title = "undo the last change; a new sentence too, if a button made it";
     this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
-    this.said = h("span", { class: "said", "aria-live": "polite" });
-    this.most = button("", () => this.go());
+    this.status = h("span", { class: "said", "aria-live": "polite" });
+    this.strongest = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
       title: "the large map shows now − original: blue is less, orange is more",
     });
     this.compare = h("a", { class: "page-link" }, "compare with the original model →");
     this.element = h("div", { class: "changed", role: "group", "aria-label": "What is changed" });
-    this.element.append(this.list, this.reset, this.said, this.most, this.difference, this.compare);
+    this.element.append(this.list, this.reset, this.status, this.strongest, this.difference, this.compare);
   }
 
   /** The link that compares the model as it was trained with what is seen. */
@@ -58,7 +58,7 @@ export class ChangeChips {
     const { effect } = view.picture;
     const { all, open, difference } = view.look;
     const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
-    const cell = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
+    const cell = view.visibleMap.weights && effect && !short(effect.here) ? effect.at : null;
     if (difference || !cell) return view.see(look);
     const [layer, head] = cell;
     return view.go({ layer, head }, look);
@@ -66,14 +66,14 @@ export class ChangeChips {
 
   /** What the changes did to the pair in focus, and to the next word. */
   get answer() {
-    const { picture, sight } = this.view;
+    const { picture, visibleMap } = this.view;
     const { before, effect, next } = picture;
-    const { weights, tokens, keys } = sight;
+    const { weights, tokens, keys } = visibleMap;
     if (!before || !weights || !effect) return "";
     if (!effect.at) return "No weight changed at all.";
-    const [was, is] = [before.weights, weights].map((map) => rowOf(map, sight.row, keys.length));
-    const key = sight.key ?? ranked(was)[0][0];
-    const pair = gave(tokens[sight.row], keys[key], was[key], is[key]);
+    const [was, is] = [before.weights, weights].map((map) => rowOf(map, visibleMap.row, keys.length));
+    const key = visibleMap.key ?? ranked(was)[0][0];
+    const pair = gave(tokens[visibleMap.row], keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
   }
 
@@ -88,14 +88,14 @@ export class ChangeChips {
     });
     const { effect } = view.picture;
     const hasEffect = list.length > 0 && effect !== null && view.matching;
-    setText(this.said, hasEffect ? this.answer : list.length ? "" : "Nothing changed yet.");
+    setText(this.status, hasEffect ? this.answer : list.length ? "" : "Nothing changed yet.");
     const cell = hasEffect ? effect.at : null;
-    this.most.hidden = !cell || isDrawn();
+    this.strongest.hidden = !cell || isDrawn();
     if (effect && cell) {
       const [layer, head, row, key] = cell;
       const { tokens, keys } = view.maps;
-      setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
-      setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
+      setText(this.strongest, `Most changed: layer ${layer}, head ${head} ›`);
+      setAttribute(this.strongest, "title", gave(tokens[row], keys[key], ...effect.moved));
     }
     // not while the next picture is on its way: who has just pressed it would lose his place
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();

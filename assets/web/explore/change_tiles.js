@@ -48,14 +48,14 @@ export class ChangeTiles extends ControlChips {
   }
 
   draw(inks) {
-    this.names = { ...NAMES, mask: `Hide ${this.view.given.rows}` };
+    this.names = { ...NAMES, mask: `Hide ${this.view.media.rows}` };
     super.draw(inks);
     setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with what is seen here
   }
 
-  said() {
-    const { maps, off, given } = this.view;
-    const labels = super.said();
+  describe() {
+    const { maps, off, media: given } = this.view;
+    const labels = super.describe();
     const total = maps.layers * maps.heads;
     const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : labels.mask;
     return { ...labels, mask, off: `${total - off.size} of ${total} on` };

@@ -32,17 +32,25 @@ export class ChannelsView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.order = choice("Order of the channels", ORDERS, (state) => view.others.show(this, state));
-    this.said = div("said-of-view");
+    this.status = div("said-of-view");
     this.notes = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
     const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
-    this.element = div("channels-view", div("actions", this.order.element), this.said, grid, under, table, this.notes);
+    this.element = div(
+      "channels-view",
+      div("actions", this.order.element),
+      this.status,
+      grid,
+      under,
+      table,
+      this.notes,
+    );
   }
 
-  asked() {
+  params() {
     return { at: writeAt(this.view.at, true) };
   }
 
@@ -61,7 +69,7 @@ export class ChannelsView {
     this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
-    fill(this.said, answer.said, "p", setText);
+    fill(this.status, answer.said, "p", setText);
     fill(this.notes, answer.notes, "p", setText);
     const { q, k, products } = answer;
     const head = headName(`${answer.layer}.${answer.head}`);

@@ -21,9 +21,9 @@ export class DifferenceOverlay {
 
   /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
   get isOn() {
-    const { look, picture, sight } = this.view;
+    const { look, picture, visibleMap } = this.view;
     if (isDrawn()) return false;
-    return look.difference && (picture.before !== null || (!sight.weights && picture.effect !== null));
+    return look.difference && (picture.before !== null || (!visibleMap.weights && picture.effect !== null));
   }
 
   /** Another head's numbers are on their way and not late: the last difference, and the last map whose colours come with
@@ -31,17 +31,17 @@ export class DifferenceOverlay {
    * @param {import("../picture/map.js").BigMap} picture
    */
   isComing(picture) {
-    const { sight, isLate } = this.view;
-    if (sight.weights || isLate) return false;
-    return this.isOn ? picture === this.map : !sight.isHere && picture.shown !== null;
+    const { visibleMap, isLate } = this.view;
+    if (visibleMap.weights || isLate) return false;
+    return this.isOn ? picture === this.map : !visibleMap.isHere && picture.picture !== null;
   }
 
   /** The same map as its difference, where that is wanted. @param {MapPicture} mapPicture @returns {MapPicture} */
-  over(mapPicture) {
+  overlay(mapPicture) {
     if (!this.isOn) return mapPicture;
-    const { picture, at, sight } = this.view;
-    const { weights } = sight;
-    const [n, wide] = [sight.tokens.length, sight.keys.length];
+    const { picture, at, visibleMap } = this.view;
+    const { weights } = visibleMap;
+    const [n, wide] = [visibleMap.tokens.length, visibleMap.keys.length];
     const original = weights && picture.before;
     const none = { weights: null, distances: [], forbidden: [""] };
     const { distances, forbidden, ...was } = original || none;
@@ -52,15 +52,15 @@ export class DifferenceOverlay {
   }
 
   /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */
-  ofRow() {
-    const { picture, sight } = this.view;
+  describeRow() {
+    const { picture, visibleMap } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = rowOf(picture.before.difference().change, sight.row, sight.keys.length);
+    const row = rowOf(picture.before.difference().change, visibleMap.row, visibleMap.keys.length);
     const strongest = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
-    const key = sight.key ?? strongest;
+    const key = visibleMap.key ?? strongest;
     if (!row[strongest]) return ["Difference to the original model: none in this row"];
-    const query = span("query", quoted(sight.tokens[sight.row]));
-    const keyName = span("key", quoted(sight.keys[key]));
+    const query = span("query", quoted(visibleMap.tokens[visibleMap.row]));
+    const keyName = span("key", quoted(visibleMap.keys[key]));
     return [`${NAME}: `, query, " → ", keyName, ` ${signed(row[key])}`];
   }
 

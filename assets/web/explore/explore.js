@@ -13,7 +13,7 @@ import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
-import { setParam, without } from "../link/link.js";
+import { setParam, omit } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
@@ -62,7 +62,7 @@ export class Explore extends ApiView {
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
-    this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
+    this.visibleMap = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
     this.reading = new ReadingAids(this);
@@ -72,7 +72,7 @@ export class Explore extends ApiView {
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
     this.recorded = recordedSteps(this);
-    this.given = new Given(this);
+    this.media = new Given(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -90,14 +90,14 @@ export class Explore extends ApiView {
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: noticeList, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
-    this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
+    this.inBox = div("in-box", this.changes.undo, this.bar.presetMenu.element);
     this.box.element.append(this.inBox);
     const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
-    const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);
+    const [given, recorded, underWay] = [this.media, this.recorded, this.underWay].map(({ element }) => element);
     this.show(
       div("top", this.box.element, given, recorded, noticeList, this.cutText, underWay),
       div("words", this.bar.chips, pieces, this.next.element),
@@ -118,14 +118,14 @@ export class Explore extends ApiView {
   take(message) {
     this.heard = message.heard;
     super.take(message);
-    this.given.take(message.own);
+    this.media.take(message.own);
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
   onAnswer(bytes, question) {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
     const [focus, maps] = partsOf(bytes);
-    if (focus.length) return super.onAnswer(bytes, `?${without(query, "part")}`);
+    if (focus.length) return super.onAnswer(bytes, `?${omit(query, "part")}`);
     const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
     if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
@@ -134,12 +134,12 @@ export class Explore extends ApiView {
 
   /** @param {string} sentence @param {string} key @param {number} fits */
   refuse(sentence, key, fits) {
-    this.underWay.of = "";
+    this.underWay.run = "";
     super.refuse(sentence, key, fits);
   }
 
   get notices() {
-    const progress = this.picture ? "" : this.underWay.said;
+    const progress = this.picture ? "" : this.underWay.sentence;
     return progress ? [progress, ...super.notices] : super.notices;
   }
 
@@ -228,7 +228,7 @@ export class Explore extends ApiView {
 
   /** Of a long text its other layers may come later. */
   get isLate() {
-    const isLong = this.underWay.of && this.waiting === "slow" && this.picture?.tile;
+    const isLong = this.underWay.run && this.waiting === "slow" && this.picture?.tile;
     return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
@@ -322,8 +322,8 @@ export class Explore extends ApiView {
     const { look, at } = this.state;
     this.matching = picture.digest === maps.digest;
     const isNow = this.matching && isOf(picture, this.state);
-    this.sight = this.reading.sight(isNow);
-    this.weights = this.sight.isWords ? null : this.sight.weights;
+    this.visibleMap = this.reading.visibleMap(isNow);
+    this.weights = this.visibleMap.isWords ? null : this.visibleMap.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
@@ -342,7 +342,7 @@ export class Explore extends ApiView {
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
-    this.given.draw(); // first: it decides what room is left
+    this.media.draw(); // first: it decides what room is left
     this.foot.draw();
     for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw(colours);
     for (const part of [this.changes, this.steps, this.recorded, this.next]) part.draw();
@@ -364,7 +364,7 @@ export class Explore extends ApiView {
   drawFigures() {
     const { picture, figures, proof } = this;
     const isAsked = this.compared === picture.digest;
-    const sentence = proof.asked === null ? (proof.answer ?? proof.refusal) : "";
+    const sentence = proof.pending === null ? (proof.answer ?? proof.refusal) : "";
     const value = isAsked ? sentence : picture.compared;
     const all = picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure));
     figures.draw(all, isAsked);

@@ -37,7 +37,7 @@ function menu(view, name, ...inside) {
   const outside = (/** @type {Event} */ event) => {
     if (!event.composedPath().includes(element)) open(false);
   };
-  addEventListener("pointerdown", outside, { signal: view.here.signal });
+  addEventListener("pointerdown", outside, { signal: view.lifetime.signal });
   return { element, open };
 }
 
@@ -60,7 +60,7 @@ export class ExploreBar {
   constructor(view) {
     this.view = view;
     this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
-    this.tries = menu(view, "try another", this.presets);
+    this.presetMenu = menu(view, "try another", this.presets);
     this.empty = div("empty", "Type a sentence, or press “try another”.");
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
@@ -68,7 +68,7 @@ export class ExploreBar {
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = groupChoice(view);
     this.layers = group("Layer");
-    this.every = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
+    this.allHeads = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));
     this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
     this.sort = button("", () => view.see({ sort: !view.look.sort }));
@@ -96,7 +96,7 @@ export class ExploreBar {
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = span("push");
     this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.every);
+    this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.allHeads);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -126,7 +126,7 @@ export class ExploreBar {
     const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
     fill(this.presets, picture.presets, make, (element, preset, index) => {
       element.onclick = () => {
-        this.tries.open(false);
+        this.presetMenu.open(false);
         this.view.retype(preset);
       };
       setText(element.children[0], picture.presetNames[index] && `${picture.presetNames[index]}: `);
@@ -173,9 +173,9 @@ export class ExploreBar {
     });
     rove(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
-    this.every.hidden = maps.layers < 2 && !shownAll;
-    setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
-    setAttribute(this.every, "aria-pressed", String(shownAll));
+    this.allHeads.hidden = maps.layers < 2 && !shownAll;
+    setText(this.allHeads, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setAttribute(this.allHeads, "aria-pressed", String(shownAll));
   }
 
   /** Under a lesson's curtain the key is not named: it may be the answer. */

@@ -6,7 +6,7 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
 /** @typedef {Omit<Said, "before"> & {
- *   before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
+ *   before: ReturnType<typeof compareWithOriginal> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
  *   pinWeights: Float32Array,
  * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
  */
@@ -26,7 +26,7 @@ export function unpackPicture(packed) {
   const length = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
   const weights = floats.subarray(0, message.before ? length / 2 : length);
   const pinWeights = floats.subarray(length);
-  const original = message.before && beside(message.before, weights, floats.subarray(length / 2, length));
+  const original = message.before && compareWithOriginal(message.before, weights, floats.subarray(length / 2, length));
   let cached = /** @type {Uint8Array | null} */ (null);
   const bytes = () => (cached ??= toBytes(weights));
   return { ...message, before: original, weights, ofRow: null, bytes, reads: read, pinWeights };
@@ -35,7 +35,7 @@ export function unpackPicture(packed) {
 /** The head in focus before the changes; the difference is made when it is first looked at.
  * @param {NonNullable<Said["before"]>} original @param {Float32Array} now @param {Float32Array} weights
  */
-function beside(original, now, weights) {
+function compareWithOriginal(original, now, weights) {
   let cached = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
   const make = (/** @type {Float32Array} */ change) => ({ change, bytes: asBytes(change) });
   const difference = () => (cached ??= make(now.map((weight, index) => weight - weights[index])));

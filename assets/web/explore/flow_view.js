@@ -36,7 +36,7 @@ export class FlowView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.measure = choice("What a line is", MEASURES, (state) => view.others.show(this, state));
-    this.said = div("said-of-view");
+    this.status = div("said-of-view");
     this.left = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({
@@ -47,12 +47,12 @@ export class FlowView {
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
     const parts = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
-    this.element = div("flow-view", div("actions", this.measure.element), this.said, ...parts);
+    this.element = div("flow-view", div("actions", this.measure.element), this.status, ...parts);
     this.element.append(this.left, this.table.element, this.notes, more);
   }
 
   /** It is of all heads. */
-  asked() {
+  params() {
     const { at, state } = this.view;
     return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: state.panel };
   }
@@ -83,7 +83,7 @@ export class FlowView {
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     const { tokens, layers, row } = answer;
-    fill(this.said, answer.said, "p", setText);
+    fill(this.status, answer.said, "p", setText);
     fill(this.notes, answer.assumes, "p", setText);
     setText(this.left, answer.left);
     const layout = layOutFlow(answer, { width: contentWidth(this.element), height: HIGH });

@@ -35,7 +35,7 @@ const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((
 const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: what is read in it
 
 /** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
-export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, largest: 68, least: 0 } });
+export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, maxCell: 68, minCell: 0 } });
 
 /** Pixels that a map may take: what stands above it stays in sight. @param {Explore} view @param {Element} element */
 export function roomFor({ all, alone, foot, narrow, compact, picture }, element) {
@@ -72,13 +72,13 @@ export class FocusPanel {
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
-    this.who = span("who");
-    this.looks = div("looks", this.who, this.list);
+    this.queryLabel = span("who");
+    this.summary = div("looks", this.queryLabel, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, index) => [h("dt", { class: part }, part), this.lines[index]]);
     this.from = h("a", { class: "page-link from" });
-    this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
+    this.words = div("large-words", this.summary, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
     const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "How it is drawn" });
@@ -128,15 +128,15 @@ export class FocusPanel {
 
   /** The row in focus, once its numbers are here. */
   get row() {
-    const { weights, ofRow, row, keys } = this.view.sight;
+    const { weights, ofRow, row, keys } = this.view.visibleMap;
     return weights ? rowOf(weights, row, keys.length) : ofRow;
   }
 
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
   get best() {
-    const { sight, reading } = this.view;
+    const { visibleMap, reading } = this.view;
     const { row } = this;
-    if (isDrawn() || !row || this.difference.isOn || sight.row >= sight.tokens.length) return null;
+    if (isDrawn() || !row || this.difference.isOn || visibleMap.row >= visibleMap.tokens.length) return null;
     const [[key, weight]] = ranked(row);
     return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
@@ -144,8 +144,8 @@ export class FocusPanel {
   /** @param {Inks} inks */
   draw(inks) {
     const { view } = this;
-    const { maps, picture, at, look, theme, matching, sight } = view;
-    const { tokens, keys } = sight;
+    const { maps, picture, at, look, theme, matching, visibleMap } = view;
+    const { tokens, keys } = visibleMap;
     setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
@@ -164,15 +164,15 @@ export class FocusPanel {
     setAttribute(this.modes.buttons[0], "title", count > MAX_WORDS ? `lines join at most ${MAX_WORDS} words` : null);
     const isOfMap = matching && picture.reads === reads(look);
     const mapPicture = {
-      ...sight,
+      ...visibleMap,
       name: view.reading.name,
-      others: sight.others.length ? sight.others : undefined,
+      others: visibleMap.others.length ? visibleMap.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
-    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(mapPicture), mode, inks);
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.overlay(mapPicture), mode, inks);
     this.drawLegend(mapPicture, mode, inks);
     this.columns.draw();
     view.reading.draw();
@@ -220,13 +220,16 @@ export class FocusPanel {
   drawTitle(token, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
-    const { sight } = view;
-    const keyIndex = sight.key ?? sight.others[0] ?? null;
-    const isSeveral = keyIndex !== null && sight.others.some((other) => other !== keyIndex);
-    const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...sight.others])].sort((a, b) => a - b);
+    const { visibleMap } = view;
+    const keyIndex = visibleMap.key ?? visibleMap.others[0] ?? null;
+    const isSeveral = keyIndex !== null && visibleMap.others.some((other) => other !== keyIndex);
+    const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...visibleMap.others])].sort((a, b) => a - b);
     const share = keyIndex === null ? weight : all.reduce((sum, key) => sum + row[key], 0);
-    const [who, whom] = [span("query", quoted(token)), span("key", listed(all.map((key) => quoted(sight.keys[key]))))];
-    const change = this.difference.ofRow();
+    const [who, whom] = [
+      span("query", quoted(token)),
+      span("key", listed(all.map((key) => quoted(visibleMap.keys[key])))),
+    ];
+    const change = this.difference.describeRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.reading.isMean ? " on average" : "");
@@ -240,18 +243,18 @@ export class FocusPanel {
 
   /** @param {Float32Array} row */
   drawWords(row) {
-    const { sight, picture, reading } = this.view;
-    const { tokens, keys } = sight;
-    const token = tokens[sight.row];
+    const { visibleMap, picture, reading } = this.view;
+    const { tokens, keys } = visibleMap;
+    const token = tokens[visibleMap.row];
     const best = looksOf(row);
     const parts = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
     this.drawTitle(token, best[0], row);
-    setText(this.who, token);
-    setAttribute(this.looks, "data-empty", best.length ? null : "");
+    setText(this.queryLabel, token);
+    setAttribute(this.summary, "data-empty", best.length ? null : "");
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
-    setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
-    const lines = story(tokens, sight.row, row, keys, this.view.given.rows === "words" ? "word" : "token");
+    setText(this.sum, [picture.mean, reading.sentence].filter(Boolean).join(" "));
+    const lines = story(tokens, visibleMap.row, row, keys, this.view.media.rows === "words" ? "word" : "token");
     lines.forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";

@@ -32,9 +32,9 @@ export class Given {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.own = /** @type {Record<Kind, string> | null} */ (null); // the names of the visitor's, once the script has said them
-    this.drawn = /** @type {unknown[]} */ ([]);
-    this.asked = ""; // the visit whose script was asked for the control of files, and for which
+    this.files = /** @type {Record<Kind, string> | null} */ (null); // the names of the visitor's, once the script has said them
+    this.inputs = /** @type {unknown[]} */ ([]);
+    this.requested = ""; // the visit whose script was asked for the control of files, and for which
     this.question = h("h1");
     this.line = h("p", { class: "label" });
     this.names = h("div", { class: "presets", role: "group" });
@@ -60,8 +60,8 @@ export class Given {
 
   /** What the script says: another file of the visitor's was brought. @param {Record<Kind, string>} media */
   take(media) {
-    const { own: previous, kind } = this;
-    this.own = media;
+    const { files: previous, kind } = this;
+    this.files = media;
     if (previous && kind && media[kind] && media[kind] !== previous[kind]) this.choose(media[kind]);
   }
 
@@ -94,15 +94,15 @@ export class Given {
     setText(this.line, SAYS[kind].line);
     setAttribute(this.names, "aria-label", kind === "picture" ? "Pictures" : "Sounds");
     const { presets, typed } = picture;
-    const given = this.own?.[kind];
-    const names = given ? [...presets, given] : presets;
-    const texts = names.map((name) => (name === given ? `your own ${kind}` : name));
+    const ownFile = this.files?.[kind];
+    const names = ownFile ? [...presets, ownFile] : presets;
+    const texts = names.map((name) => (name === ownFile ? `your own ${kind}` : name));
     fillChoice(this.names, texts, names.indexOf(view.text), (index) => this.choose(names[index]));
     if (!weights || !view.matching) return; // its numbers are on their way
     const name = texts[names.indexOf(typed)] ?? kind;
     const now = [weights, at.row, at.key, name];
-    const isNew = !areSame(this.drawn, now);
-    this.drawn = now;
+    const isNew = !areSame(this.inputs, now);
+    this.inputs = now;
     const file = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
       setParam(file, key, value);
@@ -120,8 +120,8 @@ export class Given {
   /** The control for a file comes when the first of its kind is shown: no other page waits for it. @param {Kind} kind */
   askForFiles(kind) {
     const { visit } = this.view;
-    if (!visit || this.asked === visit + kind) return;
-    this.asked = visit + kind;
+    if (!visit || this.requested === visit + kind) return;
+    this.requested = visit + kind;
     this.view.tell({ reads: kind });
   }
 }
@@ -139,9 +139,9 @@ function pictureBoard(view) {
     const { picture, maps, focus } = view;
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
-    const { own, columns: across } = picture.patches;
-    const max = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
-    const block = { name, own, across, tokens: maps.tokens, row, weights, most: max, inside: [] };
+    const { own: rest, columns: across } = picture.patches;
+    const max = Math.max(...weights.subarray(rest)); // of a patch: a token of none often has more than all of them
+    const block = { name, rest, across, tokens: maps.tokens, row, weights, max, inside: [] };
     drawChoice(choice, block, (token) => focus.pickRow(token));
   };
   return { element, draw };
@@ -179,8 +179,8 @@ class SoundBoard {
     this.picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, this.moments);
     this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" }, this.picture);
     this.player = h("audio", { controls: "", preload: "none" });
-    this.how = h("p", { class: "label" });
-    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.how);
+    this.hint = h("p", { class: "label" });
+    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.hint);
     this.slider.addEventListener("click", ({ clientX }) => {
       const { left, width } = this.slider.getBoundingClientRect();
       this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
@@ -216,7 +216,7 @@ class SoundBoard {
     const { heard, group } = picture;
     setAttribute(this.player, "src", urlOf(`api/heard?${file}`));
     setAttribute(this.player, "aria-label", name);
-    setText(this.how, OF_MOMENTS[group]);
+    setText(this.hint, OF_MOMENTS[group]);
     if (!isNew || !heard) return;
     const { wave } = heard;
     const isLookedAt = group !== "decoder";
@@ -254,13 +254,13 @@ export function recordedSteps(view) {
 
   /** What computes is not offered, and the box says the step alone. */
   const draw = () => {
-    const { picture, text, box, bar, given } = view;
+    const { picture, text, box, bar, media: given } = view;
     const { presets, fixed } = picture;
     const why = given.kind ? "" : (fixed.s ?? "");
     element.hidden = !why;
     setText(reason, why);
     box.input.readOnly = Boolean(why);
-    bar.tries.element.hidden = Boolean(why);
+    bar.presetMenu.element.hidden = Boolean(why);
     player.hidden = presets.length < 2;
     if (player.hidden) return;
     setAttribute(slider, "max", String(presets.length - 1));

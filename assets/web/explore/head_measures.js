@@ -73,7 +73,7 @@ export class Pool {
   }
 
   /** The same measures over all texts until now, made once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
-  of(measures) {
+  pooled(measures) {
     this.#made ??= measures.map((measure) => {
       const had = this.#sums.get(measure.name);
       if (!had) return { ...measure, rows: 0, values: null };

@@ -16,7 +16,7 @@ const MAX_NAMED = 3; // heads that lie over one
 export class HeadPlot {
   /** @param {import("./heads_view.js").HeadsView} view */
   constructor(view) {
-    this.of = view;
+    this.view = view;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {
       const choose = (/** @type {any} */ { target }) => view.change({ [axis]: target.value });
       return h("select", { "aria-label": axis === "x" ? "Measure across" : "Measure up", onchange: choose });
@@ -27,15 +27,15 @@ export class HeadPlot {
       hover: (text) => setText(this.readout, text || this.say(view.head)),
     });
     const [across, up] = this.axes;
-    this.chosen = div("actions", namedPart("across", across), namedPart("up", up));
-    this.element = div("head-plot", this.chosen, this.grid.element, this.readout);
-    this.shown = /** @type {Measure[]} */ ([]);
+    this.controls = div("actions", namedPart("across", across), namedPart("up", up));
+    this.element = div("head-plot", this.controls, this.grid.element, this.readout);
+    this.measures = /** @type {Measure[]} */ ([]);
     this.layout = /** @type {Scatter | null} */ (null);
   }
 
   /** What a head says, and which points lie over its own. @param {number} index */
   say(index) {
-    const { of, shown, layout } = this;
+    const { view: of, measures: shown, layout } = this;
     const texts = shown.map(({ title, unit, values }) => `${title} ${digits(values?.[index] ?? 0)} ${unit}`);
     const others = layout ? atTheSamePlace(layout, index).map((index) => of.nameOf(index)) : [];
     const rest = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
@@ -45,17 +45,17 @@ export class HeadPlot {
 
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
   draw(columns, inks) {
-    const { view, shown, head } = this.of;
+    const { view, settings: shown, head } = this.view;
     const columnOf = (/** @type {string} */ name) => columns.find((column) => column.name === name);
     const [x, y] = [columnOf(shown.x) ?? columns[0], columnOf(shown.y) ?? columns[1] ?? columns[0]];
-    this.shown = [x, y];
+    this.measures = [x, y];
     this.axes.forEach((select, index) => {
       fill(select, columns, "option", (option, { name, title }) => {
         setText(option, title);
         setAttribute(option, "value", name);
       });
-      select.value = this.shown[index].name;
-      setAttribute(select, "title", this.shown[index].says);
+      select.value = this.measures[index].name;
+      setAttribute(select, "title", this.measures[index].says);
     });
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
@@ -63,7 +63,7 @@ export class HeadPlot {
     const toIndex = (/** @type {Place} */ [layer, column]) => layer * heads + column;
     const off = new Set([...view.off].map((id) => toIndex(/** @type {Place} */ (id.split(".").map(Number)))));
     const labelled = new Set([head, argmax(x.values ?? []), argmax(y.values ?? [])]);
-    const marked = { focus: head, off, names: new Map([...labelled].map((index) => [index, this.of.nameOf(index)])) };
+    const marked = { focus: head, off, names: new Map([...labelled].map((index) => [index, this.view.nameOf(index)])) };
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
     this.grid.drawGrid(
       {

@@ -18,7 +18,7 @@ export class HeadSources {
   /** @param {import("./heads_view.js").HeadsView} owner */
   constructor(owner) {
     const { view } = owner;
-    this.of = owner;
+    this.view = owner;
     const come = () => {
       if (this.ours.answer) this.texts.begin(this.ours.answer);
       view.redraw();
@@ -35,14 +35,14 @@ export class HeadSources {
       this.ours.stop(); // asked for again, if it was refused
       owner.change({ on: source });
     });
-    this.said = h("p", { class: "label", role: "status" });
+    this.status = h("p", { class: "label", role: "status" });
     const row = div("actions", span("label", "Measured on"), this.choices.element);
-    this.element = div("head-sources", row, this.said);
+    this.element = div("head-sources", row, this.status);
   }
 
   /** True where sentence after sentence is measured. */
   get isCollection() {
-    return this.of.shown.on === "ours";
+    return this.view.settings.on === "ours";
   }
 
   close() {
@@ -56,20 +56,20 @@ export class HeadSources {
     if (!isCollection) this.close();
     else if (texts.sentences.length) texts.follow();
     else ours.ask(new URLSearchParams()); // they come when they are first wanted
-    this.choices.press(this.of.shown.on);
-    setText(this.said, isCollection ? ours.refusal || texts.said : text);
+    this.choices.press(this.view.settings.on);
+    setText(this.status, isCollection ? ours.refusal || texts.sentence : text);
   }
 }
 
 export class CollectionRun {
-  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "here">} view
+  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "lifetime">} view
    * @param {(bytes: Uint8Array) => Measure[]} unpack reads an answer
    */
   constructor(view, unpack) {
     this.view = view;
     this.sentences = /** @type {string[]} */ ([]);
     this.base = ""; // the query that the pool is of
-    this.at = 0; // the sentence that is measured now
+    this.index = 0; // the sentence that is measured now
     this.isOn = false;
     this.pool = new Pool();
     this.refused = /** @type {string[]} */ ([]); // why sentences were left out
@@ -77,7 +77,7 @@ export class CollectionRun {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.lifetime.signal);
   }
 
   /** What every sentence is asked about with. */
@@ -89,7 +89,7 @@ export class CollectionRun {
 
   /** From the first sentence on, of the run as it is now. @param {string[]} sentences */
   begin(sentences) {
-    Object.assign(this, { sentences, base: String(this.run), at: 0, pool: new Pool(), refused: [] });
+    Object.assign(this, { sentences, base: String(this.run), index: 0, pool: new Pool(), refused: [] });
     this.goOn();
   }
 
@@ -103,7 +103,7 @@ export class CollectionRun {
     this.isOn = this.isLeft;
     if (!this.isOn) return;
     const query = this.run;
-    setParam(query, "s", this.sentences[this.at]);
+    setParam(query, "s", this.sentences[this.index]);
     query.sort();
     this.wire.stop(); // or an equal sentence would not be asked about
     this.wire.ask("overview", query, this.view.visit);
@@ -119,17 +119,17 @@ export class CollectionRun {
   next(take) {
     if (!this.isOn) return;
     take();
-    this.at += 1;
+    this.index += 1;
     this.goOn();
     this.view.redraw();
   }
 
   get isLeft() {
-    return this.at < this.sentences.length;
+    return this.index < this.sentences.length;
   }
 
   /** How far it is, in words; nothing before it has begun. */
-  get said() {
+  get sentence() {
     const { sentences, refused, pool, isLeft } = this;
     if (!sentences.length) return "";
     const left = refused.length ? ` ${counted(refused.length, "sentence")} left out: ${[...new Set(refused)][0]}` : "";

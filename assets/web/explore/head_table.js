@@ -13,41 +13,41 @@ const FEW = 15; // rows, until all are asked for
 export class HeadTable {
   /** @param {import("./heads_view.js").HeadsView} view */
   constructor(view) {
-    this.of = view;
-    this.whole = false;
+    this.view = view;
+    this.isWhole = false;
     this.listing = makeListing();
-    this.every = button("", () => {
-      this.whole = !this.whole;
+    this.showAll = button("", () => {
+      this.isWhole = !this.isWhole;
       view.view.redraw();
     });
-    this.element = div("head-table", this.listing, this.every);
+    this.element = div("head-table", this.listing, this.showAll);
   }
 
   /** @param {Measure[]} columns @param {number} column */
   sort(columns, column) {
-    const { shown } = this.of;
+    const { settings: shown } = this.view;
     const sortKey = [HEAD, ...columns.map(({ name }) => name)][column];
-    this.of.change({ by: sortKey, up: sortKey === shown.by && !shown.up });
+    this.view.change({ by: sortKey, up: sortKey === shown.by && !shown.up });
   }
 
   /** @param {Measure[]} columns */
   draw(columns) {
-    const { shown, head, count } = this.of;
+    const { settings: shown, head, count } = this.view;
     const column = columns.findIndex(({ name }) => name === shown.by);
     const all = ordered(count, columns[column]?.values, shown.up);
-    const rows = this.whole ? all : all.slice(0, FEW);
+    const rows = this.isWhole ? all : all.slice(0, FEW);
     const focused = rows.indexOf(head);
     const block = {
       caption: `${counted(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
       head: ["head", ...columns.map(({ title }) => title)],
-      rows: rows.map((head) => [this.of.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
+      rows: rows.map((head) => [this.view.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
       marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
       right: [false, ...columns.map(() => true)],
       order: /** @type {[number, boolean]} */ ([column + 1, !shown.up]),
     };
-    const open = (/** @type {number} */ row) => this.of.open(rows[row]);
+    const open = (/** @type {number} */ row) => this.view.open(rows[row]);
     updateListing(this.listing, block, (column) => this.sort(columns, column), open);
-    this.every.hidden = all.length <= FEW;
-    setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
+    this.showAll.hidden = all.length <= FEW;
+    setText(this.showAll, this.isWhole ? `the first ${FEW}` : `all ${all.length} heads`);
   }
 }

@@ -24,9 +24,9 @@ export class HeadsView {
     this.plot = new HeadPlot(this);
     this.names = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
     this.table = new HeadTable(this);
-    this.without = h("p", { class: "label" });
+    this.missing = h("p", { class: "label" });
     this.element = div("heads-view");
-    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.without);
+    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.missing);
   }
 
   /** What is asked with the run; a text collection asks by itself. */
@@ -34,11 +34,11 @@ export class HeadsView {
     return this.sources.isCollection && this.header ? "" : "overview";
   }
 
-  asked() {
-    return { view: this.shown.on === "random" ? `${this.name}.random` : null };
+  params() {
+    return { view: this.settings.on === "random" ? `${this.name}.random` : null };
   }
 
-  get shown() {
+  get settings() {
     const names = this.ofText.map(({ name }) => name);
     return readShown(this.view.others.state, names);
   }
@@ -64,7 +64,7 @@ export class HeadsView {
 
   /** @param {Partial<import("./head_measures.js").Shown>} change */
   change(change) {
-    this.view.others.show(this, writeShown({ ...this.shown, ...change }));
+    this.view.others.show(this, writeShown({ ...this.settings, ...change }));
   }
 
   /** @param {number} index */
@@ -97,14 +97,14 @@ export class HeadsView {
   draw(inks) {
     const { sources, header, ofText } = this;
     sources.draw(header ? `${counted(this.count, "head")} on ${counted(this.tokens, "token")}.` : "…");
-    const measures = sources.isCollection ? sources.texts.pool.of(header?.measures ?? []) : ofText;
+    const measures = sources.isCollection ? sources.texts.pool.pooled(header?.measures ?? []) : ofText;
     const columns = measures.filter(({ values }) => values);
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
       return;
     this.plot.draw(columns, inks);
     this.drawNames(columns, header.names);
     this.table.draw(columns);
-    setText(this.without, withoutOf(measures));
+    setText(this.missing, withoutOf(measures));
   }
 
   /** Heads that others have named, where they are in this model.

@@ -5,7 +5,7 @@ import { button, contextOf, div, frame, h, setText, span } from "../base/dom.js"
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { setParam } from "../link/link.js";
 import { BigMap } from "../picture/map.js";
-import { cellsOf, including, pieceOf, previewOf, stepOf, within, zoomed } from "../picture/window.js";
+import { cellsOf, including, pieceOf, previewOf, stepOf, clampWindow, zoomed } from "../picture/window.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { ApiClient } from "../wire/api_client.js";
 
@@ -30,31 +30,31 @@ export class LongMap extends BigMap {
     });
     this.view = view;
     this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
-    this.of = ""; // the map whose window it is
+    this.digest = ""; // the map whose window it is
     this.placed = ""; // the row and key that the window was last moved to
     this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by what was asked
     const hears = {
       take: (bytes, question) => this.take(bytes, question),
-      refuse: (sentence) => setText(this.said, sentence),
+      refuse: (sentence) => setText(this.status, sentence),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.lifetime.signal);
     this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;
-    this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
-    this.said = span("label");
+    this.overview = h("canvas", { class: "whole-map", "aria-hidden": "true" });
+    this.status = span("label");
     const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ factor) =>
       button(sign, () => this.zoom(factor), { "aria-label": name, title: name });
     const buttons = h("span", { class: "actions", role: "group", "aria-label": "Part of the map in sight" });
     buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show less, larger", -1));
     buttons.append(zoom("whole", "show the whole map", Infinity));
-    this.bar = div("long-bar", this.whole, div("", buttons, this.said));
+    this.bar = div("long-bar", this.overview, div("", buttons, this.status));
     this.element.classList.add("long");
     this.listen();
   }
 
   listen() {
-    const { element, whole } = this;
+    const { element, overview: whole } = this;
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     element.addEventListener("pointerdown", (event) => this.grab(event));
     element.addEventListener("pointermove", (event) => this.drag(event));
@@ -97,7 +97,7 @@ export class LongMap extends BigMap {
     this.drawWhole(mapPicture, inks);
     const places = (/** @type {number} */ from) => `${from}–${Math.min(from + size, this.n) - 1}`;
     const n = mapPicture.tokens.length.toLocaleString("en");
-    setText(this.said, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
+    setText(this.status, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
   /** Moves the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
@@ -105,12 +105,12 @@ export class LongMap extends BigMap {
     const { n } = this;
     const { digest } = this.view.maps;
     const label = `${row} ${key}`;
-    if (this.of !== digest) {
+    if (this.digest !== digest) {
       const from = (/** @type {number} */ centre) => centre - FIRST / 2;
-      this.window = within({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
+      this.window = clampWindow({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
       this.active = null;
     } else if (label !== this.placed) this.moveWindow(including(this.window, n, [row, key ?? this.window.column]));
-    Object.assign(this, { of: digest, placed: label, name });
+    Object.assign(this, { digest, placed: label, name });
   }
 
   /** What is known of the cells in sight. @param {MapPicture} shown @param {Piece | undefined} piece
@@ -166,7 +166,7 @@ export class LongMap extends BigMap {
   /** Draws the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
-    const context = contextOf(this.whole, WHOLE, WHOLE);
+    const context = contextOf(this.overview, WHOLE, WHOLE);
     context.imageSmoothingEnabled = false;
     context.drawImage(picture(map, theme, scale), 0, 0, WHOLE, WHOLE);
     const scaled = (/** @type {number} */ cells) => (cells * WHOLE) / this.n;
@@ -206,7 +206,10 @@ export class LongMap extends BigMap {
   /** Moves the window by so many cells; tells whether it could. @param {number} rows @param {number} columns */
   pan(rows, columns, from = this.window) {
     const far = (/** @type {number} */ cells) => Math.sign(cells) * Math.ceil(Math.abs(cells));
-    const next = within({ row: from.row + far(rows), column: from.column + far(columns), size: from.size }, this.n);
+    const next = clampWindow(
+      { row: from.row + far(rows), column: from.column + far(columns), size: from.size },
+      this.n,
+    );
     const moves = next.row !== this.window.row || next.column !== this.window.column;
     if (moves) {
       this.moveWindow(next);
@@ -233,14 +236,14 @@ export class LongMap extends BigMap {
 
   /** The place on the whole map that was pressed comes to the middle of the window. @param {PointerEvent} event */
   center(event) {
-    const box = this.whole.getBoundingClientRect();
+    const box = this.overview.getBoundingClientRect();
     const { size } = this.window;
     const toCell = (/** @type {number} */ share) => share * this.n - size / 2;
     const [row, column] = [
       toCell((event.clientY - box.top) / box.height),
       toCell((event.clientX - box.left) / box.width),
     ];
-    this.moveWindow(within({ row, column, size }, this.n));
+    this.moveWindow(clampWindow({ row, column, size }, this.n));
     this.again();
   }
 

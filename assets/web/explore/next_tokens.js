@@ -13,14 +13,14 @@ export class NextTokens {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
+    this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }));
     this.draws = makeSampling((change) => this.choose(change));
-    this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
+    this.inputs = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     const key = { title: "writes the next token: n", "aria-keyshortcuts": "n" };
-    this.one = button("add a word", () => this.writeNext(), key);
+    this.addOne = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     const title = "a bar at each word: how little the model expected it, −log of the probability that it gave it";
     const turn = () => view.see({ surprise: !view.look.surprise });
@@ -28,10 +28,10 @@ export class NextTokens {
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     const line = div("next-line", span("label", "Most likely next word:"), this.list);
-    line.append(this.one, this.back, this.more);
+    line.append(this.addOne, this.back, this.more);
     const props = { class: "next-tokens", "aria-label": "What the model says next", hidden: "" };
     this.element = h("section", props, line, this.room);
-    addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: view.lifetime.signal });
   }
 
   /** @param {boolean} is what stands under the line is in sight */
@@ -68,12 +68,12 @@ export class NextTokens {
   write(text) {
     const { view } = this;
     const previous = view.text;
-    this.written.push({ text: previous + text, before: previous, n: view.maps.n });
+    this.additions.push({ text: previous + text, before: previous, n: view.maps.n });
     view.retype(previous + text, false);
   }
 
   takeBack() {
-    const last = this.written.pop();
+    const last = this.additions.pop();
     if (last) this.view.retype(last.before, false);
   }
 
@@ -81,8 +81,8 @@ export class NextTokens {
     const { picture, text } = this.view;
     this.element.hidden = !picture.next.length;
     setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
-    if (this.written.at(-1)?.text !== text) this.written = []; // typed since
-    this.back.hidden = !this.written.length;
+    if (this.additions.at(-1)?.text !== text) this.additions = []; // typed since
+    this.back.hidden = !this.additions.length;
     const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
     this.draws.draw(picture);
@@ -98,10 +98,10 @@ export class NextTokens {
   drawLosses() {
     const { picture, look, bar, maps } = this.view;
     const surprise = look.surprise ? picture.surprise : null;
-    const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
+    const from = this.additions[0]?.n ?? Number.POSITIVE_INFINITY;
     const inputs = [surprise, from, maps.tokens];
-    if (inputs.every((input, index) => input === this.drawn[index])) return; // of a long text it takes as long as all the rest
-    this.drawn = inputs;
+    if (inputs.every((input, index) => input === this.inputs[index])) return; // of a long text it takes as long as all the rest
+    this.inputs = inputs;
     [...bar.chips.children].forEach((chip, index) => {
       const [loss, before] = surprise?.[index] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));

@@ -14,7 +14,7 @@ import { ApiClient } from "../wire/api_client.js";
  * @property {string} name in the link
  * @property {string} title of its toggle
  * @property {string} route that answers it; "" = it asks by itself
- * @property {() => import("../link/link.js").Values} asked what is asked beside the query of the run
+ * @property {() => import("../link/link.js").Values} params added to the query of the run
  * @property {HTMLElement} element
  * @property {(parts: Uint8Array[]) => void} take
  * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
@@ -25,7 +25,7 @@ export class OtherViews {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.shown = /** @type {OtherView | null} */ (null); // the one that was drawn last
+    this.current = /** @type {OtherView | null} */ (null); // the one that was drawn last
     /** @type {OtherView[]} */
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
     const hears = {
@@ -33,7 +33,7 @@ export class OtherViews {
       refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.lifetime.signal);
     this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
@@ -72,19 +72,19 @@ export class OtherViews {
   ask(open) {
     if (!open.route) return this.wire.cancelAll();
     const query = this.view.queryOfRun();
-    for (const [key, value] of Object.entries(open.asked())) setParam(query, key, value);
+    for (const [key, value] of Object.entries(open.params())) setParam(query, key, value);
     query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }
 
   /** @param {import("../base/colour.js").Inks} colours */
   draw(colours) {
-    const { view, open, room, shown } = this;
+    const { view, open, room, current: shown } = this;
     if (open !== shown) {
       shown?.close?.();
       this.wire.stop();
       setText(this.refusal, "");
-      this.shown = open;
+      this.current = open;
     }
     this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
     rove(this.row);

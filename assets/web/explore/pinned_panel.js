@@ -21,12 +21,19 @@ export class PinnedPanel {
     this.title = h("h2");
     this.label = span("label");
     this.readout = div("readout");
-    this.who = span("who");
+    this.queryLabel = span("who");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
-    this.looks = div("looks", this.who, this.list);
+    this.summary = div("looks", this.queryLabel, this.list);
     const unpin = button("unpin", () => view.togglePin());
     const header = [div("titles", this.title, this.label), div("actions", unpin)];
-    this.element = panel("pinned", "Pinned picture", header, this.map.element, div("under", this.readout), this.looks);
+    this.element = panel(
+      "pinned",
+      "Pinned picture",
+      header,
+      this.map.element,
+      div("under", this.readout),
+      this.summary,
+    );
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
@@ -51,8 +58,8 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length, keys.length),
     });
-    this.looks.hidden = row === null;
-    setText(this.who, pin.tokens[row ?? 0]);
+    this.summary.hidden = row === null;
+    setText(this.queryLabel, pin.tokens[row ?? 0]);
     fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
     this.map.map.project(this.view.foot.isOn);
     this.map.draw(mapPicture, look.table, inks, roomFor(this.view, this.map.element));

@@ -36,7 +36,7 @@ export class ReadingAids {
     };
     this.more = button("choose several keys", turn, { title: SEVERAL });
     this.means = meanChoice(view, true);
-    this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
+    this.cached = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 
@@ -59,9 +59,9 @@ export class ReadingAids {
     const mean = meanOf(look);
     if (!mean) return maps.map(at.layer, at.head);
     if (mean !== "mean") return null;
-    if (this.kept.maps !== maps || this.kept.layer !== at.layer)
-      this.kept = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
-    return this.kept.map;
+    if (this.cached.maps !== maps || this.cached.layer !== at.layer)
+      this.cached = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
+    return this.cached.map;
   }
 
   /** Where the map in focus is from. */
@@ -86,7 +86,7 @@ export class ReadingAids {
   }
 
   /** @param {boolean} fits the numbers of the map in focus are here @returns {Sight} */
-  sight(fits) {
+  visibleMap(fits) {
     const { maps, picture, at, look, matching } = this.view;
     const words = look.words && matching ? picture.reading : null;
     const column = (/** @type {number} */ key) => words?.columnOf[key] ?? key;
@@ -116,35 +116,35 @@ export class ReadingAids {
 
   /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} index */
   tokenAt(side, index) {
-    const { sight, picture } = this.view;
-    return sight.isWords ? (picture.reading?.[side].indexOf(index) ?? index) : index;
+    const { visibleMap, picture } = this.view;
+    return visibleMap.isWords ? (picture.reading?.[side].indexOf(index) ?? index) : index;
   }
 
   /** The column of a token. @param {number | null} token */
   columnOf(token) {
-    const { sight, picture } = this.view;
-    return token !== null && sight.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
+    const { visibleMap, picture } = this.view;
+    return token !== null && visibleMap.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
   }
 
   /** How it is read, and what of the row in focus is not shown. */
-  get said() {
-    const { picture, sight, look, maps } = this.view;
+  get sentence() {
+    const { picture, visibleMap, look, maps } = this.view;
     if (picture.tile) return "";
     const [front, back] = look.nospecials ? maps.ends : [0, 0];
-    const isAll = !sight.first && !sight.last && !maps.columns && (front || back || look.nofirst);
+    const isAll = !visibleMap.first && !visibleMap.last && !maps.columns && (front || back || look.nofirst);
     return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
   }
 
   /** How much of the row in focus goes to what is not shown. */
   get leftOut() {
-    const { picture, sight, look, maps } = this.view;
-    const { keys, row, first, last, weights } = sight;
+    const { picture, visibleMap, look, maps } = this.view;
+    const { keys, row, first, last, weights } = visibleMap;
     if ((!first && !last) || !weights) return "";
     const front = keys.slice(0, first).map((key) => (maps.ends[0] ? key : quoted(key)));
     const hidden = [...front, ...keys.slice(keys.length - last)];
     const names = [...new Set(hidden)].join(" and ");
     const clause = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
-    if (row < first || row >= keys.length - last) return `Row ${quoted(sight.tokens[row])} itself is not shown.`;
+    if (row < first || row >= keys.length - last) return `Row ${quoted(visibleMap.tokens[row])} itself is not shown.`;
     const rowWeights = rowOf(weights, row, keys.length);
     const visible = rowWeights.subarray(first, keys.length - last);
     const ends = [...rowWeights.subarray(0, first), ...rowWeights.subarray(keys.length - last)];
@@ -159,7 +159,7 @@ export class ReadingAids {
   }
 
   draw() {
-    const { look, maps, sight, picture } = this.view;
+    const { look, maps, visibleMap, picture } = this.view;
     const isLong = picture.tile > 0;
     for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // of one layer at a time the maps are here
     this.means.draw();
@@ -170,7 +170,7 @@ export class ReadingAids {
     setAttribute(this.first, "aria-pressed", String(!look.nofirst));
     this.first.hidden = maps.ends[0] > 0 || maps.columns !== null || isLong;
     setAttribute(this.renorm, "aria-pressed", String(look.renorm));
-    this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
+    this.renorm.disabled = !look.renorm && !visibleMap.first && !visibleMap.last;
     setAttribute(this.renorm, "title", this.renorm.disabled ? "leave out tokens first: every row sums to 1" : RENORM);
   }
 }

@@ -1,7 +1,7 @@
 // What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
 
 import { changed, controlsOf } from "../link/changes.js";
-import { setParam, without } from "../link/link.js";
+import { setParam, omit } from "../link/link.js";
 import {
   askedOf,
   headName,
@@ -13,7 +13,7 @@ import {
   writeAt,
   writeLook,
 } from "../link/look.js";
-import { arrived, moved, placeOf, within } from "../link/place.js";
+import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 
 /** @typedef {import("../link/changes.js").Controls} Controls */
 /** @typedef {import("../link/look.js").Look} Look */
@@ -47,7 +47,7 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
 /** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
  * the run that they are all of, and how far a long text is.
  * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
- *   underWay: {of: string, done: number, isStopped: boolean}}} Cache
+ *   underWay: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
 const SAMPLING = ["temp", "dice", "word"];
@@ -88,7 +88,7 @@ function step(state, action) {
       return { typed: picture.typed, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
     }
     case "fit":
-      return within(state, action.picture, action.maps.n, action.maps.keys.length);
+      return clampPlace(state, action.picture, action.maps.n, action.maps.keys.length);
     case "go": {
       const place = moved(state, action.at);
       const look = { ...state.look, ...action.look };
@@ -153,7 +153,7 @@ export function valuesOf(state, isLong) {
 }
 
 /** The query of the run alone, wherever in it is looked. @param {URLSearchParams} query */
-export const runOf = (query) => without(query, ...PLACE);
+export const runOf = (query) => omit(query, ...PLACE);
 
 /** How the next token is drawn, and the word that is asked about. @param {URLSearchParams} query */
 export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
@@ -181,7 +181,7 @@ export function requestFor(state, query, cache) {
   const { picture, maps, mapsOf, pinOf, underWay } = cache;
   const { at, look, pin } = state;
   const run = runOf(query);
-  const continues = !underWay.isStopped && underWay.of !== "" && underWay.of === run;
+  const continues = !underWay.isStopped && underWay.run !== "" && underWay.run === run;
   const isHere = maps !== null && mapsOf === run;
   const isTold = () => tellsNext(state, samplingOf(query), cache);
   if (continues || (isHere && picture.tile)) {

@@ -19,10 +19,10 @@ export class ValueLengths {
   constructor(view) {
     this.view = view;
     this.opener = button("value lengths", () => view.see({ values: !view.look.values }), { title: HANDED });
-    this.said = h("p", { class: "handed", role: "status" });
+    this.status = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });
-    this.element = div("values", this.said, this.table);
+    this.element = div("values", this.status, this.table);
   }
 
   /** @param {Float32Array} row weights of the row in focus */
@@ -47,7 +47,7 @@ export class ValueLengths {
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MAX_LISTED);
     const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
-    setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
+    setText(this.status, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.keys[key]);

@@ -20,9 +20,9 @@ export class ColumnSwitches {
     this.name = span("label");
     this.unseen = button("hide this word from all others", () => this.toggleUnseen(), { title: SEEN });
     this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { title: HEARD });
-    this.said = h("p", { class: "taken-out", role: "status" });
+    this.status = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
-    this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
+    this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.status);
   }
 
   /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
@@ -79,6 +79,6 @@ export class ColumnSwitches {
     this.value.disabled = Boolean(unheard);
     setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));
-    setText(this.said, view.matching ? picture.columns : "");
+    setText(this.status, view.matching ? picture.columns : "");
   }
 }

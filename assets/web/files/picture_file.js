@@ -36,7 +36,7 @@ export function picturesOfPage() {
     const outer = framed.filter((element) => !framed.some((other) => other !== element && other.contains(element)));
     const large = outer.filter((element) => element.matches(".large"));
     const ordered = [...large, ...outer.filter((element) => !large.includes(element))];
-    const pictures = ordered.map((element) => ({ element: element, name: nameOf(element) }));
+    const pictures = ordered.map((element) => ({ element, name: nameOf(element) }));
     return outer.length > 1 ? [...pictures, { element, name: ALL }] : pictures;
   });
 }
@@ -53,7 +53,7 @@ function nameOf(element) {
 /** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
  * @template Result @param {Theme} theme @param {number} ratio @param {() => Result} make
  */
-function drawn(theme, ratio, make) {
+function drawAs(theme, ratio, make) {
   try {
     drawing.ratio = ratio;
     drawViews(theme);
@@ -116,7 +116,7 @@ function write(pen, { lines, theme }, { x, y, width, size }) {
 export async function pngOf({ element }, caption, asSlide) {
   const { lines, theme } = caption;
   const larger = asSlide ? 2 * LARGER : LARGER;
-  const canvas = drawn(theme, larger, () => composed(element, theme, larger));
+  const canvas = drawAs(theme, larger, () => composed(element, theme, larger));
   const [margin, size] = asSlide ? [60, 30] : [LARGER * MARGIN, LARGER * 14];
   const captionHeight = lines.length * size * 1.35;
   const canvasSize = {

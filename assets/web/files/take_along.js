@@ -64,7 +64,7 @@ export class TakeAlong {
     this.picture = h("select", { "aria-label": "Picture" });
     const themes = THEMES.map((theme) => h("option", {}, theme));
     this.theme = h("select", { "aria-label": "Theme of the picture" }, ...themes);
-    this.said = h("p", { role: "status" });
+    this.status = h("p", { role: "status" });
     this.presses = /** @type {Kind[]} */ (Object.keys(KINDS)).map((kind) =>
       button(KINDS[kind][0], () => this.take(kind), { title: KINDS[kind][2], "data-kind": kind }),
     );
@@ -75,7 +75,7 @@ export class TakeAlong {
       h("h3", {}, "Take it along"),
       div("choices-of-picture", this.picture, this.theme),
       div("kinds", ...this.presses, print),
-      this.said,
+      this.status,
     );
     this.picture.addEventListener("pointerdown", () => this.list());
     this.picture.addEventListener("focus", () => this.list());
@@ -94,7 +94,7 @@ export class TakeAlong {
   }
 
   /** The one that is chosen, also where others have come in front of it since. */
-  get chosen() {
+  get selected() {
     const index = Math.max(0, this.picture.selectedIndex);
     const name = this.picture.options[index]?.textContent;
     const pictures = this.list();
@@ -115,21 +115,21 @@ export class TakeAlong {
 
   /** @param {Kind} kind */
   async take(kind) {
-    setText(this.said, "");
+    setText(this.status, "");
     try {
-      const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.drawn(kind));
+      const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.makePicture(kind));
       const name = `${fileNameOf(this.place.page, this.title, read())}${kind === "slide" ? "-slide.png" : `.${kind}`}`;
       save(content, name, KINDS[kind][1]);
-      setText(this.said, `Saved as ${name}.`);
+      setText(this.status, `Saved as ${name}.`);
     } catch (error) {
-      setText(this.said, error instanceof Told ? error.message : "The file could not be made; try again.");
+      setText(this.status, error instanceof Told ? error.message : "The file could not be made; try again.");
     }
   }
 
   /** @param {Kind} kind */
-  drawn(kind) {
+  makePicture(kind) {
     if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new Told(COMING);
-    const picture = this.chosen;
+    const picture = this.selected;
     const theme = this.theme.selectedIndex ? /** @type {Theme} */ (this.theme.value) : themeOf(this.element);
     const title = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
     const label = picture.element.querySelector(".titles .label")?.textContent; // with what is changed

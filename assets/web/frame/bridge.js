@@ -31,10 +31,10 @@ export function projected({ data: [known], setStateValue }) {
   return () => removeEventListener("headlight-projector", tell);
 }
 
-/** The name that is kept here, is not old and not `gone`; what is of no use goes. @param {string} gone */
-function known(gone) {
+/** The name that is kept here, is not old and not `gone`; what is of no use goes. @param {string} expired */
+function storedVisit(expired) {
   const { name, at } = stored("localStorage", VISIT) ?? {};
-  if (NAME.test(name) && Math.abs(Date.now() - at) < KEPT && name !== gone) return name;
+  if (NAME.test(name) && Math.abs(Date.now() - at) < KEPT && name !== expired) return name;
   store("localStorage", VISIT, null);
   return "";
 }
@@ -44,7 +44,7 @@ function known(gone) {
  * @param {{data: {name: string, gone: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function visit({ data, setTriggerValue }) {
-  const name = data.name ? "" : known(data.gone);
+  const name = data.name ? "" : storedVisit(data.gone);
   if (data.name) store("localStorage", VISIT, { name: data.name, at: Date.now() });
   if (name) setTriggerValue("known", name);
 }

@@ -64,19 +64,19 @@ export class OtherModels {
   /** @param {(name: string) => void} choose */
   constructor(choose) {
     this.choose = choose;
-    this.under = /** @type {AbortController | null} */ (null); // way: a download
+    this.controller = /** @type {AbortController | null} */ (null); // way: a download
     this.list = h("ul", { class: "models" });
-    this.said = h("p", { role: "status" });
+    this.status = h("p", { role: "status" });
     this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
     this.id = line("Name on the hub", "google-t5/t5-small", "How large is it?", (id) => this.size(id));
     this.bring = button("", () => this.download(), { hidden: "" });
     this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
-    this.stops = button("Stop", () => this.under?.abort(), { hidden: "" });
+    this.stops = button("Stop", () => this.controller?.abort(), { hidden: "" });
     const titled = (/** @type {string} */ title) => h("h3", {}, title);
     const leaves = h("p", { class: "leaves" }, LEAVES);
     const bringing = div("bringing", this.bring, this.bar, this.stops);
     this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
-    this.machine = h("section", {}, titled("On this machine"), this.list, this.said);
+    this.machine = h("section", {}, titled("On this machine"), this.list, this.status);
     this.machine.append(titled("A folder of this machine"), this.folder.form, this.hub);
     this.element = h(
       "dialog",
@@ -90,7 +90,7 @@ export class OtherModels {
       h("p", {}, IN_PYTHON),
       h("pre", {}, OWN_CODE),
     );
-    this.element.addEventListener("close", () => this.under?.abort());
+    this.element.addEventListener("close", () => this.controller?.abort());
   }
 
   /** @param {{machine: boolean, hub: boolean}} house what may be asked here */
@@ -159,8 +159,8 @@ export class OtherModels {
 
   download() {
     const id = this.bring.dataset.id ?? "";
-    this.under = new AbortController();
-    const { signal } = this.under;
+    this.controller = new AbortController();
+    const { signal } = this.controller;
     this.tell(`Downloading ${id} …`, async () => {
       this.bringing(true);
       const answer = await fetch(urlOf(`api/machine/download?${new URLSearchParams({ id })}`), { signal });
@@ -177,17 +177,17 @@ export class OtherModels {
   bringing(is) {
     this.bar.hidden = this.stops.hidden = !is;
     this.bring.hidden = is || this.bring.hidden;
-    if (!is) this.under = null;
+    if (!is) this.controller = null;
   }
 
   /** Says what goes on, and what came of it. @param {string} doing @param {() => Promise<string>} act */
   async tell(doing, act) {
-    setText(this.said, doing);
+    setText(this.status, doing);
     try {
-      setText(this.said, await act());
+      setText(this.status, await act());
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
-      setText(this.said, WHY[name] ?? message);
+      setText(this.status, WHY[name] ?? message);
     }
   }
 }

@@ -51,7 +51,7 @@ class SharePanel {
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
     this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
     this.pictured = ""; // the link whose picture is there, or comes
-    this.told = ""; // what the facts and the code were asked for
+    this.requested = ""; // what the facts and the code were asked for
   }
 
   /** The link for whoever opens it. */
@@ -107,7 +107,7 @@ class SharePanel {
 
   async openRoom() {
     if (await openRoom()) openShare(false);
-    else setText(this.note, room.said);
+    else setText(this.note, room.sentence);
   }
 
   /** The picture fills the screen, for the last row; a press or Escape brings it back. */
@@ -119,11 +119,11 @@ class SharePanel {
   /** Fills what is unfolded. */
   async tell() {
     const request = `${shared.page}?${read()}`;
-    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === request) return;
-    this.told = request;
+    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.requested === request) return;
+    this.requested = request;
     const { text, isThere } = await fetched(`${shared.page}.about`, read());
-    if (this.told !== request) return;
-    if (!isThere) this.told = "";
+    if (this.requested !== request) return;
+    if (!isThere) this.requested = "";
     const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
     fill(this.facts, facts, "pre", setText);
     setText(this.code, code);

@@ -8,7 +8,7 @@ import { prerequisites } from "../link/navigation.js";
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
-/** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
+/** @typedef {{lesson: Lesson, number: number, total: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
 
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way its steps in order: "it.2" */
 
@@ -53,7 +53,7 @@ export function find(name) {
   if (!step) return null;
   const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
   const order = [...new Set(walked.map((step) => step.split(".")[0]))];
-  const position = { number: order.indexOf(id) + 1, of: order.length };
+  const position = { number: order.indexOf(id) + 1, total: order.length };
   return { ...position, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 

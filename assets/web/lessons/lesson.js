@@ -42,22 +42,22 @@ const state = {
   sentence: "",
   notes: false,
   keys: false,
-  whole: false, // the page is shown with all that can be changed, not the step's picture alone
+  isWholePage: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
   room: false, // phones vote
 };
 let pause = 0;
 
 const wire = new ApiClient({
-  take: (bytes) => told({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
-  refuse: (sentence) => told({ verdict: null, sentence }),
+  take: (bytes) => setState({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
+  refuse: (sentence) => setState({ verdict: null, sentence }),
   wait: (waiting) => {
-    if (waiting === "slow" && !state.verdict) told({ sentence: COMING });
+    if (waiting === "slow" && !state.verdict) setState({ sentence: COMING });
   },
 });
 
 /** @param {Partial<typeof state>} change */
-function told(change) {
+function setState(change) {
   Object.assign(state, change);
   show();
 }
@@ -79,13 +79,13 @@ const acts = {
   },
   again: () => state.place && go(addressOf(state.place)),
   lessons: () => toCourse(),
-  notes: () => told({ notes: !state.notes, keys: false }),
-  page: () => state.open && told({ whole: !state.whole }),
+  notes: () => setState({ notes: !state.notes, keys: false }),
+  page: () => state.open && setState({ isWholePage: !state.isWholePage }),
   class: () => {
-    told({ taught: !state.taught });
+    setState({ taught: !state.taught });
     keepTaught(state.taught);
   },
-  keys: () => told({ keys: !state.keys, notes: false }),
+  keys: () => setState({ keys: !state.keys, notes: false }),
 };
 /** Shows, then goes on. */
 const onward = () => state.place && acts[state.open ? "next" : "show"]();
@@ -132,7 +132,7 @@ function take(name) {
   wire.stop();
   const place = name ? find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
-  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", whole: false });
+  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", isWholePage: false });
   hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) load().then(() => name === state.name && missed(), missed);
@@ -144,7 +144,7 @@ function missed(error) {
   if (find(state.name)) {
     state.name += " "; // it was not this one as long as its lesson was not here
     take(state.name.trim());
-  } else told({ sentence: error?.message || whyNot(state.name) });
+  } else setState({ sentence: error?.message || whyNot(state.name) });
 }
 
 /** @param {1 | -1} way */
@@ -170,12 +170,12 @@ const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 const askedNow = () => (isHere() && !isAway() ? state.place : null);
 
 /** What a room needs of the lesson: its step while it stands beside its page, the way to the answer, and places for its votes. */
-export const beside = {
+export const roomActions = {
   askedNow,
   isOpen: () => state.open,
   open,
   /** The class votes by phone: an answer opens no curtain, and no hands are counted. */
-  askByPhone: () => told({ room: true }),
+  askByPhone: () => setState({ room: true }),
   /** Votes stand where hands would. @param {string[][]} rounds */
   count(rounds) {
     if (JSON.stringify(rounds) === JSON.stringify(hands.rounds)) return;
@@ -192,7 +192,8 @@ function show() {
   const away = isAway();
   const hidden = isShown && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
-  const picture = isShown && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
+  const picture =
+    isShown && place && !away && !state.isWholePage && place.step.picture !== WHOLE ? place.step.picture : "";
   drawCurtain(hidden, isShown && isOpen && !away && row !== null, picture);
   dispatchEvent(new Event("headlight-lesson"));
   panel.element.hidden = !isShown || (!place && !state.sentence);
@@ -219,7 +220,7 @@ function key(event) {
       else hands.turn();
     } else if (name === "black") black.hidden = false;
     else if (name === "space") onward();
-    else if (name === "close") told({ notes: false, keys: false });
+    else if (name === "close") setState({ notes: false, keys: false });
     else acts[name](letter);
   }
   event.preventDefault();

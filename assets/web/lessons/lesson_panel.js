@@ -16,7 +16,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
  * @property {boolean} away another page than the step's stands beside it
  * @property {boolean} notes the teacher's are shown
  * @property {boolean} keys the list of keys is shown
- * @property {boolean} whole the page is shown with all that can be changed
+ * @property {boolean} isWholePage the page is shown with all that can be changed
  * @property {boolean} taught an answer does not open the curtain
  * @property {string} back @property {string} next what the ways lead to
  */
@@ -54,7 +54,7 @@ export class LessonPanel {
     this.letters = /** @type {string[]} */ ([]); // of the options
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
-      where: h("p", { class: "where" }),
+      placeLabel: h("p", { class: "where" }),
       leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
@@ -70,7 +70,7 @@ export class LessonPanel {
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
       lines: div("lines"),
-      said: div("notes over"),
+      overlayNotes: div("notes over"),
       page: press("page", "whole page", {
         class: "quiet",
         title: "the page with all that can be changed",
@@ -95,10 +95,10 @@ export class LessonPanel {
   /** Puts the parts in order. */
   arrange() {
     const { p, hands } = this;
-    p.said.append(p.lines);
+    p.overlayNotes.append(p.lines);
     setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
     this.element.append(
-      div("head", p.where, p.leave),
+      div("head", p.placeLabel, p.leave),
       p.title,
       p.progress,
       p.away,
@@ -112,7 +112,7 @@ export class LessonPanel {
       p.now,
       div("ways", p.back, p.next),
       div("more", p.page, p.notes, p.help),
-      p.said,
+      p.overlayNotes,
       p.keys,
     );
   }
@@ -124,10 +124,11 @@ export class LessonPanel {
     this.element.hidden = false;
     for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
       part.hidden = !place;
-    for (const part of [p.page, p.breaks, p.now, p.away, p.said, p.keys, this.hands.element]) part.hidden = true;
+    for (const part of [p.page, p.breaks, p.now, p.away, p.overlayNotes, p.keys, this.hands.element])
+      part.hidden = true;
     if (place) this.drawStep({ ...state, place });
     else {
-      setText(p.where, "Lesson");
+      setText(p.placeLabel, "Lesson");
       setText(p.title, "There is no such step");
       const all = button("all lessons", () => this.act("lessons"));
       p.verdict.replaceChildren(h("p", {}, sentence), all);
@@ -137,10 +138,10 @@ export class LessonPanel {
   /** @param {PanelState & {place: Place}} state */
   drawStep(state) {
     const { p } = this;
-    const { lesson, number, of, step, at } = state.place;
+    const { lesson, number, total: of, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
-    p.where.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
+    p.placeLabel.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
     setText(p.say, step.say);
@@ -154,7 +155,7 @@ export class LessonPanel {
     this.hands.draw();
     this.drawVerdict(state);
     p.page.hidden = !state.open || state.away;
-    setAttribute(p.page, "aria-pressed", String(state.whole));
+    setAttribute(p.page, "aria-pressed", String(state.isWholePage));
     p.breaks.hidden = !state.open || at < count;
     if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "The wrong idea: "), lesson.breaks);
     p.now.hidden = !state.open || at < count || !lesson.now_you;
@@ -165,7 +166,7 @@ export class LessonPanel {
     setAttribute(p.next, "class", state.open ? "strong" : null);
     setAttribute(p.notes, "aria-expanded", String(state.notes));
     setAttribute(p.help, "aria-expanded", String(state.keys));
-    this.drawOver(p.said, state.notes, "Teacher’s notes");
+    this.drawOver(p.overlayNotes, state.notes, "Teacher’s notes");
     this.drawOver(p.keys, state.keys, "Keys");
     fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
   }

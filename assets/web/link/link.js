@@ -31,7 +31,7 @@ export function setParam(params, key, value) {
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
-export function without(query, ...keys) {
+export function omit(query, ...keys) {
   const rest = new URLSearchParams(query);
   for (const key of keys) rest.delete(key);
   return String(rest);

@@ -43,7 +43,7 @@ export function arrived(place, { layer, head, row, key }, tokens, keys) {
 /** The place within the picture that is drawn: a row or key that it lacks is no choice.
  * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
  */
-export function within({ at, placed, rowChosen }, { row, key }, tokens, keys) {
+export function clampPlace({ at, placed, rowChosen }, { row, key }, tokens, keys) {
   if (at.row < tokens) return { at: withKey(at, keys), placed, rowChosen };
   return { at: withKey({ ...at, row: Math.min(row, tokens - 1), key }, keys), placed, rowChosen: false };
 }

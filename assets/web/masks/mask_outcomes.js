@@ -37,12 +37,12 @@ export class MaskOutcomes {
     const query = view.query();
     if (!view.visit || !view.picture || view.route(query)) return outcomes.stop();
     setParam(query, "pad", this.pad);
-    if (String(query) !== outcomes.of) outcomes.ask(query);
+    if (String(query) !== outcomes.key) outcomes.ask(query);
   }
 
   draw() {
     const { view, blocks, outcomes } = this;
-    const { answer, asked } = outcomes;
+    const { answer, pending: asked } = outcomes;
     this.element.hidden = !answer;
     setAttribute(this.element, "aria-busy", asked ? "true" : null);
     if (!answer) return;

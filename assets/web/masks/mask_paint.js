@@ -17,11 +17,11 @@ export class MaskPaint {
     this.scope = "all";
     this.n = 0;
     this.head = 0;
-    this.on = ""; // the rule that is painted on
+    this.paintedRule = ""; // the rule that is painted on
     this.base = new Uint8Array(); // the cells that the rule forbids
-    this.own = new Uint8Array(); // those that the model itself forbids, whatever is painted
+    this.locked = new Uint8Array(); // those that the model itself forbids, whatever is painted
     this.flips = /** @type {Uint8Array[]} */ ([]); // the cells turned round, a list a head
-    this.undone = /** @type {Pick<MaskPaint, "on" | "base" | "flips">[]} */ ([]);
+    this.undone = /** @type {Pick<MaskPaint, "paintedRule" | "base" | "flips">[]} */ ([]);
     this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
   }
 
@@ -31,7 +31,7 @@ export class MaskPaint {
   load({ n, heads, painted, base, own, rule }) {
     if (this.n !== n) this.undone = [];
     const [ruled, locked] = [base, own].map((cells) => readCells(cells, n * n));
-    Object.assign(this, { n, on: rule, flips: readFlips(painted, n, heads), base: ruled, own: locked });
+    Object.assign(this, { n, paintedRule: rule, flips: readFlips(painted, n, heads), base: ruled, locked });
   }
 
   /** As it stands in the link. */
@@ -41,7 +41,7 @@ export class MaskPaint {
 
   /** The mask of a head, cells of 0 and 1. */
   allow(head = this.head) {
-    return this.base.map((forbidden, index) => 1 - ((forbidden ^ this.flips[head][index]) | this.own[index]));
+    return this.base.map((forbidden, index) => 1 - ((forbidden ^ this.flips[head][index]) | this.locked[index]));
   }
 
   /** True when all heads have one mask. */
@@ -55,7 +55,11 @@ export class MaskPaint {
 
   /** Keeps what is painted now, for undo. */
   remember() {
-    this.undone.push({ on: this.on, base: this.base, flips: this.flips.map((cells) => cells.slice()) });
+    this.undone.push({
+      paintedRule: this.paintedRule,
+      base: this.base,
+      flips: this.flips.map((cells) => cells.slice()),
+    });
     if (this.undone.length > MAX_UNDONE) this.undone.shift();
   }
 
@@ -80,7 +84,7 @@ export class MaskPaint {
 
   set(i, j) {
     const index = i * this.n + j;
-    if (this.own[index]) return;
+    if (this.locked[index]) return;
     const turned = this.value === this.base[index] ? 1 : 0;
     for (const cells of this.scope === "all" ? this.flips : [this.flips[this.head]]) cells[index] = turned;
   }

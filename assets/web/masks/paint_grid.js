@@ -38,7 +38,7 @@ export class PaintGrid extends BigMap {
   }
 
   down(event) {
-    const cell = this.under(event);
+    const cell = this.cellUnder(event);
     if (event.button || !cell) return;
     if (cell[1] < 0) this.view.stroke((mask) => mask.line("row", cell[0]));
     else if (cell[0] < 0) this.view.stroke((mask) => mask.line("column", cell[1]));
@@ -66,8 +66,8 @@ export class PaintGrid extends BigMap {
   }
 
   move(event) {
-    const under = this.under(event);
-    const cell = under && Math.min(...under) >= 0 ? under : null;
+    const hit = this.cellUnder(event);
+    const cell = hit && Math.min(...hit) >= 0 ? hit : null;
     this.point(cell);
     if (!this.stroke || !cell) return;
     // a fast pointer leaves cells out: all on the straight way are meant
@@ -79,14 +79,14 @@ export class PaintGrid extends BigMap {
     this.stroke = this.active = cell;
   }
 
-  up(meant) {
-    if (this.tap && meant) this.begin(this.tap);
+  up(isCommitted) {
+    if (this.tap && isCommitted) this.begin(this.tap);
     if (this.stroke) this.view.stroke(() => {});
     this.stroke = this.tap = null;
   }
 
   say([i, j]) {
-    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
   }
 

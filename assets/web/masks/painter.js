@@ -10,7 +10,7 @@ import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
-import { without } from "../link/link.js";
+import { omit } from "../link/link.js";
 import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
@@ -65,7 +65,7 @@ export class Painter extends PlaceView {
     this.pictureOf = ""; // the query that the picture answers, but for the place in it
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
     this.mask = new MaskPaint();
-    this.known = ""; // the rule and painting that the mask began with, or that were last asked for
+    this.requestedMask = ""; // the rule and painting that the mask began with, or that were last asked for
     this.ahead = false; // the mask was changed since the weights came
     this.tooLong = 0; // characters of a painting that the link has no room for
     this.join = "use";
@@ -96,7 +96,7 @@ export class Painter extends PlaceView {
       div("top", this.box.element, p.notices),
       p.gallery,
       this.line.element,
-      this.bar.above,
+      this.bar.topBar,
       panel("who", null, [heading("The mask"), p.counted], room, legend()),
       this.bar.brushes,
       ...this.panels.elements,
@@ -105,7 +105,7 @@ export class Painter extends PlaceView {
       div("also", this.also.chips, this.also.panel),
       this.outcomes.element,
     );
-    const { signal } = this.here;
+    const { signal } = this.lifetime;
     document.addEventListener("headlight-onward", (event) => this.leaveOwn(/** @type {CustomEvent} */ (event)), {
       signal,
     });
@@ -177,12 +177,12 @@ export class Painter extends PlaceView {
     const n = picture.tokens.length;
     const name = `${picture.rule} ${picture.painted}`;
     if (mask.n === n) {
-      const stays = this.tooLong && name === this.known;
+      const stays = this.tooLong && name === this.requestedMask;
       if (this.grid.stroke || stays || this.route(this.query())) return;
-      if (!this.ahead && name === this.known) return;
+      if (!this.ahead && name === this.requestedMask) return;
     }
     mask.load({ ...picture, n });
-    Object.assign(this, { known: name, ahead: false, tooLong: 0 });
+    Object.assign(this, { requestedMask: name, ahead: false, tooLong: 0 });
   }
 
   // ---- what goes out
@@ -252,11 +252,11 @@ export class Painter extends PlaceView {
 
   /** Draws at once; the weights follow. */
   painted() {
-    const { text, on } = this.mask;
+    const { text, paintedRule: on } = this.mask;
     this.ahead = true;
     this.tooLong = text.length > this.picture.longest ? text.length : 0;
     if (this.tooLong) return this.redraw();
-    this.known = `${on} ${text}`;
+    this.requestedMask = `${on} ${text}`;
     return this.takeMask({ mask: "painted", on, p: text || null });
   }
 
@@ -486,7 +486,7 @@ function relevant(query) {
   const idle = query.get("mask") === "combination" ? [] : ["rule"];
   if (query.get("mask") === "none") idle.push("mask"); // as where nothing is said
   if (query.get("on") === "none") idle.push("on"); // which it is anyway
-  return `${without(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
+  return `${omit(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
 }
 
 export const view = mount(Painter);

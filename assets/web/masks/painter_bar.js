@@ -46,7 +46,7 @@ export class PainterBar {
     this.touches = choice("What touching does", TOUCHES, (scrolls) => view.set(view, { scrolls }));
     this.touch = namedPart("touch:", this.touches.element);
     const painting = group("Painting", this.undo, this.clear);
-    this.above = div("bar tools", this.tools.element);
+    this.topBar = div("bar tools", this.tools.element);
     this.brushes = div("bar brushes", painting, this.scopes.element, this.empty, this.touch);
     this.places = div(
       "bar places",

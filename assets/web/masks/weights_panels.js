@@ -21,7 +21,7 @@ export class WeightsPanels {
       const map = new BigMap({ pick, hover: (text) => hover(text && `${side}: ${text}`) });
       return new MapPanel(map, `weights ${side} as a table`);
     });
-    this.without = span("label");
+    this.note = span("label");
     this.sums = span("label");
     this.ramp = span("ramp");
     this.label = h("p", { class: "foot" });
@@ -29,7 +29,7 @@ export class WeightsPanels {
     this.law = h("span");
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.law);
     this.elements = [
-      panel("before", null, [heading("Weights before"), this.without], before.element, legend),
+      panel("before", null, [heading("Weights before"), this.note], before.element, legend),
       panel("after", null, [heading("Weights after"), this.sums], after.element),
       this.label,
     ];
@@ -44,7 +44,7 @@ export class WeightsPanels {
     const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
     const isMean = meanOf(parseLook(look)) !== "";
-    setText(this.without, picture.without);
+    setText(this.note, picture.without);
     setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
     this.maps.forEach((panel, index) => {

@@ -40,7 +40,7 @@ export class ControlChips extends Choices {
     this.panel = h("div", { class: "panel settings", role: "group", hidden: "" });
     this.panel.append(h("header", {}, this.title, close), this.reason, ...Object.values(this.inside));
     for (const part of [this.panel, this.chips]) part.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.here.signal });
+    addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.lifetime.signal });
   }
 
   // ---- for each page
@@ -104,7 +104,7 @@ export class ControlChips extends Choices {
   /** @param {import("./choices.js").Inks} inks */
   draw(inks) {
     const { open } = this;
-    const labels = this.said();
+    const labels = this.describe();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
       setText(opener.children[1], this.names[key]);
@@ -129,7 +129,7 @@ export class ControlChips extends Choices {
   }
 
   /** What each control says, in a few words. @returns {Record<string, string>} */
-  said() {
+  describe() {
     const [mask, pos] = [this.value("mask"), this.value("pos")];
     const kind = KINDS.find(({ name }) => name === mask);
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));

@@ -41,7 +41,7 @@ export class DifferenceMap extends BigMap {
   /** @param {import("./map.js").Actions} actions */
   constructor(actions) {
     super(actions);
-    Object.assign(this, { beside: BARS, roomy: 24, breadth: 2 }); // signs need more
+    Object.assign(this, { reservedWidth: BARS, roomy: 24, breadth: 2 }); // signs need more
   }
 
   /** @param {ShownDifference} mapPicture @param {Inks} inks @param {import("./map.js").Room} room */
@@ -66,7 +66,7 @@ export class DifferenceMap extends BigMap {
     return pixels(pooled(cut, room, MIDDLE), colours);
   }
 
-  written(value) {
+  format(value) {
     return shortSigned(value);
   }
 
@@ -75,7 +75,7 @@ export class DifferenceMap extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.shown);
+    const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.picture);
     const index = i * keys.length + j;
     const [before, after] = sides.map((side) => (side ? number(side[index]) : "…"));
     return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[index]) : "…"}`;

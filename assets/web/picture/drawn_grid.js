@@ -16,13 +16,13 @@ export class DrawnGrid {
   constructor(actions, kind = "drawn map") {
     this.actions = actions;
     this.base = h("canvas", { "aria-hidden": "true" });
-    this.over = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.overlay = h("canvas", { class: "over", "aria-hidden": "true" });
     this.cell = new GridCell();
-    this.element = h("div", { class: kind, role: "grid" }, this.base, this.over, this.cell.row);
+    this.element = h("div", { class: kind, role: "grid" }, this.base, this.overlay, this.cell.row);
     this.grid = /** @type {Grid | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.active = /** @type {Place | null} */ (null);
-    this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
+    this.inputs = /** @type {unknown[]} */ ([]); // what the drawing was made from
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
@@ -43,10 +43,10 @@ export class DrawnGrid {
     this.element.dataset.name = grid.name;
     this.active = clamp(this.active ?? [0, 0], ...this.ends);
     const inputs = [width, height, devicePixelRatio, document.fonts.status, ...from];
-    if (!areSame(inputs, this.drawn)) {
-      this.drawn = inputs;
+    if (!areSame(inputs, this.inputs)) {
+      this.inputs = inputs;
       Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
-      contextOf(this.over, width, height);
+      contextOf(this.overlay, width, height);
       paint(contextOf(this.base, width, height));
     }
     this.describe();
@@ -81,8 +81,8 @@ export class DrawnGrid {
 
   /** Marks a place on a canvas of its own, so that nothing else is painted again. @param {Place | null} cell */
   mark(cell) {
-    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    context.clearRect(0, 0, this.over.width, this.over.height);
+    const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
+    context.clearRect(0, 0, this.overlay.width, this.overlay.height);
     if (!cell || !this.grid) return;
     const { left, top, width, height } = this.grid.boxOf(cell);
     Object.assign(context, { lineWidth: 2, strokeStyle: this.inks.text });

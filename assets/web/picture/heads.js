@@ -45,10 +45,10 @@ export class HeadsGrid {
     /** @type {Map<string, HTMLCanvasElement>} */
     this.images = new Map();
     this.kind = ""; // what the images are of
-    this.at = 0; // the tile that can be reached with Tab
+    this.tabStop = 0; // the tile that can be reached with Tab
     this.state = /** @type {ShownHeads} */ ({});
     this.maps = /** @type {import("../wire/packets.js").Maps} */ ({});
-    this.shown = /** @type {Head[]} */ ([]);
+    this.visible = /** @type {Head[]} */ ([]);
     this.columns = this.count = 0;
     this.width = this.height = 0; // pixels
     this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
@@ -76,7 +76,7 @@ export class HeadsGrid {
    */
   update(state, maps, visible, columns) {
     if (this.columns !== columns || this.count !== visible.length) this.rects = [];
-    Object.assign(this, { state, maps, shown: visible, columns, count: visible.length });
+    Object.assign(this, { state, maps, visible, columns, count: visible.length });
     setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(visible.length / columns)}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
     setAttribute(this.element, "class", state.all ? "heads-holder many" : "heads-holder");
@@ -88,11 +88,11 @@ export class HeadsGrid {
     fill(this.grid, rows, makeRow, (row, pairs, r) =>
       fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
     );
-    this.rove(Math.min(this.at, visible.length - 1));
+    this.rove(Math.min(this.tabStop, visible.length - 1));
   }
 
   makeTile() {
-    const pair = () => this.shown[this.indexOf(tile)];
+    const pair = () => this.visible[this.indexOf(tile)];
     const toggle = (/** @type {MouseEvent} */ event) => {
       event.stopPropagation();
       this.act.lamp(...pair());
@@ -175,7 +175,7 @@ export class HeadsGrid {
     const context = contextOf(this.canvas, this.width, this.height);
     const size = n - first - last;
     context.imageSmoothingEnabled = false;
-    this.shown.forEach((pair, index) => {
+    this.visible.forEach((pair, index) => {
       if (this.isAway(pair) || !this.maps.isHere(pair[0])) return;
       const rect = this.rects[index];
       const { x, y, width, height } = rect;
@@ -227,7 +227,7 @@ export class HeadsGrid {
     const index = this.rects.findIndex(
       ({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height,
     );
-    const pair = this.shown[index];
+    const pair = this.visible[index];
     if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
     const { x, y, width, height } = this.rects[index];
     const { first, last, forbidden = [] } = this.state;
@@ -243,7 +243,7 @@ export class HeadsGrid {
   /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */
   rove(index) {
     if (index < 0) return;
-    this.at = index;
+    this.tabStop = index;
     this.tiles().forEach((tile, i) => setAttribute(tile, "tabindex", i === index ? "0" : "-1"));
   }
 
@@ -254,9 +254,9 @@ export class HeadsGrid {
     if (onLamp && (key === "Enter" || key === " ")) return; // the lamp's own click
     /** @type {Record<string, Act>} */
     const acts = { Enter: this.act.focus, " ": this.act.lamp, o: this.act.lamp, s: this.act.solo, h: this.act.hide };
-    if (key in acts) acts[key](...this.shown[this.at]);
+    if (key in acts) acts[key](...this.visible[this.tabStop]);
     else if (key.startsWith("Arrow") || key === "Home" || key === "End") {
-      const next = walkedTiles(event, this.at, this.count, this.columns);
+      const next = walkedTiles(event, this.tabStop, this.count, this.columns);
       if (next !== null) this.tiles()[next].focus();
     } else return;
     event.preventDefault();

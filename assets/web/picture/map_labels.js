@@ -54,7 +54,7 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, in
  */
 export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
-  const { first, row, key: keyIndex, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
+  const { first, row, key: keyIndex, best = null } = /** @type {import("./map.js").MapPicture} */ (map.picture);
   const key = keyIndex ?? best;
   const [down, along] = [step, wide].map((size) => everyOf(font, size));
   for (const index of labelled(visible.length, down, [row - first]))
@@ -73,7 +73,7 @@ export function drawLabels(context, map) {
  */
 export function drawPointedLabels(context, map, [i, j]) {
   const { panel, text } = map.inks;
-  const first = map.shown?.first ?? 0;
+  const first = map.picture?.first ?? 0;
   for (const [at, asRow] of /** @type {[number, boolean][]} */ ([
     [i - first, true],
     [j - first, false],

@@ -35,7 +35,7 @@ export class MapPanel {
     this.map.element.hidden = asTable;
     this.table.hidden = !asTable;
     if (asTable) {
-      this.map.shown = visible;
+      this.map.picture = visible;
       fillTable(this.table, visible, writing);
       return;
     }
@@ -71,7 +71,7 @@ class MapVeil {
 
   /** Hangs it over the rows as they lie now. @param {import("./map.js").BigMap} map */
   put(map) {
-    const { first = 0, row = -1 } = map.shown ?? {};
+    const { first = 0, row = -1 } = map.picture ?? {};
     const { left, top, side, step, across } = map;
     const n = map.visible.length;
     if (this.element.parentElement !== map.element) map.element.append(this.element);

@@ -52,7 +52,7 @@ export class ProjectorBar {
       u: () => this.back.click(),
       e: () => room.querySelector("textarea")?.focus(),
     });
-    const { signal } = view.here;
+    const { signal } = view.lifetime;
     signal.addEventListener("abort", () => {
       if (last !== this) return;
       last = null; // what it holds can go
@@ -96,10 +96,10 @@ export class ProjectorBar {
     return { element, list, draw };
   }
 
-  /** Takes in a button of the page's own. @param {HTMLButtonElement} own */
-  add(own) {
-    own.append(hint(own.getAttribute("aria-keyshortcuts") ?? ""));
-    this.back.before(own);
+  /** Takes in a button of the page's own. @param {HTMLButtonElement} press */
+  add(press) {
+    press.append(hint(press.getAttribute("aria-keyshortcuts") ?? ""));
+    this.back.before(press);
   }
 
   // ---- what is done

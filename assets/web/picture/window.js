@@ -20,7 +20,7 @@ export const stepOf = (size) => Math.ceil(size / FINEST);
 /** A window that begins at the nearest place where it lies within the map, and its blocks where they are cut.
  * @param {Window} window @param {number} n @returns {Window}
  */
-export function within({ row, column, size }, n) {
+export function clampWindow({ row, column, size }, n) {
   const step = stepOf(size);
   const last = Math.max(0, Math.ceil((n - size) / step) * step); // the last block may be of fewer cells
   const snap = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
@@ -36,7 +36,7 @@ export function zoomed(window, n, factor, [i, j]) {
   const size = sizes[Math.max(0, Math.min(sizes.length - 1, index + factor))];
   const from = (/** @type {number} */ cell, /** @type {number} */ begin) =>
     Math.round(cell - ((cell - begin) * size) / window.size);
-  return within({ row: from(i, window.row), column: from(j, window.column), size }, n);
+  return clampWindow({ row: from(i, window.row), column: from(j, window.column), size }, n);
 }
 
 /** The window moved as little as it takes to show a cell. @param {Window} window @param {number} n @param {[number, number]} cell */
@@ -47,7 +47,7 @@ export function including({ row, column, size }, n, [i, j]) {
     return cell >= begin + size ? Math.ceil((cell + 1 - size) / step) * step : begin;
   };
   const [top, left] = [move(i, row), move(j, column)];
-  return top === row && left === column ? { row, column, size } : within({ row: top, column: left, size }, n);
+  return top === row && left === column ? { row, column, size } : clampWindow({ row: top, column: left, size }, n);
 }
 
 /** The piece that has all cells of a window. @param {Window} window @returns {Piece} */

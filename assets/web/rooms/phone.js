@@ -21,7 +21,16 @@ import { handsOf, LETTERS } from "./tally.js";
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", aim: "", breaks: "", minutes: 0, now_you: "", teacher: "" };
 const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
-const PANEL = { verdict: null, away: false, notes: false, keys: false, whole: true, taught: false, back: "", next: "" };
+const PANEL = {
+  verdict: null,
+  away: false,
+  notes: false,
+  keys: false,
+  isWholePage: true,
+  taught: false,
+  back: "",
+  next: "",
+};
 /** Phase of a room -> what a phone is told to do. @type {Record<string, string>} */
 const TO_DO = {
   open: "Choose; you may change your mind until the vote is closed.",
@@ -66,13 +75,13 @@ class Phone {
       people: span("people"),
       alone: h("a", { class: "strong" }, "go on alone"),
       leave: button("leave", () => leave()),
-      said: h("p", { class: "said", role: "status" }),
+      status: h("p", { class: "said", role: "status" }),
       why: h("p", { role: "alert" }),
       large: div("large-code", span("code"), h("img", { alt: "QR code" }), span("address")),
-      there: h("a", {}, "open it here"),
+      link: h("a", {}, "open it here"),
       place: div("stage"),
     };
-    const { code, people, alone, leave: away, said, why, large, there, place } = this.p;
+    const { code, people, alone, leave: away, status: said, why, large, link: there, place } = this.p;
     this.door = makeDoor(why);
     this.elsewhere = h("p", {}, "This is shown in front: it has no picture for a phone. ", there);
     page.append(h("header", {}, code, people, span("push"), alone, away), said, this.door);
@@ -104,7 +113,7 @@ class Phone {
     const options = question.options.map((text, index) => ({ letter: LETTERS[index], text }));
     const bare = { picture: "", say: "", curtain: [], teacher: "", second: null };
     const step = { ...bare, ...readShown(link), ask: question.text, options };
-    return { lesson: NO_LESSON, number: 1, of: 1, at: 1, again: false, step };
+    return { lesson: NO_LESSON, number: 1, total: 1, at: 1, again: false, step };
   }
 
   // ---- what is done
@@ -154,10 +163,10 @@ class Phone {
   // ---- drawing
 
   draw() {
-    const { now, said } = room;
+    const { now, sentence: said } = room;
     const { isProjector, p } = this;
     document.documentElement.classList.toggle("projector", isProjector);
-    setText(p.said, now ? said : "");
+    setText(p.status, now ? said : "");
     setText(p.why, said);
     this.door.hidden = now !== null;
     for (const part of [p.code, p.people, p.leave]) part.hidden = !now;
@@ -170,7 +179,7 @@ class Phone {
     const isOpen = now.question ? now.phase === "answer" : open;
     setText(p.code, now.code);
     setText(p.people, isProjector ? `${now.joined} in` : "");
-    for (const way of [p.alone, p.there]) setAttribute(way, "href", `./${path}?${query}`);
+    for (const way of [p.alone, p.link]) setAttribute(way, "href", `./${path}?${query}`);
     document.documentElement.classList.toggle("learning", place !== null);
     this.drawPlace(now, path in this.files); // first: a view that has no room draws no curtain
     drawCurtain(isOpen ? [] : (place?.step.curtain ?? []), false, place?.step.picture || USUAL[path] || "");

@@ -7,7 +7,7 @@ import { store, stored } from "../base/storage.js";
 import { pageNow } from "../base/page_list.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
-import { beside } from "../lessons/lesson.js";
+import { roomActions } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/navigation.js";
 import { ACTS, actsOf, answerTo, ask, doAct, Keys, writeShown } from "./host_acts.js";
@@ -36,8 +36,8 @@ function keyed(name, press) {
 
 class HostBar {
   constructor() {
-    this.told = ""; // the link that the phones have, or get
-    this.right = { of: "", at: -1 }; // a question, and the number of the option that is right
+    this.sharedLink = ""; // the link that the phones have, or get
+    this.right = { question: "", index: -1 }; // a question, and the number of the option that is right
     this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
     this.met = /** @type {string | null} */ (null); // the question that this page stands at
     this.mayDo = ""; // the acts whose buttons are there
@@ -56,13 +56,13 @@ class HostBar {
       projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
     this.votes = { text: h("h2"), options: div("options") };
-    this.asked = div("asked", this.votes.text, this.votes.options);
+    this.questionCard = div("asked", this.votes.text, this.votes.options);
     this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
     const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
-    this.over = div("card", ...Object.values(this.cards), this.asked);
+    this.overlay = div("card", ...Object.values(this.cards), this.questionCard);
     this.strip = div("strip", code, people, status, span("push"), acts, gather, form, projector, keys);
-    this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
-    beside.askByPhone();
+    this.element = h("section", { id: ID, "aria-label": "Room" }, this.overlay, this.strip);
+    roomActions.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])
       addEventListener(event, () => this.follow());
     addEventListener("keydown", (event) => this.key(event), true);
@@ -119,21 +119,21 @@ class HostBar {
   /** Tells the phones what is shown, where it is something else than they have. */
   async show() {
     if (!room.now) return;
-    const step = beside.askedNow();
-    const link = writeShown(pageNow().path, String(read()), !step || beside.isOpen());
-    if (link === this.told) return;
-    this.told = link;
-    if (!(await act("show", { link })) && this.told === link) this.told = room.now?.link ?? ""; // told anew with what comes next
+    const step = roomActions.askedNow();
+    const link = writeShown(pageNow().path, String(read()), !step || roomActions.isOpen());
+    if (link === this.sharedLink) return;
+    this.sharedLink = link;
+    if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // told anew with what comes next
     // the lesson’s own way to the answer leads the room there too
     const question = room.now?.question;
-    if (step && beside.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
+    if (step && roomActions.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
       await this.do("answer");
   }
 
   /** @param {Act} name */
   do(name) {
     if (name === "code" || name === "keys") return this.lay(name);
-    return doAct(name, beside.askedNow(), this.told);
+    return doAct(name, roomActions.askedNow(), this.sharedLink);
   }
 
   /** Goes to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
@@ -154,7 +154,7 @@ class HostBar {
   }
 
   get acts() {
-    return room.now ? actsOf(room.now, beside.askedNow(), beside.isOpen()) : [];
+    return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
   /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
@@ -170,13 +170,13 @@ class HostBar {
   // ---- drawing
 
   draw() {
-    const { now, said } = room;
+    const { now, sentence: said } = room;
     const { p } = this;
     this.element.hidden = !now && !said;
     document.documentElement.classList.toggle("in-room", !this.element.hidden);
     for (const part of /** @type {Iterable<HTMLElement>} */ (this.strip.children))
       part.hidden = !now && part !== p.status;
-    this.over.hidden = true;
+    this.overlay.hidden = true;
     setText(p.status, said);
     if (!now) return; // it is gone; why stays to be read
     this.meet(now);
@@ -189,7 +189,7 @@ class HostBar {
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
     this.drawCode(now, this.past(now));
     this.drawVotes(now);
-    this.over.hidden = [...this.over.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
+    this.overlay.hidden = [...this.overlay.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
     document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
   }
 
@@ -207,15 +207,15 @@ class HostBar {
   status({ question, phase, voted, round, tallies }) {
     if (!question) return "";
     if (phase !== "closed") return `${voted} have voted`;
-    if (this.right.of !== question.id) {
-      const right = { of: question.id, at: -1 };
+    if (this.right.question !== question.id) {
+      const right = { question: question.id, index: -1 };
       this.right = right;
-      answerTo(question, this.told).then(({ right: [at = -1] }) => {
-        right.at = at;
+      answerTo(question, this.sharedLink).then(({ right: [at = -1] }) => {
+        right.index = at;
         this.draw();
       });
     }
-    return hintOf(tallies[round], this.right.at);
+    return hintOf(tallies[round], this.right.index);
   }
 
   /** @param {State} now @param {Counted[]} past */
@@ -227,7 +227,7 @@ class HostBar {
     setText(card.children[2], sayLink(house.address));
     setText(card.lock, locked ? "let others in" : "let nobody else in");
     setAttribute(card.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(past))}`);
-    const lesson = beside.askedNow()?.lesson.id ?? "";
+    const lesson = roomActions.askedNow()?.lesson.id ?? "";
     card.handout.hidden = !lesson;
     const votes = encodeURIComponent(JSON.stringify(stepsOf(past, lesson)));
     setAttribute(card.handout, "href", `./handout?lesson=${lesson}#${votes}`);
@@ -236,11 +236,11 @@ class HostBar {
   /** The host sees the votes where the class does: they are its. @param {State} now */
   drawVotes({ question, phase, tallies }) {
     const rounds = phase === "tallies" || phase === "answer" ? tallies.map(handsOf) : [];
-    const step = beside.askedNow();
+    const step = roomActions.askedNow();
     const isStep = step !== null && question?.learn === nameOf(step);
-    if (isStep && phase === "answer" && !beside.isOpen()) beside.open();
-    beside.count(isStep ? rounds : []);
-    this.asked.hidden = !question || isStep;
+    if (isStep && phase === "answer" && !roomActions.isOpen()) roomActions.open();
+    roomActions.count(isStep ? rounds : []);
+    this.questionCard.hidden = !question || isStep;
     if (!question || isStep) return;
     setText(this.votes.text, question.text);
     this.hands.rounds = rounds;

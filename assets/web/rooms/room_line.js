@@ -12,8 +12,8 @@ const KEPT = "headlight-room"; // in this tab
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
   now: /** @type {State | null} */ (null),
-  get said() {
-    return line.told || line.said;
+  get sentence() {
+    return line.result || line.status;
   },
 };
 const line = {
@@ -21,28 +21,28 @@ const line = {
   secret: "",
   listen: "",
   events: /** @type {EventSource | null} */ (null),
-  said: "", // what is waited for, or why one is outside again
-  told: "", // what came of this tab's last act: whoever else acts takes nothing of it back
+  status: "", // what is waited for, or why one is outside again
+  result: "", // what came of this tab's last act: whoever else acts takes nothing of it back
 };
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
 /** @param {string} text of the line */
 function say(text) {
-  line.said = text;
+  line.status = text;
   changed();
 }
 
 /** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} text */
 function sayTold(text) {
-  line.told = text;
+  line.result = text;
   changed();
 }
 
 /** Nothing is to be said any more. */
 function hush() {
-  if (!room.said) return;
-  Object.assign(line, { said: "", told: "" });
+  if (!room.sentence) return;
+  Object.assign(line, { status: "", result: "" });
   changed();
 }
 
@@ -52,7 +52,7 @@ const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now
 /** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
  */
-async function asked(name, body, times) {
+async function postAct(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   const reply = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
     tell: (text) => (text === LOST ? say : sayTold)(text),
@@ -93,10 +93,10 @@ export function enter() {
  */
 async function comeBack(role, code, secret) {
   Object.assign(line, { code, secret });
-  const joined = await asked("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
+  const joined = await postAct("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
   if (line.secret !== secret) return; // it was left meanwhile
   if (joined) take(role, code, role === "host" ? secret : joined.token, joined.listen);
-  else leave(room.said);
+  else leave(room.sentence);
 }
 
 /** @param {"phone" | "host"} role @param {string} code @param {string} secret @param {string} listen */
@@ -121,8 +121,8 @@ function take(role, code, secret, listen) {
 
 /** @param {State} now */
 function hear(now) {
-  line.said = "";
-  if (stageOf(now) !== stageOf(room.now)) line.told = "";
+  line.status = "";
+  if (stageOf(now) !== stageOf(room.now)) line.result = "";
   room.now = now;
   changed();
 }
@@ -136,7 +136,7 @@ addEventListener("online", wake);
 document.addEventListener("visibilitychange", wake);
 
 /** The state of a version, or a newer one, has come, or there is no room any more. @param {number} version @returns {Promise<void>} */
-const heard = (version) =>
+const waitFor = (version) =>
   new Promise((done) => {
     const look = () => {
       if (room.now && room.now.version < version) return;
@@ -149,7 +149,7 @@ const heard = (version) =>
 
 /** Makes a room, whose host this tab is; whether it was made. */
 export async function openRoom() {
-  const answer = await asked("open", {});
+  const answer = await postAct("open", {});
   if (answer) take("host", answer.code, answer.key, answer.listen);
   return answer !== null;
 }
@@ -157,7 +157,7 @@ export async function openRoom() {
 /** Joins a room. @param {string} typed */
 export async function join(typed) {
   const code = typed.toUpperCase();
-  const joined = await asked("join", { code });
+  const joined = await postAct("join", { code });
   if (joined) take("phone", code, joined.token, joined.listen);
 }
 
@@ -165,22 +165,22 @@ export async function join(typed) {
 export function leave(why = "") {
   line.events?.close();
   store("sessionStorage", KEPT, null);
-  Object.assign(line, { code: "", secret: "", events: null, told: "" });
+  Object.assign(line, { code: "", secret: "", events: null, result: "" });
   Object.assign(room, { role: "", now: null });
   say(why);
 }
 
 /** Votes as a phone; whether the vote was taken. @param {object} body */
-export const vote = async (body) => (await asked("vote", { code: line.code, token: line.secret, ...body })) !== null;
+export const vote = async (body) => (await postAct("vote", { code: line.code, token: line.secret, ...body })) !== null;
 
 /** Does something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
 export async function act(act, body = {}) {
-  const done = await asked("act", { code: line.code, key: line.secret, act, ...body });
-  if (done) await heard(done.version);
+  const done = await postAct("act", { code: line.code, key: line.secret, act, ...body });
+  if (done) await waitFor(done.version);
   return done !== null;
 }
 
 /** Deletes the room with all that is in it. */
 export async function erase() {
-  if (await asked("delete", { code: line.code, key: line.secret })) leave();
+  if (await postAct("delete", { code: line.code, key: line.secret })) leave();
 }

@@ -50,16 +50,16 @@ function linesOf(trace, step) {
 
 export class CodeLines {
   constructor() {
-    this.where = h("p", { class: "label" });
+    this.sourceLabel = h("p", { class: "label" });
     this.list = h("ol");
     this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
-    this.element = div("source", this.where, this.room);
+    this.element = div("source", this.sourceLabel, this.room);
   }
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
     const { where, first: from, lines } = trace.sources[step.source];
-    setText(this.where, `${where}, lines ${from}–${from + lines.length - 1}: this ran; marked: made this step`);
+    setText(this.sourceLabel, `${where}, lines ${from}–${from + lines.length - 1}: this ran; marked: made this step`);
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));
     fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {

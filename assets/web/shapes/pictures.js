@@ -106,7 +106,7 @@ const NAMES = { h: "head", i: "query", j: "key" };
  */
 export function drawTiles(canvas, tensor, { theme, colours, width, room, head, scale }) {
   const plan = layout(tensor);
-  if (!tensor.here) {
+  if (!tensor.isSent) {
     contextOf(canvas, width, 1);
     return { seen: "its numbers were too many to send", areas: [] };
   }
@@ -197,9 +197,9 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
  */
 export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
   const { memory, heads, strides, sizes, letters } = tensor;
-  canvas.hidden = !tensor.here || memory.length > MAX_PIXELS;
+  canvas.hidden = !tensor.isSent || memory.length > MAX_PIXELS;
   if (canvas.hidden)
-    return tensor.here ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
+    return tensor.isSent ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");
   const line = Math.max(1, ...steps);
   const lines = Math.ceil(memory.length / line);
@@ -208,9 +208,9 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
   const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
   const shades = Array.from({ length: heads }, (_, index) => level(index, index === head ? STRONG : WEAK));
   const grey = level(null, STRONG);
-  const drawn = canvasOf(line, lines, (pixels) => {
+  const bitmap = canvasOf(line, lines, (pixels) => {
     pixels.fill(level(null, FAINT), 0, memory.length);
-    tensor.each((place, index) => {
+    tensor.forEach((place, index) => {
       const headIndex = tensor.headOf(index);
       if ((headIndex === null || headIndex === head) && index[rowAxis] === row) pixels[place] = bright;
       else pixels[place] = headIndex === null ? grey : shades[headIndex];
@@ -219,7 +219,7 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
   const high = Math.min(96, Math.max(lines * 2, Math.min(72, lines * 8)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;
-  context.drawImage(drawn, 0, 0, width, high);
+  context.drawImage(bitmap, 0, 0, width, high);
   if (jump) light(context, jump, { line, lines, width, high }, colours);
   return `its memory, place by place, ${line.toLocaleString("en")} a line`;
 }

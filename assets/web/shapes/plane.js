@@ -27,7 +27,7 @@ export class Plane extends BigMap {
   /** @param {(row: number, column: number) => void} pick */
   constructor(pick) {
     super({ pick, hover: (text) => setText(this.readout, text ?? this.say(this.place)) });
-    this.limits = this.usual = { stretch: 2, largest: HIGH, least: 0 };
+    this.limits = this.usual = { stretch: 2, maxCell: HIGH, minCell: 0 };
     this.roomy = Infinity; // the readout says the numbers
     this.readout = h("p", { class: "readout" });
     this.caption = h("p", { class: "label" });
@@ -47,9 +47,9 @@ export class Plane extends BigMap {
     const prefix = tensor.ofHeads || plane.cols === "j" ? `head ${head}: ` : "";
     const name = `${prefix}${plane.height} ${AXES[plane.rows]} × ${plane.width} ${AXES[plane.cols]}`;
     const piece = plane.cols === "c" ? `, ${plane.first} to ${plane.first + plane.width - 1}` : "";
-    setText(this.caption, tensor.here ? `values of ${name}${piece}` : "these numbers were too many to send");
-    this.element.hidden = this.readout.hidden = this.table.element.hidden = !tensor.here;
-    if (!tensor.here) return;
+    setText(this.caption, tensor.isSent ? `values of ${name}${piece}` : "these numbers were too many to send");
+    this.element.hidden = this.readout.hidden = this.table.element.hidden = !tensor.isSent;
+    if (!tensor.isSent) return;
     const rows = tokens.slice(0, plane.height);
     const isOfKeys = plane.cols === "j";
     const keys = isOfKeys ? tokens : Array.from({ length: plane.width }, (_, j) => String(plane.first + j));
@@ -69,8 +69,8 @@ export class Plane extends BigMap {
 
   /** Around the chosen row and column, as far as a table can be read. */
   fillTable() {
-    const { tensor, plane, shown } = this;
-    if (!this.table.isOpen || !shown || !tensor.here) return;
+    const { tensor, plane, picture: shown } = this;
+    if (!this.table.isOpen || !shown || !tensor.isSent) return;
     const columns = around(this.place[1], plane.width, MAX.columns);
     const rows = around(this.place[0], plane.height, MAX.rows);
     const isCut = rows.length < plane.height || columns.length < plane.width;
@@ -92,7 +92,7 @@ export class Plane extends BigMap {
   /** What a cell says: its number, and where it lies in memory. */
   say([i, j]) {
     const { tensor, plane } = this;
-    const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     const index = plane.index(i, j);
     const value = tensor.value(index);
     const column = plane.cols === "j" ? `key “${keys[j]}”` : `channel ${keys[j]}`;
@@ -102,7 +102,7 @@ export class Plane extends BigMap {
   }
 
   get label() {
-    return `${this.shown?.name}`;
+    return `${this.picture?.name}`;
   }
 
   /** The cell that the keys reach is chosen. @param {[number, number]} cell */

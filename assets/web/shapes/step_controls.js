@@ -42,7 +42,7 @@ export class StepControls extends ControlChips {
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
     this.second = makeList("Beside it", (vs) => this.set({ vs }));
     const sources = /** @type {[string, string][]} */ ([OWN, "random"].map((source) => [source, source]));
-    this.whose = choice("Weights of this layer", sources, (lw) => this.set({ lw }));
+    this.weightSource = choice("Weights of this layer", sources, (lw) => this.set({ lw }));
     this.biases = group("Biases");
     const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
@@ -51,7 +51,7 @@ export class StepControls extends ControlChips {
     this.random = div("numbers", namedPart("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
     // what is written below comes with the answer, and moves nothing that is pressed
-    this.inside.lw = div("weights", this.whose.element, this.random, this.caption);
+    this.inside.lw = div("weights", this.weightSource.element, this.random, this.caption);
     this.panel.append(this.inside.lw);
     this.chips.classList.add("tiles");
     this.lists = [this.first.element, this.second.element];
@@ -81,9 +81,9 @@ export class StepControls extends ControlChips {
     return key !== "off" && super.isIdle(key);
   }
 
-  said() {
+  describe() {
     const isOwn = this.value("lw") === OWN;
-    return { ...super.said(), lw: isOwn ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
+    return { ...super.describe(), lw: isOwn ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
@@ -99,7 +99,7 @@ export class StepControls extends ControlChips {
     super.fill(key, inks);
     if (key !== "lw") return;
     const { biases, weights } = this.view.picture;
-    this.whose.press(this.value("lw"));
+    this.weightSource.press(this.value("lw"));
     setText(this.caption, weights);
     this.random.hidden = this.value("lw") === OWN;
     fillChoice(this.biases, biases, biases.indexOf(this.value("biases")), (index) =>

@@ -29,7 +29,7 @@ export class StepLesson {
     for (const key of NOT_OF_IT) params.delete(key);
     for (const key of ["lesson", "wrote"]) setParam(params, key, values[key]);
     params.set("at", `${at.layer}.${head}`);
-    if (String(params) !== this.lesson.of) this.lesson.ask(params);
+    if (String(params) !== this.lesson.key) this.lesson.ask(params);
   }
 
   /** A lesson was chosen, or a line of the exercise. @param {any} event */
@@ -47,7 +47,7 @@ export class StepLesson {
   }
 
   draw() {
-    const { answer, asked } = this.lesson;
+    const { answer, pending: asked } = this.lesson;
     setAttribute(this.element, "aria-busy", asked ? "true" : null);
     this.element.hidden = !answer;
     if (!answer) return;

@@ -36,16 +36,16 @@ export class Side {
       why: h("span"),
       learn: button("", () => this.lesson && view.lesson.open(this.lesson), { class: "learn" }),
       facts: h("dl", { class: "facts" }),
-      said: h("p", { class: "said" }),
-      before: div("pictures"),
-      after: div("pictures"),
+      status: h("p", { class: "said" }),
+      inputPictures: div("pictures"),
+      outputPictures: div("pictures"),
     };
     const p = this.parts;
-    this.made = div("made", p.before, p.after);
+    this.flow = div("made", p.inputPictures, p.outputPictures);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
     const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
-    const { code, made, strides, plane } = this;
-    const inside = [p.texts, why, code.element, p.facts, p.said, made, strides.element, plane.panel];
+    const { code, flow: made, strides, plane } = this;
+    const inside = [p.texts, why, code.element, p.facts, p.status, made, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
   }
 
@@ -69,7 +69,7 @@ export class Side {
     setText(p.learn, `? ${lessons[this.lesson] ?? ""}`);
     this.code.draw(trace, step);
     this.drawFacts(step);
-    setText(p.said, madeFrom(step, trace));
+    setText(p.status, madeFrom(step, trace));
     const width = this.element.clientWidth - PADDING;
     const paired = width > ROOMY && step.parents.length > 0;
     setAttribute(this.element, "data-paired", paired ? "" : null);
@@ -78,12 +78,12 @@ export class Side {
     const plane = step.plane(head);
     const cell = clamp([row, column], [0, plane.height - 1], [0, plane.width - 1]);
     this.strides.draw(step, plane.index(...cell));
-    const room = ink.floor - topOf(p.before) - MEMORY * rem(); // so that their memory ends above the floor
+    const room = ink.floor - topOf(p.inputPictures) - MEMORY * rem(); // so that their memory ends above the floor
     const options = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
     const share = (options.width - 10 * (from.length - 1)) / Math.max(1, from.length);
-    this.drawPictures(p.before, from, "from ", { ...options, width: share });
-    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", options);
+    this.drawPictures(p.inputPictures, from, "from ", { ...options, width: share });
+    this.drawPictures(p.outputPictures, [step], step.parents.length ? "to " : "", options);
     this.painted = [step, options];
     if (this.strides.jump) this.lightMemory();
     this.plane.drawHead(step, trace.tokens, head, cell, ink, width);
@@ -91,7 +91,7 @@ export class Side {
 
   /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
   lightMemory() {
-    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.after.querySelector(".memory canvas"));
+    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.outputPictures.querySelector(".memory canvas"));
     if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
   }
 

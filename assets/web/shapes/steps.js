@@ -3,7 +3,7 @@
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { without } from "../link/link.js";
+import { omit } from "../link/link.js";
 import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
@@ -72,7 +72,7 @@ export class StepView extends PlaceView {
   }
 
   get main() {
-    return this.sides[0].made;
+    return this.sides[0].flow;
   }
 
   // ---- what comes in
@@ -94,7 +94,7 @@ export class StepView extends PlaceView {
 
   /** @param {URLSearchParams} query */
   onUnchanged(query) {
-    this.tracesOf = without(query, ...IN_SIGHT);
+    this.tracesOf = omit(query, ...IN_SIGHT);
   }
 
   /** What stands in the box. */
@@ -127,7 +127,7 @@ export class StepView extends PlaceView {
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
   route(query) {
-    const isCurrent = this.picture?.layer === this.at.layer && this.tracesOf === without(query, ...IN_SIGHT);
+    const isCurrent = this.picture?.layer === this.at.layer && this.tracesOf === omit(query, ...IN_SIGHT);
     return isCurrent && !this.isComing && !this.picture.cut ? "" : "steps";
   }
 
@@ -137,7 +137,7 @@ export class StepView extends PlaceView {
     if (picture.head === at.head && picture.step === step) return false;
     return picture.traces.some(({ steps }) => {
       const { parents } = steps[this.placeIn(steps)];
-      return [this.placeIn(steps), ...parents].some((n) => !steps[n].here);
+      return [this.placeIn(steps), ...parents].some((n) => !steps[n].isSent);
     });
   }
 

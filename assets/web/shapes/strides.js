@@ -27,9 +27,9 @@ export class Strides {
     this.tensor = /** @type {Tensor} */ (/** @type {unknown} */ (null));
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
-    this.said = h("p", { class: "label jumped", "aria-live": "polite" });
+    this.status = h("p", { class: "label jumped", "aria-live": "polite" });
     const lead = span("label", "Places in memory from one step to the next along an axis:");
-    this.element = div("strides", lead, this.axes, this.said);
+    this.element = div("strides", lead, this.axes, this.status);
   }
 
   /** The step along the lit axis. */
@@ -68,6 +68,6 @@ export class Strides {
   }
 
   say() {
-    setText(this.said, this.lit === null ? AT_REST : sentence(this.tensor, this.index, this.lit));
+    setText(this.status, this.lit === null ? AT_REST : sentence(this.tensor, this.index, this.lit));
   }
 }

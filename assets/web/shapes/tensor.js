@@ -60,7 +60,7 @@ export class Tensor extends Step {
   }
 
   /** False when its memory was too much to send. */
-  get here() {
+  get isSent() {
     return this.memory.length > 0;
   }
 
@@ -121,7 +121,7 @@ export class Tensor extends Step {
   }
 
   /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
-  each(visit) {
+  forEach(visit) {
     const { sizes, strides } = this;
     const index = new Array(sizes.length).fill(0);
     let place = this.offset;

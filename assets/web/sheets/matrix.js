@@ -53,7 +53,7 @@ function walk(event) {
 // ---- cells that can be changed: `told` is the text that the server knows, `turn` the edit that it has to answer
 
 const control = (element) => {
-  const field = Object.assign(element, { told: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
+  const field = Object.assign(element, { sent: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
   field.onkeydown = walk;
   return field;
 };

@@ -9,9 +9,9 @@ const HOW =
   "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
-/** What a row is drawn from: `weights` are those of the row that is chosen, `own` how many tokens are of no patch.
- * `most`: the weight from which on a token has the full colour.
- * @typedef {{name: string, own: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, most: number, inside: number[]}} Row
+/** What a row is drawn from: `weights` are those of the row that is chosen, `rest` how many tokens are of no patch.
+ * `max`: the weight from which on a token has the full colour.
+ * @typedef {{name: string, rest: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, max: number, inside: number[]}} Row
  */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
@@ -19,7 +19,7 @@ const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, 
 /** What a row says: where it is strongest, and how much of it is on the patches that the shape touches.
  * @param {Patches} block @param {number} row
  */
-export function told({ tokens, weights, inside, across }, row) {
+export function describe({ tokens, weights, inside, across }, row) {
   const rest = tokens.length - across ** 2;
   const seen = weights[row];
   const best = seen.reduce((top, weight, index) => (weight > seen[top] ? index : top), 0);
@@ -38,9 +38,9 @@ export function makeChoice(image) {
 
 /** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */
 export function drawChoice({ children: [picture, own] }, row, choose) {
-  const { name, across, tokens, weights, most, inside } = row;
+  const { name, across, tokens, weights, max, inside } = row;
   const grid = /** @type {HTMLElement} */ (picture.lastElementChild);
-  const count = tokens.length - row.own;
+  const count = tokens.length - row.rest;
   /** @type {HTMLElement} */ (picture).style.setProperty("--across", String(across));
   /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
   setAttribute(grid, "aria-label", `${name}: patches`);
@@ -48,19 +48,19 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
   const fillToken = (press, token, index) => {
     const weight = weights[index];
     press.onclick = () => choose(index);
-    press.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / most))}%`);
+    press.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / max))}%`);
     setAttribute(press, "aria-pressed", String(index === row.row));
     setAttribute(press, "aria-label", `${placeOf(token)}: ${number(weight)}`);
     setAttribute(press, "title", `${placeOf(token)}: ${number(weight)}`);
   };
   const make = () => button("", () => {});
-  fill(own, tokens.slice(0, row.own), make, (press, token, index) => {
+  fill(own, tokens.slice(0, row.rest), make, (press, token, index) => {
     setText(press, `${token} ${number(weights[index])}`);
     fillToken(press, token, index);
   });
-  fill(grid, tokens.slice(row.own), make, (press, token, index) => {
+  fill(grid, tokens.slice(row.rest), make, (press, token, index) => {
     setAttribute(press, "class", inside.includes(index) ? "inside" : null);
-    fillToken(press, token, row.own + index);
+    fillToken(press, token, row.rest + index);
   });
   for (const group of [own, grid]) rove(/** @type {HTMLElement} */ (group));
   grid.onkeydown = (event) => {
@@ -96,11 +96,11 @@ function updatePatches(element, block) {
   paint(choice.querySelector("canvas"), block.pixels);
   const weights = block.weights[row];
   const rest = tokens.length - across ** 2;
-  drawChoice(choice, { ...block, own: rest, row, weights, most: Math.max(...weights) }, (index) => {
+  drawChoice(choice, { ...block, rest, row, weights, max: Math.max(...weights) }, (index) => {
     element.dataset.row = String(index);
     updatePatches(element, block);
   });
-  setText(readout, told(block, row));
+  setText(readout, describe(block, row));
 }
 
 export const patches = { make: makePatches, update: updatePatches };

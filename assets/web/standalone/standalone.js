@@ -47,7 +47,7 @@ class Standalone extends View {
     this.readout = h("div", { class: "readout", role: "status" });
     this.ramp = span("ramp");
     this.layers = group("Layer");
-    this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
+    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
     this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
     this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
@@ -82,7 +82,7 @@ class Standalone extends View {
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    bar.append(layer, this.layers, push(), this.every);
+    bar.append(layer, this.layers, push(), this.allHeads);
     this.show(
       div("top", h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
       div("words", this.chips, push(), this.other),
@@ -149,7 +149,7 @@ class Standalone extends View {
     };
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
-    setText(this.every, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setText(this.allHeads, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setText(this.other, theme === "dark" ? "light theme" : "dark theme");
     const makeChip = (/** @type {number} */ row) => button("", () => this.go({ row, key: null }), { class: "chip" });
     fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {

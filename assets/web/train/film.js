@@ -28,7 +28,7 @@ class FilmView extends ApiView {
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
     this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
     this.choice = parseChoice("");
-    this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
+    this.position = Infinity; // the place among the steps; at the end it follows a training that goes on
     this.sought = 0; // how often a step was asked for in the curves
     this.goal = /** @type {number | null} */ (null); // such a step, until the film is there
     this.playing = 0;
@@ -57,8 +57,8 @@ class FilmView extends ApiView {
     };
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.choose({ table }));
     this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
-    this.named = { probes: namedPart("text", p.probes), layers: namedPart("layer", p.layers) };
-    const { probes, layers } = this.named;
+    this.groups = { probes: namedPart("text", p.probes), layers: namedPart("layer", p.layers) };
+    const { probes, layers } = this.groups;
     const bar = div("bar", probes, layers, namedPart("head", p.heads), this.modes.element);
     const moves = div("segments", p.first, p.play, p.last);
     const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, moves, p.slider, p.count);
@@ -111,11 +111,11 @@ class FilmView extends ApiView {
 
   /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
   takeFilms(films) {
-    const step = this.steps[this.at];
+    const step = this.steps[this.position];
     this.films = films;
     if (step !== undefined) {
       const later = this.steps.findIndex((value) => value >= step);
-      this.at = later < 0 ? Infinity : later;
+      this.position = later < 0 ? Infinity : later;
     }
     this.reach();
     this.redraw();
@@ -132,13 +132,13 @@ class FilmView extends ApiView {
     const step = this.steps[this.place];
     Object.assign(this.choice, change);
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
-    if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
+    if (this.position !== Infinity) this.position = Math.max(0, this.steps.indexOf(step));
     this.onChange();
   }
 
   /** Where the film is. */
   get place() {
-    return Math.max(0, Math.min(this.at, this.steps.length - 1));
+    return Math.max(0, Math.min(this.position, this.steps.length - 1));
   }
 
   seek(place) {
@@ -147,7 +147,7 @@ class FilmView extends ApiView {
   }
 
   jump(place) {
-    this.at = place >= this.steps.length - 1 ? Infinity : place;
+    this.position = place >= this.steps.length - 1 ? Infinity : place;
     this.redraw();
   }
 
@@ -175,10 +175,10 @@ class FilmView extends ApiView {
     this.pointed = pointed;
     const cell = pointed.at ?? this.marked;
     this.panels.forEach(({ map, readout }, n) => {
-      if (!map.shown) return setText(readout, "");
+      if (!map.picture) return setText(readout, "");
       const inside = cell && map.has(cell);
       if (n !== pointed.n) map.mark(pointed.at && inside ? pointed.at : null);
-      setText(readout, inside ? map.say(cell) : strongest(map.shown));
+      setText(readout, inside ? map.say(cell) : strongest(map.picture));
     });
   }
 
@@ -214,8 +214,8 @@ class FilmView extends ApiView {
     fillChoice(p.probes, films.probes, choice.probe, (probe) => this.choose({ probe }));
     fillChoice(p.layers, numbers(maxOf("layers")), choice.layer, (layer) => this.choose({ layer }), "layer");
     fillChoice(p.heads, heads, selected, (index) => this.choose({ head: index ? index - 1 : null }), "head");
-    this.named.probes.hidden = films.probes.length < 2;
-    this.named.layers.hidden = maxOf("layers") < 2;
+    this.groups.probes.hidden = films.probes.length < 2;
+    this.groups.layers.hidden = maxOf("layers") < 2;
     this.modes.press(choice.table);
   }
 

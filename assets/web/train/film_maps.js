@@ -43,10 +43,10 @@ export class Film {
   shot({ probe, layer, head }, step) {
     const { probes, layers, heads, over } = this.header;
     const sentence = probes[probe];
-    if (!sentence?.steps.length) return { absent: "no map yet", said: "" };
-    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
+    if (!sentence?.steps.length) return { absent: "no map yet", caption: "" };
+    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, caption: "" };
     if (head !== null && head >= heads)
-      return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
+      return { absent: `this model has no head ${head} (last: ${heads - 1})`, caption: "" };
     const reached = sentence.steps.findLastIndex((mine) => mine <= step);
     const index = Math.max(0, reached);
     const mine = sentence.steps[index];
@@ -62,7 +62,7 @@ export class Film {
         keys: sentence.columns ?? sentence.tokens,
         ...this.map(sentence, index, layer, head),
       };
-    return { ...this.last, said: `${place}${headName} · ${note}` };
+    return { ...this.last, caption: `${place}${headName} · ${note}` };
   }
 
   map({ tokens, columns, at: start }, index, layer, head) {
@@ -98,7 +98,7 @@ export function strongest({ tokens, keys, weights, forbids }) {
 
 export class FilmMap extends BigMap {
   say([i, j]) {
-    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     const cell = `${quoted(tokens[i])} → ${quoted(keys[j])}`;
     return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * keys.length + j])}`;
   }

@@ -24,7 +24,7 @@ export class ApiClient {
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
-    this.shown = 0; // the number of the question whose answer is shown
+    this.latestShown = 0; // the number of the question whose answer is shown
     this.failures = 0;
     this.again = 0;
     this.slow = 0;
@@ -47,9 +47,9 @@ export class ApiClient {
 
   /** Nothing is missing: what is on its way comes too late. */
   cancelAll() {
-    const waited = this.question && this.shown !== this.count;
+    const waited = this.question && this.latestShown !== this.count;
     this.stop();
-    this.shown = ++this.count;
+    this.latestShown = ++this.count;
     if (waited) this.markIdle();
   }
 
@@ -83,9 +83,9 @@ export class ApiClient {
       const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
-      if (number < this.shown || signal.aborted) return; // a newer one came first
+      if (number < this.latestShown || signal.aborted) return; // a newer one came first
       if (bytes) {
-        this.shown = number;
+        this.latestShown = number;
         if (isNewest()) this.markIdle();
         this.hears.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);

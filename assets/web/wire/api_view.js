@@ -36,13 +36,13 @@ export class ApiView extends View {
     this.fits = 0; // characters of the text refused last that could be used
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.isNewest = true; // the answer that has come is to the newest question
-    this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
+    this.openWarnings = /** @type {string[]} */ ([]); // what was said of the link as it was opened
     this.isFitting = false; // another model was chosen, and its first picture has not come
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./api_client.js").Waiting} */ ("");
     this.pause = 0;
-    this.here = new AbortController(); // as long as the view is on the page
-    const { signal } = this.here;
+    this.lifetime = new AbortController(); // as long as the view is on the page
+    const { signal } = this.lifetime;
     const hears = {
       take: (bytes, question) => this.onAnswer(bytes, question),
       refuse: (sentence, key, fits) => this.refuse(sentence, key, fits),
@@ -118,7 +118,7 @@ export class ApiView extends View {
     this.refusals = {};
     this.opened = true;
     this.shortened = {};
-    this.told = [];
+    this.openWarnings = [];
     this.readLink(link);
   }
 
@@ -148,7 +148,7 @@ export class ApiView extends View {
     const { refused, refusals, shortened } = this;
     // of another model nothing is said: what it cannot take of the one before leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
-    const warnings = isUnusable && !this.isFitting ? this.picture.told : this.told;
+    const warnings = isUnusable && !this.isFitting ? this.picture.told : this.openWarnings;
     if (this.isNewest) this.isFitting = false;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
@@ -156,7 +156,7 @@ export class ApiView extends View {
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
-    Object.assign(this, { refused, refusals, shortened, told: warnings });
+    Object.assign(this, { refused, refusals, shortened, openWarnings: warnings });
     this.onUnchanged(this.query());
   }
 
@@ -205,7 +205,7 @@ export class ApiView extends View {
       ? `The full link would be longer than ${limit} bytes, so it omits ${left.join(" and ")}.`
       : "";
     const pictureNotices = picture?.notices.filter((notice) => !picture.told.includes(notice)) ?? [];
-    const sentences = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...pictureNotices];
+    const sentences = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.openWarnings, ...pictureNotices];
     return [...new Set([...sentences, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
@@ -227,7 +227,7 @@ export class ApiView extends View {
   // ---- what goes out
 
   /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
-  get written() {
+  get linkParams() {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
@@ -242,7 +242,7 @@ export class ApiView extends View {
   get address() {
     const url = new URL(location.href);
     const link = read();
-    for (const [key, value] of Object.entries(this.written)) setParam(link, key, value);
+    for (const [key, value] of Object.entries(this.linkParams)) setParam(link, key, value);
     url.search = String(link);
     return url.href;
   }
@@ -251,7 +251,7 @@ export class ApiView extends View {
     clearTimeout(this.pause);
     this.pause = 0;
     setAttribute(this.element, "data-typing", null);
-    if (this.isHere) write(this.written);
+    if (this.isHere) write(this.linkParams);
     this.redraw(); // it may omit something
   }
 
@@ -302,7 +302,7 @@ export class ApiView extends View {
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
   onChange(typing = false) {
     this.opened = false;
-    this.told = [];
+    this.openWarnings = [];
     this.refused = new Set();
     this.ask();
     clearTimeout(this.pause);
@@ -343,7 +343,7 @@ export class ApiView extends View {
 
   leave() {
     super.leave();
-    this.here.abort();
+    this.lifetime.abort();
     clearTimeout(this.pause);
   }
 }

@@ -1,6 +1,6 @@
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
-import { arrived, moved, placeOf, within } from "../link/place.js";
+import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 import { ApiView } from "./api_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
@@ -30,7 +30,7 @@ export class PlaceView extends ApiView {
 
   /** Keeps the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
   keepWithin(tokens, keys = tokens) {
-    this.setPlace(within(this, this.picture, tokens, keys));
+    this.setPlace(clampPlace(this, this.picture, tokens, keys));
   }
 
   /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */
