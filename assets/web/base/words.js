@@ -61,11 +61,14 @@ export function percent(weight) {
  */
 export function gave(query, key, previous, now, isPair = false) {
   const [was, is] = [percent(previous), percent(now)];
-  const [one, other] = [query, key].map(quoted);
-  if (was === is) return isPair ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
+  const [queryName, keyName] = [query, key].map(quoted);
+  if (was === is)
+    return isPair
+      ? `${queryName} gives ${keyName} ${was} on both sides.`
+      : `${queryName} still gives ${keyName} ${was}.`;
   const share = was === "100 %" ? "all its attention (100 %)" : was;
-  if (isPair) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
-  return `${one} gave ${other} ${share}${share === was ? "," : ";"} now ${is}.`;
+  if (isPair) return `${queryName} gives ${keyName} ${share} on the left, ${is} on the right.`;
+  return `${queryName} gave ${keyName} ${share}${share === was ? "," : ";"} now ${is}.`;
 }
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */

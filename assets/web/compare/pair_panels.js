@@ -198,15 +198,15 @@ export class PairPanels {
   /** What is drawn of a map; null where there is none. @param {number} n */
   pictureOf(n) {
     const { picture, look, maps, bytes, theme, at } = this.view;
-    const [weights, own] = [maps[n], bytes[n]];
-    if (!weights || !own) return null;
+    const [weights, cells] = [maps[n], bytes[n]];
+    if (!weights || !cells) return null;
     const side = picture.sides[n] ?? picture;
     const { tokens } = side;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look);
     const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key, true)];
     const mapPicture = wholeMap(tokens, weights, {
       keys: keysOf(side),
-      map: { size: tokens.length, bytes: own },
+      map: { size: tokens.length, bytes: cells },
       name: `${SIDES[n]}, ${this.placeOf(n).replace(" · ", " ")}`,
       row: row ?? -1,
       key,

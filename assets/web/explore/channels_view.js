@@ -38,13 +38,13 @@ export class ChannelsView {
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
-    const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
+    const [grid, table, footer] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
     this.element = div(
       "channels-view",
       div("actions", this.order.element),
       this.status,
       grid,
-      under,
+      footer,
       table,
       this.notes,
     );

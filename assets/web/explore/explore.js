@@ -8,7 +8,7 @@ import { inks } from "../base/colour.js";
 import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
-import { FirstSteps } from "./first_steps.js";
+import { Suggestions } from "./suggestions.js";
 import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
@@ -22,12 +22,12 @@ import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
-import { Given, recordedSteps } from "./given.js";
+import { Media, recordedSteps } from "./media.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { FIRST, isOf, isRowHere, linkOf, reduce, requestFor, runOf, samplingOf, textOf, valuesOf } from "./state.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
-import { UnderWay } from "./under_way.js";
+import { Progress } from "./progress.js";
 import { toggled } from "../base/words.js";
 import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -60,7 +60,7 @@ export class Explore extends ApiView {
     this.compared = ""; // the digest of the picture whose comparison was asked for
     this.proof = new SideRequest(this, "compared", () => this.redraw(), String);
     this.matching = false; // maps and picture are of one sentence and setting
-    this.underWay = new UnderWay(this);
+    this.progress = new Progress(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
     this.visibleMap = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
@@ -70,9 +70,9 @@ export class Explore extends ApiView {
     this.all = new AllHeads(this);
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
-    this.steps = new FirstSteps(this);
+    this.steps = new Suggestions(this);
     this.recorded = recordedSteps(this);
-    this.media = new Given(this);
+    this.media = new Media(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -97,9 +97,9 @@ export class Explore extends ApiView {
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
-    const [given, recorded, underWay] = [this.media, this.recorded, this.underWay].map(({ element }) => element);
+    const [media, recorded, progressBar] = [this.media, this.recorded, this.progress].map(({ element }) => element);
     this.show(
-      div("top", this.box.element, given, recorded, noticeList, this.cutText, underWay),
+      div("top", this.box.element, media, recorded, noticeList, this.cutText, progressBar),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -126,7 +126,7 @@ export class Explore extends ApiView {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
     const [focus, maps] = partsOf(bytes);
     if (focus.length) return super.onAnswer(bytes, `?${omit(query, "part")}`);
-    const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
+    const coming = this.progress.take(maps, query); // of a long text whose layer in sight is not there yet
     if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
     this.redraw();
@@ -134,12 +134,12 @@ export class Explore extends ApiView {
 
   /** @param {string} sentence @param {string} key @param {number} fits */
   refuse(sentence, key, fits) {
-    this.underWay.run = "";
+    this.progress.run = "";
     super.refuse(sentence, key, fits);
   }
 
   get notices() {
-    const progress = this.picture ? "" : this.underWay.sentence;
+    const progress = this.picture ? "" : this.progress.sentence;
     return progress ? [progress, ...super.notices] : super.notices;
   }
 
@@ -181,9 +181,9 @@ export class Explore extends ApiView {
     const { picture, isNewest } = this;
     const { tile, done, layers } = picture;
     if (maps) {
-      this.maps = this.underWay.take(maps, query);
+      this.maps = this.progress.take(maps, query);
       this.onUnchanged(query);
-    } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
+    } else if (tile) this.progress.comes(Math.min(done, this.progress.done), layers, query);
     this.state = reduce(this.state, { type: "arrive", picture, maps: this.maps, isNewest });
     this.box.text = this.text;
     this.pinOf = query.get("pin") ?? "";
@@ -228,7 +228,7 @@ export class Explore extends ApiView {
 
   /** Of a long text its other layers may come later. */
   get isLate() {
-    const isLong = this.underWay.run && this.waiting === "slow" && this.picture?.tile;
+    const isLong = this.progress.run && this.waiting === "slow" && this.picture?.tile;
     return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
@@ -315,7 +315,7 @@ export class Explore extends ApiView {
   draw() {
     const { maps, picture } = this;
     fillNotices(this.parts.notices, this.notices);
-    this.underWay.draw();
+    this.progress.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && this.at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.state = reduce(this.state, { type: "fit", picture, maps });

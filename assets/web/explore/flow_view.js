@@ -182,9 +182,9 @@ export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 export function drawFlow(context, layout, flow, inks, layer) {
   const { tokens, layers, row, lines, path, masses } = flow;
   drawLevels(context, layout, inks, layer);
-  for (const [level, above, below, share] of [...lines].reverse()) {
+  for (const [level, upper, lower, share] of [...lines].reverse()) {
     context.globalAlpha = 0.7 + 0.3 * Math.min(1, 3 * share); // 3 : 1 and more in both themes
-    line(context, layout, level, above, below, above === below ? inks.muted : inks.key, widthOf(share));
+    line(context, layout, level, upper, lower, upper === lower ? inks.muted : inks.key, widthOf(share));
   }
   context.globalAlpha = 1;
   drawDots(context, layout, masses, tokens.length, inks);
@@ -229,14 +229,14 @@ function drawLevels(context, { left, top, high, layers, width }, inks, layer) {
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {number} level @param {number} upper @param {number} lower @param {string} colour @param {number} wide */
 function line(context, layout, level, upper, lower, colour, wide) {
   const [x, y] = spotOf(layout, level, upper);
-  const [to, end] = spotOf(layout, level - 1, lower);
+  const [start, end] = spotOf(layout, level - 1, lower);
   const middle = (y + end) / 2;
   context.strokeStyle = colour;
   context.lineWidth = wide;
   context.beginPath();
   context.moveTo(x, y);
-  if (x === to) context.lineTo(to, end);
-  else context.bezierCurveTo(x, middle, to, middle, to, end);
+  if (x === start) context.lineTo(start, end);
+  else context.bezierCurveTo(x, middle, start, middle, start, end);
   context.stroke();
 }
 

@@ -225,15 +225,20 @@ export class FocusPanel {
     const isSeveral = keyIndex !== null && visibleMap.others.some((other) => other !== keyIndex);
     const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...visibleMap.others])].sort((a, b) => a - b);
     const share = keyIndex === null ? weight : all.reduce((sum, key) => sum + row[key], 0);
-    const [who, whom] = [
+    const [query, keyName] = [
       span("query", quoted(token)),
       span("key", listed(all.map((key) => quoted(visibleMap.keys[key])))),
     ];
     const change = this.difference.describeRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
-      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.reading.isMean ? " on average" : "");
-    else this.title.replaceChildren(who, " may look at nobody");
+      this.title.replaceChildren(
+        query,
+        ` puts ${percent(share)} on `,
+        keyName,
+        view.reading.isMean ? " on average" : "",
+      );
+    else this.title.replaceChildren(query, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;

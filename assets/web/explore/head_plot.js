@@ -96,8 +96,8 @@ const STEPS = 4; // from one end of an axis to the other
 /** From 0 on, or below. @param {Measure} measure @returns {Axis} */
 function axisOf({ title, unit, values }) {
   const all = Array.from(values ?? []);
-  const [low, most] = [Math.min(0, ...all), Math.max(0, ...all)];
-  return { low, high: most > low ? most : low + 1, title: `${title} (${unit})` };
+  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
+  return { low, high: high > low ? high : low + 1, title: `${title} (${unit})` };
 }
 
 /** @param {Measure} across @param {Measure} up @param {{width: number, height: number}} size @returns {Scatter} */
@@ -163,14 +163,14 @@ export function drawScatter(pen, layout, inks, { focus, off, names }) {
   pen.fillText(`${x.title} →`, right, height - 6);
   pen.textAlign = "left";
   pen.fillText(`↑ ${y.title}`, left, 14);
-  for (const [at, point] of points.entries()) {
+  for (const [index, point] of points.entries()) {
     drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // ground between points that touch
-    drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head);
+    drawPoint(pen, point, off.has(index) ? null : inks.head, inks.head);
   }
   drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
   pen.fillStyle = inks.text;
-  for (const [at, name] of names) {
-    const [px, py] = points[at];
+  for (const [index, name] of names) {
+    const [px, py] = points[index];
     const isRight = px > width / 2;
     pen.textAlign = isRight ? "right" : "left";
     pen.fillText(name, px + (isRight ? -9 : 9), py - 6);

@@ -111,17 +111,17 @@ export class HeadsView {
    * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it
    */
   drawNames(columns, names) {
-    const results = names.flatMap(([measure, title, who]) => {
+    const results = names.flatMap(([measure, title, unit]) => {
       const values = columns.find(({ name }) => name === measure)?.values;
-      return values ? [{ title, who, at: argmax(values), value: values[argmax(values)] }] : [];
+      return values ? [{ title, who: unit, at: argmax(values), value: values[argmax(values)] }] : [];
     });
     const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
     const make = () => h("li", {}, makePress(), span("label"));
     fill(this.names, results, make, (item, { title, who, at, value }) => {
-      const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
+      const [press, status] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.nameOf(at));
       press.onclick = () => this.open(at);
-      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
+      setText(status, `comes nearest to ${title} (${who}): ${digits(value)}`);
     });
   }
 }

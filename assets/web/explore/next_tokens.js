@@ -103,14 +103,14 @@ export class NextTokens {
     if (inputs.every((input, index) => input === this.inputs[index])) return; // of a long text it takes as long as all the rest
     this.inputs = inputs;
     [...bar.chips.children].forEach((chip, index) => {
-      const [loss, before] = surprise?.[index] ?? [null, null];
+      const [loss, previous] = surprise?.[index] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
-      const was = before === null ? "" : ` (${before.toFixed(2)} in the untouched model)`;
+      const was = previous === null ? "" : ` (${previous.toFixed(2)} in the untouched model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
       const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
       const lossText = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
-      setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
+      setAttribute(chip, "data-chance", previous === null ? chance : `${number(Math.exp(-previous))} → ${chance}`);
       setAttribute(chip, "data-written", index >= from ? "" : null);
       const parts = [piece, index >= from ? "written by the model" : "", lossText].filter(Boolean);
       setAttribute(chip, "title", parts.join("; ") || null);

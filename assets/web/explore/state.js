@@ -47,7 +47,7 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 /** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
  * the run that they are all of, and how far a long text is.
  * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
- *   underWay: {run: string, done: number, isStopped: boolean}}} Cache
+ *   progress: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
 const SAMPLING = ["temp", "dice", "word"];
@@ -178,15 +178,15 @@ function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
  * @returns {{route: "maps" | "focus" | "part", query: URLSearchParams} | null}
  */
 export function requestFor(state, query, cache) {
-  const { picture, maps, mapsOf, pinOf, underWay } = cache;
+  const { picture, maps, mapsOf, pinOf, progress } = cache;
   const { at, look, pin } = state;
   const run = runOf(query);
-  const continues = !underWay.isStopped && underWay.run !== "" && underWay.run === run;
+  const continues = !progress.isStopped && progress.run !== "" && progress.run === run;
   const isHere = maps !== null && mapsOf === run;
   const isTold = () => tellsNext(state, samplingOf(query), cache);
   if (continues || (isHere && picture.tile)) {
     const part = new URLSearchParams(query);
-    setParam(part, "part", String(underWay.done));
+    setParam(part, "part", String(progress.done));
     const isMissing = !isRowHere(state, cache) || !isTold();
     if (isHere && picture.tile && maps.isHere(at.layer) && isMissing) return { route: "focus", query: part };
     return continues ? { route: "part", query: part } : null;

@@ -49,11 +49,11 @@ export class ValueLengths {
     const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
     setText(this.status, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
-      const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
+      const [name, looked, length, effect] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.keys[key]);
       setText(length, digits(values[key]));
       fillShare(looked, percent(weight), weight);
-      fillShare(taken, percent(share(key)), share(key));
+      fillShare(effect, percent(share(key)), share(key));
     });
   }
 
@@ -68,11 +68,11 @@ export class ValueLengths {
     const [[best, weight]] = ranked(row);
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
-    const [own, whom] = [quoted(tokens[at.row]), quoted(keys[best])];
+    const [query, keyName] = [quoted(tokens[at.row]), quoted(keys[best])];
     const ratio = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
     const long = isZeroed(best) ? ", whose value is zeroed" : ratio;
     const rest = strongest === best ? "" : ` Most comes from ${quoted(keys[strongest])}: ${percent(share(strongest))}.`;
-    return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
+    return `${query} gives ${keyName} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
   }
 }
 

@@ -57,9 +57,9 @@ function press(plot, [x, y]) {
   const { xaxis, yaxis } = plot._fullLayout;
   const { left, top } = plot.getBoundingClientRect();
   const position = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
-  const [over] = plot.getElementsByClassName("nsewdrag");
+  const [overlay] = plot.getElementsByClassName("nsewdrag");
   for (const kind of ["mousemove", "mousedown", "mouseup"])
-    over.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...position }));
+    overlay.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...position }));
 }
 
 /** @param {KeyboardEvent} event */

@@ -30,8 +30,8 @@ const ready = () =>
 
 /** True when something stands under it. */
 const isFilled = () => {
-  const [, ...under] = document.querySelector(".st-key-stage")?.children ?? [];
-  return under.some((element) => element.getBoundingClientRect().height > 0);
+  const [, ...siblings] = document.querySelector(".st-key-stage")?.children ?? [];
+  return siblings.some((element) => element.getBoundingClientRect().height > 0);
 };
 
 /** Reads the message out of the page. @param {Element} block */

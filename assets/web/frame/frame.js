@@ -59,12 +59,12 @@ addEventListener("popstate", () => {
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
   if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
-  const [before, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
-  const lost = new Set([...before.keys()].filter((key) => !after.has(key)));
+  const [current, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
+  const lost = new Set([...current.keys()].filter((key) => !after.has(key)));
   if (navigationType === "replace" && (!touched || lost.size > 1)) return event.preventDefault();
   if (navigationType === "replace")
     for (const key of new Set(after.keys()))
-      if (`${after.getAll(key)}` !== `${before.getAll(key)}`) writes.push([key, after.getAll(key)]);
+      if (`${after.getAll(key)}` !== `${current.getAll(key)}`) writes.push([key, after.getAll(key)]);
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {

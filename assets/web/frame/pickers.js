@@ -46,7 +46,7 @@ class Picker {
     this.options = options;
     this.select.disabled = false;
     const names = [...new Set(options.map(([, , group]) => group))];
-    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , of]) => of === name);
+    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , group]) => group === name);
     if (names.every(Boolean))
       fill(this.select, names, "optgroup", (group, name) => {
         setAttribute(group, "label", name);
@@ -76,10 +76,10 @@ class Picker {
 
 /** @param {Element} parent @param {Option[]} options */
 function fillOptions(parent, options) {
-  fill(parent, options, "option", (option, [value, text, , says]) => {
+  fill(parent, options, "option", (option, [value, text, , subtitle]) => {
     setAttribute(option, "value", value);
-    setText(option, says && !hasSecondLine() ? `${text} · ${says}` : text);
-    setAttribute(option, "data-says", says ?? null);
+    setText(option, subtitle && !hasSecondLine() ? `${text} · ${subtitle}` : text);
+    setAttribute(option, "data-says", subtitle ?? null);
   });
 }
 

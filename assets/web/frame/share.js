@@ -72,9 +72,9 @@ class SharePanel {
     const isOwn = !address || new URL(address).host === location.host;
     const ownLink = [address && isOwn ? "link" : "this machine", ""];
     const make = () => this.makeRow();
-    fill(this.rows, isOwn ? [ownLink] : [["for the class", address], ownLink], make, (row, [name, at]) => {
+    fill(this.rows, isOwn ? [ownLink] : [["for the class", address], ownLink], make, (row, [name, linkAddress]) => {
       setText(row.children[0], name);
-      setText(row.children[1], linkAt(at));
+      setText(row.children[1], linkAt(linkAddress));
     });
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");

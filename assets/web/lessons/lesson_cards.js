@@ -37,12 +37,12 @@ function updateCard(place, card, number, steps, isFirst) {
   const doneSteps = (done()[card.id] ?? []).filter((step) => step <= card.steps.length);
   const open = firstOpen(card, doneSteps);
   const current = !steps.length || steps.includes(open) ? open : steps[0];
-  const [where, title, aim, progress] = place.children;
+  const [position, title, aim, progress] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
-  setText(where.children[0], isFirst && !doneSteps.length ? "Start here" : "");
+  setText(position.children[0], isFirst && !doneSteps.length ? "Start here" : "");
   const size = `${card.minutes} minutes · ${card.steps.length} steps${part}`;
-  setText(where.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
+  setText(position.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(progress.children[2], "href", handout);

@@ -32,7 +32,8 @@ export function wishOf(event, letters) {
   if (/^[1-4]$/.test(key) && digit) return ["answer", digit];
   const always = ALWAYS[key.length > 1 ? key : key.toLowerCase()];
   if (always) return [always, ""];
-  const [at] = event.composedPath();
-  const isControl = at instanceof Element && at.matches(USES) && !at.matches(".option[aria-pressed='true']");
+  const [target] = event.composedPath();
+  const isControl =
+    target instanceof Element && target.matches(USES) && !target.matches(".option[aria-pressed='true']");
   return UNLESS_USED[key] && !isControl ? [UNLESS_USED[key], ""] : null;
 }

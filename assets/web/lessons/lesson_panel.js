@@ -78,11 +78,11 @@ export class LessonPanel {
       }),
       breaks: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))),
+      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]))),
     };
     const { p } = this;
     const keyed = { space: p.show, W: p.page, N: p.notes, "?": p.help };
-    for (const [key, one] of Object.entries(keyed)) one.append(h("kbd", { "aria-hidden": "true" }, key));
+    for (const [key, part] of Object.entries(keyed)) part.append(h("kbd", { "aria-hidden": "true" }, key));
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
     // a button that was clicked keeps no focus: the space bar then means the lesson again
     this.element.addEventListener("click", ({ detail, target }) => {
@@ -188,11 +188,11 @@ export class LessonPanel {
     this.letters = place.step.options.map(({ letter }) => letter);
     fill(this.p.options, place.step.options, make, (option, { letter, text }) => {
       const [name, words, mark, votes] = option.children;
-      const [chosen, right] = [answer === letter, open && verdict?.picked === letter];
+      const [isChosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
-      setText(mark, right ? "✓ right: measured just now" : chosen && open ? "your answer" : "");
-      setAttribute(option, "aria-pressed", String(chosen));
+      setText(mark, right ? "✓ right: measured just now" : isChosen && open ? "your answer" : "");
+      setAttribute(option, "aria-pressed", String(isChosen));
       setAttribute(option, "data-right", right ? "" : null);
       this.hands.drawBars(votes, letter);
     });

@@ -6,13 +6,13 @@ const placeOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
 /** @param {Uint8Array} cells */
 function runs(cells) {
   let text = "r";
-  let [last, before] = [0, 0];
+  let [last, shift] = [0, 0];
   cells.forEach((cell, index) => {
-    if (cell === before) return;
+    if (cell === shift) return;
     let length = index - last;
     for (; length > 31; length >>= 5) text += DIGITS[32 + (length & 31)];
     text += DIGITS[length];
-    [last, before] = [index, cell];
+    [last, shift] = [index, cell];
   });
   return text;
 }

@@ -405,8 +405,8 @@ export class Painter extends PlaceView {
     this.foot.draw();
     this.also.draw(colours);
     this.outcomes.draw();
-    const [before, after] = this.panels.maps.map(({ map }) => map);
-    const room = roomOf([this.grid, before, after], this, n);
+    const [left, right] = this.panels.maps.map(({ map }) => map);
+    const room = roomOf([this.grid, left, right], this, n);
     this.drawMask(colours, room);
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, room);
     const isRead = reads(parseLook(picture.look)) === reads(this.look);

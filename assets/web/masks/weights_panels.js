@@ -25,12 +25,12 @@ export class WeightsPanels {
     this.sums = span("label");
     this.ramp = span("ramp");
     this.label = h("p", { class: "foot" });
-    const [before, after] = this.maps;
+    const [left, right] = this.maps;
     this.law = h("span");
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.law);
     this.elements = [
-      panel("before", null, [heading("Weights before"), this.note], before.element, legend),
-      panel("after", null, [heading("Weights after"), this.sums], after.element),
+      panel("before", null, [heading("Weights before"), this.note], left.element, legend),
+      panel("after", null, [heading("Weights after"), this.sums], right.element),
       this.label,
     ];
   }

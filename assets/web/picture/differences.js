@@ -77,7 +77,7 @@ export class DifferenceMap extends BigMap {
   say([i, j]) {
     const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.picture);
     const index = i * keys.length + j;
-    const [before, after] = sides.map((side) => (side ? number(side[index]) : "…"));
-    return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[index]) : "…"}`;
+    const [left, right] = sides.map((side) => (side ? number(side[index]) : "…"));
+    return `${tokens[i]} → ${keys[j]} ${left} → ${right}, ${weights ? signed(weights[index]) : "…"}`;
   }
 }

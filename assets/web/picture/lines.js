@@ -61,10 +61,10 @@ export class Lines {
         const value = weights?.[i * keys.length + index + first] ?? 0;
         const weight = Math.abs(value);
         if (!(weight >= MIN_WEIGHT)) continue; // nor what a curtain hides
-        const [y, to] = [(i - first + 0.5) * this.step, (index + 0.5) * this.step];
+        const [y, end] = [(i - first + 0.5) * this.step, (index + 0.5) * this.step];
         context.beginPath();
         context.moveTo(left, y);
-        context.bezierCurveTo(middle, y, middle, to, right, to);
+        context.bezierCurveTo(middle, y, middle, end, right, end);
         const sign = value < 0 ? inks.less : inks.more;
         context.strokeStyle = isDifference ? sign : isQuery ? inks.query : inks.muted;
         context.globalAlpha = isQuery ? 0.7 + 0.3 * weight : 0.35 * weight; // 3 : 1 and more of the row in focus

@@ -56,16 +56,16 @@ export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
   const { first, row, key: keyIndex, best = null } = /** @type {import("./map.js").MapPicture} */ (map.picture);
   const key = keyIndex ?? best;
-  const [down, along] = [step, wide].map((size) => everyOf(font, size));
+  const [down, across] = [step, wide].map((size) => everyOf(font, size));
   for (const index of labelled(visible.length, down, [row - first]))
     write(context, map, index, { asRow: true, ink: index + first === row ? inks.query : inks.muted });
-  for (const index of labelled(seen.length, along, key === null ? [] : [key - first])) {
+  for (const index of labelled(seen.length, across, key === null ? [] : [key - first])) {
     const isChosen = index + first === key;
     context.globalAlpha = key === null || isChosen ? 1 : 0.8;
     write(context, map, index, { asRow: false, ink: inks.key, strong: isChosen });
     context.globalAlpha = 1;
   }
-  return Math.max(down, along);
+  return Math.max(down, across);
 }
 
 /** Writes the row and the column that are pointed at over what stands there.
@@ -74,10 +74,10 @@ export function drawLabels(context, map) {
 export function drawPointedLabels(context, map, [i, j]) {
   const { panel, text } = map.inks;
   const first = map.picture?.first ?? 0;
-  for (const [at, asRow] of /** @type {[number, boolean][]} */ ([
+  for (const [index, asRow] of /** @type {[number, boolean][]} */ ([
     [i - first, true],
     [j - first, false],
   ]))
-    if (at >= 0 && at < (asRow ? map.visible : map.seen).length)
-      write(context, map, at, { asRow, ink: text, ground: panel });
+    if (index >= 0 && index < (asRow ? map.visible : map.seen).length)
+      write(context, map, index, { asRow, ink: text, ground: panel });
 }

@@ -66,14 +66,14 @@ export class ProjectorBar {
 
   /** @param {Axis} axis */
   makePlace(axis) {
-    const [before, after] = axis === "layer" ? "{}" : "[]";
+    const [previousKey, nextKey] = axis === "layer" ? "{}" : "[]";
     const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ delta) => {
       const props = { "aria-label": `${axis} ${delta < 0 ? "before" : "after"}`, "aria-keyshortcuts": key };
       return button(text, () => this.step(axis, delta), props, hint(key));
     };
     const now = span("now");
     const element = h("div", { class: "place", role: "group", "aria-label": axis });
-    element.append(way("‹", before, -1), now, way("›", after, 1));
+    element.append(way("‹", previousKey, -1), now, way("›", nextKey, 1));
     return { axis, now, element };
   }
 

@@ -98,7 +98,7 @@ class HostBar {
   }
 
   makeKeys() {
-    const rows = Object.values(ACTS).flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]);
+    const rows = Object.values(ACTS).flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]);
     return h("div", { class: "keys-card", tabindex: "0" }, h("dl", {}, ...rows));
   }
 

@@ -11,9 +11,9 @@ export function hintOf(counts, right) {
   if (!voted) return "Nobody has voted.";
   if (right < 0) return `${voted} have voted.`;
   const share = Math.round((100 * counts[right]) / voted);
-  const [least, most] = TALK;
-  if (share < least) return `${share} % are right: explain first, then vote again.`;
-  if (share > most) return `${share} % are right: show the answer.`;
+  const [minimum, maximum] = TALK;
+  if (share < minimum) return `${share} % are right: explain first, then vote again.`;
+  if (share > maximum) return `${share} % are right: show the answer.`;
   return `${share} % are right: let them discuss, then vote again.`;
 }
 

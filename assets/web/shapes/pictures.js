@@ -31,9 +31,9 @@ const ramps = new Map();
  */
 function ramp(head, heads, theme, inks) {
   const key = `${head}/${heads} ${theme}`;
-  const [from, to] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
+  const [from, end] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
   const levels =
-    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, to, n / LEVELS)));
+    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, end, n / LEVELS)));
   ramps.set(key, levels);
   return levels;
 }

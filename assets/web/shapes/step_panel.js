@@ -136,9 +136,9 @@ export class Side {
 function fillTerms(parent, terms) {
   parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
-  fill(parent, terms, make, (line, [term, said]) => {
+  fill(parent, terms, make, (line, [term, meaning]) => {
     setText(line.children[0], term);
-    setText(line.children[1], said);
+    setText(line.children[1], meaning);
   });
 }
 

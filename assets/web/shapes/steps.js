@@ -85,8 +85,8 @@ export class StepView extends PlaceView {
   }
 
   /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
-  receive([said, ...traces], query) {
-    this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
+  receive([header, ...traces], query) {
+    this.picture = { ...unpack(header).header, traces: traces.map(unpackTrace) };
     this.onUnchanged(query);
     this.choosePlace(this.picture.traces[0].tokens.length);
     if (this.values.s === null) this.box.text = this.picture.typed;

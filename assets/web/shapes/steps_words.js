@@ -37,7 +37,7 @@ export function madeFrom(step, trace) {
   const from = step.parents.map((n) => trace.steps[n]);
   const names = from.map(({ name }) => name).join(" and ");
   if (!from.length) return `${formatCount(step.count)} numbers come in.`;
-  const [one] = from;
+  const [source] = from;
   if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
     return step.name === "joined"
       ? `The ${from.length} heads' own tensors, one beside the other.`
@@ -45,10 +45,10 @@ export function madeFrom(step, trace) {
   }
   if (step.view) {
     const place = (/** @type {Tensor} */ { sizes, strides, offset }) => [sizes, strides, offset].join();
-    if (place(step) === place(one)) return `Nothing happened here: this is ${names} itself.`;
+    if (place(step) === place(source)) return `Nothing happened here: this is ${names} itself.`;
     const order = step.contiguous ? "in the order of memory" : "in another order than memory, so it is not contiguous";
-    const isPart = step.count < one.count;
-    const part = isPart ? `${formatCount(step.count)} of the ${formatCount(one.count)} numbers` : "the same numbers";
+    const isPart = step.count < source.count;
+    const part = isPart ? `${formatCount(step.count)} of the ${formatCount(source.count)} numbers` : "the same numbers";
     return `No number moved: it reads ${part} of ${names} ${order}.`;
   }
   if (from.length === 1 && /^(mixed\.contiguous|joined)$/.test(step.name))

@@ -115,8 +115,8 @@ export class Tensor extends Step {
     };
     const width = cols === "c" ? this.dHead : this.sizes[colAxis];
     const from = this.place(index(0, 0));
-    const [down, along] = [this.strides[rowAxis], this.strides[colAxis]];
-    const value = (/** @type {number} */ i, /** @type {number} */ j) => this.memory[from + i * down + j * along];
+    const [down, across] = [this.strides[rowAxis], this.strides[colAxis]];
+    const value = (/** @type {number} */ i, /** @type {number} */ j) => this.memory[from + i * down + j * across];
     return { rows, cols, height: this.sizes[rowAxis], width, first, index, value };
   }
 

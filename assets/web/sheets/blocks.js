@@ -20,9 +20,9 @@ function fillHeading(element, text, note) {
 /** Big numbers, each with how it comes from the one before it. */
 function updateSteps(element, block) {
   const make = () => h("li", {}, h("b"), span("label"));
-  fill(element, block.steps, make, (step, [value, how]) => {
+  fill(element, block.steps, make, (step, [value, origin]) => {
     setText(step.children[0], value);
-    setText(step.children[1], how);
+    setText(step.children[1], origin);
   });
 }
 
@@ -108,11 +108,11 @@ function updateLinks(element, block) {
 /** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
 function updateContinuation(element, block) {
   const [text, readout] = element.children;
-  const [given, drawn] = text.children;
-  setText(given, block.given);
+  const [prompt, tokens] = text.children;
+  setText(prompt, block.given);
   const sentence = ([, token, chance]) => `“${token}”: probability ${chance}`;
   const make = () => h("span", {}, h("span"), h("mark"));
-  fill(drawn, block.tokens, make, (element, token) => {
+  fill(tokens, block.tokens, make, (element, token) => {
     setText(element.children[0], token[0]);
     setText(element.children[1], token[1]);
     setAttribute(element.children[1], "title", sentence(token));
@@ -139,10 +139,10 @@ const terms = {
   update(element, block) {
     element.classList.toggle("long", block.long);
     fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
-      const [word, what, met] = line.children;
+      const [word, definition, met] = line.children;
       setAttribute(line, "data-term", name);
       setText(word, name);
-      setText(what, meaning);
+      setText(definition, meaning);
       const link = /** @type {HTMLAnchorElement} */ (met.firstElementChild);
       setText(link, title);
       setAttribute(link, "href", `./${path}`);

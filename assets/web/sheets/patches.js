@@ -32,8 +32,8 @@ export function describe({ tokens, weights, inside, across }, row) {
 
 /** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
 export function makeChoice(image) {
-  const [grid, own] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
-  return div("choice", div("picture", image, grid), own);
+  const [grid, others] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
+  return div("choice", div("picture", image, grid), others);
 }
 
 /** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */

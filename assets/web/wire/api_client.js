@@ -9,7 +9,7 @@ import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
-const MAX_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
+const MAX_IN_FLIGHT = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en")} bytes may go at once. Shorten it.`;
@@ -29,7 +29,7 @@ export class ApiClient {
     this.again = 0;
     this.slow = 0;
     /** @type {Map<number, AbortController>} */
-    this.underWay = new Map();
+    this.inFlight = new Map();
   }
 
   /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
@@ -57,8 +57,8 @@ export class ApiClient {
   stop() {
     clearTimeout(this.again);
     clearTimeout(this.slow);
-    for (const controller of this.underWay.values()) controller.abort();
-    this.underWay.clear();
+    for (const controller of this.inFlight.values()) controller.abort();
+    this.inFlight.clear();
     this.question = "";
   }
 
@@ -67,12 +67,12 @@ export class ApiClient {
     clearTimeout(this.again);
     const number = ++this.count;
     const controller = new AbortController();
-    this.underWay.set(number, controller);
-    for (const [older, early] of [...this.underWay].slice(0, -MAX_UNDER_WAY)) {
+    this.inFlight.set(number, controller);
+    for (const [older, early] of [...this.inFlight].slice(0, -MAX_IN_FLIGHT)) {
       early.abort();
-      this.underWay.delete(older);
+      this.inFlight.delete(older);
     }
-    this.fetch(number, this.question, visit, controller).finally(() => this.underWay.delete(number));
+    this.fetch(number, this.question, visit, controller).finally(() => this.inFlight.delete(number));
   }
 
   /** @param {number} number @param {string} question @param {string} visit @param {AbortController} controller */

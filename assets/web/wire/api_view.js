@@ -191,9 +191,9 @@ export class ApiView extends View {
   /** What must be said: why there is no newer picture, what the picture says, what the address leaves out. @returns {string[]} */
   get notices() {
     const { waiting, picture, refusals } = this;
-    const refused = Object.entries(refusals).map(([key, said]) => {
+    const refused = Object.entries(refusals).map(([key, reason]) => {
       const last = key && picture?.used[key];
-      return last ? `${said} ${this.staleLabel(key)} “${short(last)}”.` : said;
+      return last ? `${reason} ${this.staleLabel(key)} “${short(last)}”.` : reason;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const name = this.modelName ?? MODEL;
@@ -260,8 +260,8 @@ export class ApiView extends View {
     delete this.shortened[key];
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
     const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
-    const [had, kept] = [text.length, MAX_TEXT_LENGTH].map((count) => count.toLocaleString("en"));
-    this.shortened[key] = `${called} had ${had} characters; the first ${kept} are kept.`;
+    const [had, limit] = [text.length, MAX_TEXT_LENGTH].map((count) => count.toLocaleString("en"));
+    this.shortened[key] = `${called} had ${had} characters; the first ${limit} are kept.`;
     return text.slice(0, MAX_TEXT_LENGTH);
   }
 

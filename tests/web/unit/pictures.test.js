@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { UnderWay } from "../../../assets/web/explore/under_way.js";
+import { Progress } from "../../../assets/web/explore/progress.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -24,7 +24,7 @@ const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, w
 const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5);
 
 test("the layers of a long text one after another", () => {
-  const way = Object.assign(Object.create(UnderWay.prototype), { digest: "", run: "" });
+  const way = Object.assign(Object.create(Progress.prototype), { digest: "", run: "" });
   const of = (/** @type {string} */ text) => new URLSearchParams(text);
   const come = (first, done, digest = "x") => {
     const header = { ...MAPS, digest, layers: 3, whole: [], thumbnail: 2, first, done };

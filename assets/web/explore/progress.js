@@ -4,7 +4,7 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { runOf } from "./state.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
-export class UnderWay {
+export class Progress {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;

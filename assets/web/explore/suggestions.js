@@ -13,7 +13,7 @@ const TWINS = [
   ["wide", "tired"],
 ]; // Winograd's pair: one word decides what “it” is
 
-export class FirstSteps {
+export class Suggestions {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
@@ -31,11 +31,11 @@ export class FirstSteps {
   get steps() {
     const { maps, at, off, text, picture, controls, state, weights } = this.view;
     const row = weights ? rowOf(weights, at.row, maps.n) : [];
-    const [key, weight] = ranked(row).find(([one]) => isWord(maps, one)) ?? [0, 0];
+    const [key, weight] = ranked(row).find(([key]) => isWord(maps, key)) ?? [0, 0];
     const query = quoted(maps.tokens[at.row]);
     const question = `what does ${query} look at now?`;
     const still = weight >= STRONG ? `does ${query} still look at ${quoted(maps.tokens[key])}?` : question;
-    const [word, twin] = TWINS.find(([one]) => text.endsWith(one)) ?? [];
+    const [word, twin] = TWINS.find(([ending]) => text.endsWith(ending)) ?? [];
     // the row that is asked about stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
     const isNone = controls.pos === "none";

@@ -28,7 +28,7 @@ const SAYS = {
 /** Of a model that reads no text the picture or the sound that it is given, which one it is, and over its tokens the row in
  * focus. A press on a token chooses its row.
  */
-export class Given {
+export class Media {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
