@@ -58,7 +58,7 @@ export function mount(Kind) {
       if (view.isHere) setTriggerValue("act", event);
     };
     view.themed = false; // a change of the theme comes as a call with the same message
-    if (place?.message !== data) view.take(data[0]);
+    if (place?.message !== data) view.onMessage(data[0]);
     view.redraw();
     return () => leave(parentElement);
   }

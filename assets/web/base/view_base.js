@@ -89,7 +89,7 @@ export class View {
   // ---- what comes in
 
   /** Takes the state of a message; what the visitor chose since his last click holds. @param {State} state */
-  take(state) {
+  onMessage(state) {
     // a new session: what it says holds, but what was done before the first one is still to be told
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
     this.visit = state.visit;
@@ -150,7 +150,7 @@ export class View {
   // ---- drawing
 
   /** True when everything that is drawn has come. */
-  get ready() {
+  get isReady() {
     return Boolean(this.state);
   }
 
@@ -160,7 +160,7 @@ export class View {
 
   /** Draws in the next frame, once. */
   redraw() {
-    if (this.frame || !this.ready) return;
+    if (this.frame || !this.isReady) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.paint();
@@ -177,7 +177,7 @@ export class View {
   drawNow() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    if (this.ready) this.paint();
+    if (this.isReady) this.paint();
   }
 
   paint() {
@@ -235,7 +235,7 @@ export class View {
 /** Draws every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
 export function drawViews(theme = null) {
   for (const view of views) {
-    if (!view.ready || !view.element.isConnected) continue;
+    if (!view.isReady || !view.element.isConnected) continue;
     Object.assign(view, theme ? { theme } : { themed: false });
     view.paint();
   }
@@ -266,7 +266,7 @@ function walk(event) {
 }
 
 /** Makes a row of buttons one stop of Tab, at the pressed one; arrows walk them. @param {HTMLElement} group */
-export function rove(group) {
+export function setRovingTabindex(group) {
   const buttons = buttonsOf(group);
   const stop =
     buttons.find((button) => button.matches(":focus")) ??
@@ -286,7 +286,7 @@ export function choice(label, options, choose) {
   /** @param {Value} now */
   const press = (now) => {
     options.forEach(([value], index) => setAttribute(buttons[index], "aria-pressed", String(value === now)));
-    rove(element);
+    setRovingTabindex(element);
   };
   return { element, buttons, press };
 }
@@ -308,7 +308,7 @@ export function fillChoice(parent, texts, selected, choose, word = "") {
     setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
     setAttribute(element, "aria-pressed", String(index === selected));
   });
-  rove(parent);
+  setRovingTabindex(parent);
 }
 
 /** "0", "1", … as texts of buttons. @param {number} count */

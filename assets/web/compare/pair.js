@@ -62,7 +62,7 @@ export class PairView extends PlaceView {
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
-      const typed = (/** @type {string} */ text) => this.type(side, text);
+      const typed = (/** @type {string} */ text) => this.setText(side, text);
       return new SentenceBox(this, typed, label, placeholder);
     });
     this.next = makeNext(this);
@@ -84,12 +84,12 @@ export class PairView extends PlaceView {
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
-      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
+      specials: button("show [CLS] [SEP]", () => this.setDisplay({ nospecials: !this.look.nospecials })),
       fronts: group("Map in sight"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
     };
     this.groups = groupChoice(this);
-    this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
+    this.modes = mapOrTable("Maps or tables", "s", (table) => this.setDisplay({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
     this.sides.forEach(({ chips }, side) => this.panels.panels[side].controls.append(chips));
@@ -264,7 +264,7 @@ export class PairView extends PlaceView {
   // ---- what the visitor does
 
   /** @param {number} side @param {string} text */
-  type(side, text) {
+  setText(side, text) {
     this.write(side, text);
     this.onChange(true);
   }
@@ -276,7 +276,7 @@ export class PairView extends PlaceView {
   }
 
   /** @param {Partial<import("../link/look.js").Look>} change */
-  see(change) {
+  setDisplay(change) {
     Object.assign(this.look, change);
     this.onChange();
   }
@@ -317,14 +317,14 @@ export class PairView extends PlaceView {
   }
 
   /** Brings one of the three maps to the front. @param {number} front */
-  bring(front) {
+  scrollTo(front) {
     this.front = front;
     this.redraw();
   }
 
   /** Shows the difference of the two large maps, and them again. */
   flip() {
-    this.bring(this.front === 2 ? 1 : 2);
+    this.scrollTo(this.front === 2 ? 1 : 2);
   }
 
   /** @param {KeyboardEvent} event */
@@ -340,7 +340,7 @@ export class PairView extends PlaceView {
     this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });
-    this.go(parseAt(at));
+    this.setCursor(parseAt(at));
   }
 
   /** The comparison that is shown; where it looks does not count. */
@@ -401,14 +401,14 @@ export class PairView extends PlaceView {
     const names = Object.keys(picture.tries);
     fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
-    fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
+    fillChoice(p.fronts, titles, this.front, (front) => this.scrollTo(front));
     setAttribute(p.flip, "aria-pressed", String(this.front === 2));
   }
 
   drawBar() {
     const { picture, at, look, parts: p } = this;
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
-    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
+    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.setCursor({ head }), "head");
     const [, right] = picture.sides;
     p.of2.hidden = !picture.isOfTwo;
     fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");

@@ -57,7 +57,7 @@ export class PairPanels {
   make(name, n) {
     const actions = {
       pick: (/** @type {number} */ row, /** @type {number | null} */ key) =>
-        this.view.go({ row: Math.max(0, row), key }),
+        this.view.setCursor({ row: Math.max(0, row), key }),
       hover: (/** @type {string | null} */ _, /** @type {Place | null} */ place) => this.point(n, place),
     };
     const map = n === DIFFERENCE ? new DifferenceMap(actions) : new SideMap(actions);

@@ -59,7 +59,7 @@ const marked = (block, cell) => ({
 export class HeadBars extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
-    super(view, "each", ({ row, col }) => view.go({ layer: row, head: col }));
+    super(view, "each", ({ row, col }) => view.setCursor({ layer: row, head: col }));
     this.since = 0; // ms of the page when it was asked
     this.begins = button("Switch off each head alone", () => this.begin());
     this.stops = button("Stop", () => this.stop());

@@ -27,7 +27,7 @@ export class AllHeads {
   /** @param {number} layer @param {number} head */
   open(layer, head) {
     const { view } = this;
-    view.go({ layer, head }, { open: view.look.all });
+    view.setCursor({ layer, head }, { open: view.look.all });
     if (!this.isOpen) return;
     view.drawNow();
     view.focus.element.focus();
@@ -35,7 +35,7 @@ export class AllHeads {
 
   close() {
     const { at, heads } = this.view;
-    this.view.see({ open: false });
+    this.view.setDisplay({ open: false });
     this.view.drawNow();
     heads.tiles()[heads.visible.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }
@@ -45,7 +45,7 @@ export class AllHeads {
     const { at, maps } = this.view;
     const [layer, head] = [at.layer + ARROWS[key][0], at.head + ARROWS[key][1]];
     const isThere = Math.min(layer, head) >= 0 && layer < maps.layers && head < maps.heads;
-    if (isThere) this.view.go({ layer, head });
+    if (isThere) this.view.setCursor({ layer, head });
   }
 
   /** Keys on the large head. @param {KeyboardEvent} event */

@@ -49,7 +49,7 @@ export class ChangeChips {
     const cell = this.view.picture.effect?.at;
     if (!cell) return;
     const [layer, head, row, key] = cell;
-    this.view.go({ layer, head, row, key }, { open: this.view.look.all });
+    this.view.setCursor({ layer, head, row, key }, { open: this.view.look.all });
   }
 
   /** The map in focus now − unchanged; where it is as it was, the head that changed most, in the row in focus. */
@@ -59,9 +59,9 @@ export class ChangeChips {
     const { all, open, difference } = view.look;
     const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
     const cell = view.visibleMap.weights && effect && !short(effect.here) ? effect.at : null;
-    if (difference || !cell) return view.see(look);
+    if (difference || !cell) return view.setDisplay(look);
     const [layer, head] = cell;
-    return view.go({ layer, head }, look);
+    return view.setCursor({ layer, head }, look);
   }
 
   /** What the changes did to the pair in focus, and to the next word. */

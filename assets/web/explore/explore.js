@@ -63,7 +63,7 @@ export class Explore extends ApiView {
     this.progress = new Progress(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
     this.visibleMap = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.changes = new ChangeChips(this);
     this.reading = new ReadingAids(this);
     this.values = new ValueLengths(this);
@@ -115,9 +115,9 @@ export class Explore extends ApiView {
   // ---- what comes in
 
   /** @param {import("../base/messages.js").Ack & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
-  take(message) {
+  onMessage(message) {
     this.heard = message.heard;
-    super.take(message);
+    super.onMessage(message);
     this.media.take(message.own);
   }
 
@@ -242,7 +242,7 @@ export class Explore extends ApiView {
   }
 
   /** Another sentence, key by key; its rows stay. @param {string} text @param {boolean} [undoable] */
-  type(text, undoable = false) {
+  setText(text, undoable = false) {
     this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) }, undoable }, true);
   }
 
@@ -265,23 +265,23 @@ export class Explore extends ApiView {
   }
 
   /** @param {Partial<import("../link/look.js").At>} cursor @param {Partial<import("../link/look.js").Look>} [look] */
-  go(cursor, look) {
+  setCursor(cursor, look) {
     this.dispatch({ type: "go", at: cursor, look });
   }
 
   /** @param {Partial<import("../link/look.js").Look>} look */
-  see(look) {
+  setDisplay(look) {
     this.dispatch({ type: "set", values: { look: { ...this.look, ...look } } });
   }
 
   toggleHidden(layer, head) {
-    this.see({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+    this.setDisplay({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
   }
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
-    if (this.look.solo === id) this.see({ solo: null });
-    else this.go({ layer, head }, { solo: id });
+    if (this.look.solo === id) this.setDisplay({ solo: null });
+    else this.setCursor({ layer, head }, { solo: id });
   }
 
   toggleOff(layer, head) {

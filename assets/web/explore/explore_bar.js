@@ -7,7 +7,7 @@ import { store } from "../base/storage.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, group, rove } from "../base/view_base.js";
+import { choice, group, setRovingTabindex } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -68,11 +68,11 @@ export class ExploreBar {
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = groupChoice(view);
     this.layers = group("Layer");
-    this.allHeads = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
-    this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));
-    this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
-    this.sort = button("", () => view.see({ sort: !view.look.sort }));
-    this.everyHead = button("show all heads", () => view.see({ hidden: new Set(), solo: null }));
+    this.allHeads = button("", () => view.setDisplay({ all: !view.look.all, open: false }), { class: "every" });
+    this.scales = choice("Colour scale", SCALES, (scale) => view.setDisplay({ scale }));
+    this.specials = button("show [CLS] [SEP]", () => view.setDisplay({ nospecials: !view.look.nospecials }));
+    this.sort = button("", () => view.setDisplay({ sort: !view.look.sort }));
+    this.everyHead = button("show all heads", () => view.setDisplay({ hidden: new Set(), solo: null }));
     this.pin = button("pin", () => view.togglePin(), { title: "keep this picture beside the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
@@ -144,7 +144,7 @@ export class ExploreBar {
       setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
-    rove(this.chips);
+    setRovingTabindex(this.chips);
     const place = `${at.row} ${maps.n}`;
     // the word in focus comes to the middle of the strip, when all is laid out
     if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row));
@@ -160,7 +160,7 @@ export class ExploreBar {
 
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
-    const go = (/** @type {number} */ layer) => this.view.go({ layer }, { all: false, open: false });
+    const go = (/** @type {number} */ layer) => this.view.setCursor({ layer }, { all: false, open: false });
     const make = (/** @type {number} */ layer) => button("", () => go(layer), {}, h("span"), h("small"));
     fill(this.layers, [...Array(maps.layers).keys()], make, (element, layer) => {
       const { badge, share } = changes.movedIn(layer);
@@ -171,7 +171,7 @@ export class ExploreBar {
       setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
       setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
     });
-    rove(this.layers);
+    setRovingTabindex(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     this.allHeads.hidden = maps.layers < 2 && !shownAll;
     setText(this.allHeads, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);

@@ -69,7 +69,7 @@ export class FlowView {
     if (!answer) return;
     const level = answer.layers - row;
     if (level) return view.focus.pickRow(token, level - 1);
-    return view.go({ row: answer.row, key: token }, { keys: [] });
+    return view.setCursor({ row: answer.row, key: token }, { keys: [] });
   }
 
   /** @param {Inks} inks */

@@ -65,7 +65,7 @@ export class FocusPanel {
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = span("typed");
     this.changed = span("in-title");
-    const draw = (/** @type {string} */ mode) => view.see({ table: mode === "table", lines: mode === "lines" });
+    const draw = (/** @type {string} */ mode) => view.setDisplay({ table: mode === "table", lines: mode === "lines" });
     this.modes = choice("Lines, map or table", MODES, draw);
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
@@ -96,13 +96,13 @@ export class FocusPanel {
     if (key === null) return this.pickRow(token);
     const column = reading.tokenAt("columnOf", key);
     if (adds || reading.adds) return reading.add(column);
-    return view.go({ row: token, key: column }, { keys: [] });
+    return view.setCursor({ row: token, key: column }, { keys: [] });
   }
 
   /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token @param {number} [layer] */
   pickRow(row, layer = this.view.at.layer) {
     const { at, look } = this.view;
-    this.view.go({ layer, row, key: look.keys.length ? at.key : null });
+    this.view.setCursor({ layer, row, key: look.keys.length ? at.key : null });
   }
 
   /** Says what is pointed at, in any of the maps. @param {string | null} text */

@@ -73,11 +73,11 @@ export class CollectionRun {
     this.isOn = false;
     this.pool = new Pool();
     this.refused = /** @type {string[]} */ ([]); // why sentences were left out
-    const hears = {
+    const handlers = {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
     };
-    this.wire = new ApiClient(hears, view.lifetime.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
   }
 
   /** What every sentence is asked about with. */

@@ -33,11 +33,11 @@ export class LongMap extends BigMap {
     this.digest = ""; // the map whose window it is
     this.placed = ""; // the row and key that the window was last moved to
     this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by what was asked
-    const hears = {
+    const handlers = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.status, sentence),
     };
-    this.wire = new ApiClient(hears, view.lifetime.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;

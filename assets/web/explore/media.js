@@ -67,7 +67,7 @@ export class Media {
 
   /** Another picture has the same patches: the row stays. @param {string} name */
   choose(name) {
-    this.view.type(name, true);
+    this.view.setText(name, true);
   }
 
   draw() {
@@ -207,7 +207,7 @@ class SoundBoard {
   go(moment) {
     const { picture, focus, at } = this.view;
     if (picture.group === "encoder") focus.pickRow(moment);
-    else if (picture.group === "cross") this.view.go({ row: at.row, key: moment });
+    else if (picture.group === "cross") this.view.setCursor({ row: at.row, key: moment });
   }
 
   /** @param {Shown} shown */
@@ -245,7 +245,7 @@ class SoundBoard {
  */
 export function recordedSteps(view) {
   const reason = span("reason");
-  const oninput = () => view.type(view.picture.presets[Number(slider.value)]);
+  const oninput = () => view.setText(view.picture.presets[Number(slider.value)]);
   const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training", oninput });
   const count = span("count");
   const player = div("player", slider, count);

@@ -23,7 +23,7 @@ export class NextTokens {
     this.addOne = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     const title = "a bar at each word: how little the model expected it, −log of the probability that it gave it";
-    const turn = () => view.see({ surprise: !view.look.surprise });
+    const turn = () => view.setDisplay({ surprise: !view.look.surprise });
     this.losses = button("show how unexpected each word was", turn, { title });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });

@@ -7,7 +7,7 @@ import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
-import { rove } from "../base/view_base.js";
+import { setRovingTabindex } from "../base/view_base.js";
 import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {object} OtherView
@@ -28,12 +28,12 @@ export class OtherViews {
     this.current = /** @type {OtherView | null} */ (null); // the one that was drawn last
     /** @type {OtherView[]} */
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
-    const hears = {
+    const handlers = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
-    this.wire = new ApiClient(hears, view.lifetime.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
@@ -87,7 +87,7 @@ export class OtherViews {
       this.current = open;
     }
     this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
-    rove(this.row);
+    setRovingTabindex(this.row);
     room.hidden = !open;
     if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture stands alone
     if (room.firstChild !== open.element) room.replaceChildren(open.element);

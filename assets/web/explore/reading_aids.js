@@ -25,7 +25,8 @@ export class ReadingAids {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () => view.see({ [name]: !view.look[name] });
+    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
+      view.setDisplay({ [name]: !view.look[name] });
     this.words = button("join words", press("words"), { title: WORDS });
     this.first = button("show first token", press("nofirst"));
     this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });
@@ -45,7 +46,7 @@ export class ReadingAids {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];
     const [first = null, ...others] = now.includes(key) ? now.filter((column) => column !== key) : [key, ...now];
-    this.view.go({ row: at.row, key: first }, { keys: others });
+    this.view.setCursor({ row: at.row, key: first }, { keys: others });
   }
 
   /** It is over heads, whichever. */

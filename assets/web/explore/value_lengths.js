@@ -18,7 +18,7 @@ export class ValueLengths {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value lengths", () => view.see({ values: !view.look.values }), { title: HANDED });
+    this.opener = button("value lengths", () => view.setDisplay({ values: !view.look.values }), { title: HANDED });
     this.status = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });

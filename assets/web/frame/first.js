@@ -40,7 +40,7 @@ const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (lette
 /** The head of the page, and a place for its picture or the outline of its cards, until Streamlit has drawn its own.
  * @param {"dark" | "light"} now @param {boolean} hasPicture
  */
-function makeEarly(now, hasPicture) {
+function prerender(now, hasPicture) {
   const place = hasPicture ? div("stage") : div("stage outline", div("card"), div("card"), div("card"));
   const page = pageNow();
   const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
@@ -65,7 +65,7 @@ function drawPicture(open, place, remove, block) {
 async function draw(open) {
   const block = document.getElementById("headlight-first");
   const now = theme();
-  const { element, place } = makeEarly(now, Boolean(block));
+  const { element, place } = prerender(now, Boolean(block));
   const remove = () => element.remove();
   setTimeout(remove, MAX_WAIT_MS);
   const font = document.fonts.load('1rem "Source Sans"');

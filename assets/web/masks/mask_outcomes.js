@@ -18,7 +18,7 @@ export class MaskOutcomes {
       new SideRequest(view, "outcomes")
     );
     this.blocks = { mask: new BlocksPanel(), padding: new BlocksPanel() };
-    this.box = new SentenceBox(view, (text) => this.type(text), NAME);
+    this.box = new SentenceBox(view, (text) => this.setText(text), NAME);
     this.reason = h("p", { class: "reason", role: "status" });
     const label = h("label", { class: "label" }, NAME, this.box.input);
     const { mask, padding } = this.blocks;
@@ -26,7 +26,7 @@ export class MaskOutcomes {
   }
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.pad = this.view.clip(text, "pad");
     this.view.onChange(true);
   }

@@ -74,7 +74,7 @@ export class Painter extends PlaceView {
     this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
     this.side = "after"; // the weights that a phone shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.parts = {
       notices: notices(),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
@@ -88,7 +88,7 @@ export class Painter extends PlaceView {
     const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
     this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
     this.grid = new PaintGrid(this);
-    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
     const p = this.parts;
     const room = div("room", this.grid.element);
@@ -235,7 +235,7 @@ export class Painter extends PlaceView {
   // ---- what the visitor does
 
   /** @param {Partial<import("../link/look.js").Look>} change */
-  see(change) {
+  setDisplay(change) {
     Object.assign(this.look, change);
     this.onChange();
   }
@@ -245,7 +245,7 @@ export class Painter extends PlaceView {
   }
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.chosenText = this.clip(text, "s");
     this.onChange(true);
   }

@@ -74,7 +74,7 @@ export class PainterBar {
     for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
     setAttribute(this.undo, "disabled", !mask.undone.length);
     setAttribute(this.clear, "disabled", mask.isEmpty);
-    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.go({ layer }), "layer");
-    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.go({ head }), "head");
+    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.setCursor({ layer }), "layer");
+    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.setCursor({ head }), "head");
   }
 }

@@ -34,11 +34,11 @@ const OF = [
 const SEEN = "the mean over the heads that are not removed from view";
 
 /** One head, or the mean over several in its place.
- * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
+ * @param {{look: Look, setDisplay: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
 export function meanChoice(view, hides = false) {
   const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of those in sight", SEEN])] : OF;
-  const choose = (/** @type {Mean | ""} */ mean) => view.see(choosesMean(view.look, mean));
+  const choose = (/** @type {Mean | ""} */ mean) => view.setDisplay(choosesMean(view.look, mean));
   const { element, buttons, press } = choice("One head or a mean", options, choose);
   return { element, buttons, draw: () => press(meanOf(view.look)) };
 }

@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { toggled } from "../base/words.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, go(change: object): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, setCursor(change: object): void}} View */
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
@@ -108,7 +108,7 @@ export class ProjectorBar {
   step(axis, delta) {
     const { at, picture } = this.view;
     const count = picture[/** @type {"layers" | "heads"} */ (`${axis}s`)];
-    this.view.go({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
+    this.view.setCursor({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
   }
 
   /** Switches the head in focus off in the model, or on. */

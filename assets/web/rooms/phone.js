@@ -11,7 +11,7 @@ import { actsOf, doAct, Keys, readShown } from "./host_acts.js";
 import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
 import { handsOf, LETTERS } from "./tally.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {go(): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {setCursor(): void}} View */
 /** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open what a module exports */
 /** @typedef {import("../lessons/course.js").Place} Place */
 /** @typedef {import("./host_acts.js").Act} Act */
@@ -134,8 +134,8 @@ class Phone {
     this.p.place.append(host);
     const { Kind } = this.open(this.files[path]).view;
     this.view = new Kind(host.attachShadow({ mode: "open" }));
-    this.view.go = () => {}; // that is the host's
-    this.view.take({ visit: "" });
+    this.view.setCursor = () => {}; // that is the host's
+    this.view.onMessage({ visit: "" });
   }
 
   /** @param {string} letter */

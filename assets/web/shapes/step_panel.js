@@ -122,7 +122,7 @@ export class Side {
         const isHere = (/** @type {Area} */ { x, y, width, height }) =>
           offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
         const head = areas.find(isHere)?.head ?? null;
-        if (head !== null) this.view.go({ head });
+        if (head !== null) this.view.setCursor({ head });
       };
       setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
       setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);

@@ -44,7 +44,7 @@ export class StepView extends PlaceView {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
@@ -149,7 +149,7 @@ export class StepView extends PlaceView {
   // ---- what the visitor does
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.set({ s: this.clip(text, "s") }, true);
   }
 
@@ -184,7 +184,7 @@ export class StepView extends PlaceView {
     const { steps } = this.picture.traces[0];
     if (steps[this.placeIn(steps)].hasKeys) this.at.key = column;
     else this.values.f = String(column);
-    this.go({ row });
+    this.setCursor({ row });
   }
 
   /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */
@@ -206,8 +206,8 @@ export class StepView extends PlaceView {
     const step = trace.steps[index];
     fillNotices(p.notices, this.notices);
     this.drawList(index);
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
-    fillChoice(p.heads, numbers(trace.heads), at.head, (index) => this.go({ head: index }), "head");
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
+    fillChoice(p.heads, numbers(trace.heads), at.head, (index) => this.setCursor({ head: index }), "head");
     // until the numbers of a step have come, nothing must be said that follows from them
     const { isComing } = this;
     this.wait(isComing);

@@ -6,7 +6,7 @@ import { lessons } from "../lessons/lesson_cards.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
-import { fillNotices, notices, rove } from "../base/view_base.js";
+import { fillNotices, notices, setRovingTabindex } from "../base/view_base.js";
 
 const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
 
@@ -88,7 +88,7 @@ function updateButtons(element, block, sheet) {
     if (pressed && press.getAttribute("aria-pressed") !== "true") pressedButton = press;
     setAttribute(press, "aria-pressed", pressed === null ? null : String(pressed));
   });
-  if (oneOf) rove(group);
+  if (oneOf) setRovingTabindex(group);
   else {
     for (const child of group.children) child.removeAttribute("tabindex"); // the group may have been one stop before
     group.onkeydown = null;

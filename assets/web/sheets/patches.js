@@ -2,7 +2,7 @@
 
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { number } from "../base/words.js";
-import { rove } from "../base/view_base.js";
+import { setRovingTabindex } from "../base/view_base.js";
 import { walkedTiles } from "../base/grid_keys.js";
 
 const HOW =
@@ -62,7 +62,7 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
     setAttribute(press, "class", inside.includes(index) ? "inside" : null);
     fillToken(press, token, row.rest + index);
   });
-  for (const group of [own, grid]) rove(/** @type {HTMLElement} */ (group));
+  for (const group of [own, grid]) setRovingTabindex(/** @type {HTMLElement} */ (group));
   grid.onkeydown = (event) => {
     const next = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
     if (next === null) return;

@@ -53,13 +53,13 @@ class Standalone extends View {
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
-      focus: (layer, head) => this.go({ layer, head }),
-      lamp: (layer, head) => this.go({ layer, head }), // there is no model here to switch it off in
+      focus: (layer, head) => this.setCursor({ layer, head }),
+      lamp: (layer, head) => this.setCursor({ layer, head }), // there is no model here to switch it off in
       hide: () => {},
       solo: () => {},
       hover,
     });
-    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
     this.large = this.makeLarge();
     this.build();
@@ -98,7 +98,7 @@ class Standalone extends View {
   }
 
   /** @param {Partial<Place>} place */
-  go(place) {
+  setCursor(place) {
     Object.assign(this.at, place);
     this.moved(this.at);
     this.redraw();
@@ -145,13 +145,14 @@ class Standalone extends View {
     const { at, maps, theme } = this;
     const choose = (/** @type {number} */ layer) => {
       this.all = false;
-      this.go({ layer });
+      this.setCursor({ layer });
     };
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
     setText(this.allHeads, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setText(this.other, theme === "dark" ? "light theme" : "dark theme");
-    const makeChip = (/** @type {number} */ row) => button("", () => this.go({ row, key: null }), { class: "chip" });
+    const makeChip = (/** @type {number} */ row) =>
+      button("", () => this.setCursor({ row, key: null }), { class: "chip" });
     fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {
       setText(chip, token);
       setAttribute(chip, "aria-pressed", String(row === at.row));

@@ -69,12 +69,12 @@ class FilmView extends ApiView {
   // ---- what comes in
 
   /** @param {State} script */
-  take(script) {
+  onMessage(script) {
     this.script = script;
     if (script.sought > this.sought) this.goal = script.step;
     this.sought = script.sought;
     this.reach();
-    super.take(script);
+    super.onMessage(script);
   }
 
   /** @param {URLSearchParams} link */

@@ -20,13 +20,13 @@ const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].len
 export class ApiClient {
   /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
   constructor(handlers, signal) {
-    this.hears = { wait: () => {}, ...handlers };
+    this.handlers = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
     this.latestShown = 0; // the number of the question whose answer is shown
     this.failures = 0;
-    this.again = 0;
+    this.retryTimer = 0;
     this.slow = 0;
     /** @type {Map<number, AbortController>} */
     this.inFlight = new Map();
@@ -36,12 +36,12 @@ export class ApiClient {
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;
-    if (question.length > MAX_QUERY_BYTES) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
+    if (question.length > MAX_QUERY_BYTES) return this.handlers.refuse(TOO_LONG, longestOf(query), 0);
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);
-    this.slow = setTimeout(() => this.hears.wait("slow"), SLOW);
-    this.hears.wait("asked");
+    this.slow = setTimeout(() => this.handlers.wait("slow"), SLOW);
+    this.handlers.wait("asked");
     this.send(visit);
   }
 
@@ -55,7 +55,7 @@ export class ApiClient {
 
   /** Gives everything up. */
   stop() {
-    clearTimeout(this.again);
+    clearTimeout(this.retryTimer);
     clearTimeout(this.slow);
     for (const controller of this.inFlight.values()) controller.abort();
     this.inFlight.clear();
@@ -64,7 +64,7 @@ export class ApiClient {
 
   /** @param {string} visit */
   send(visit) {
-    clearTimeout(this.again);
+    clearTimeout(this.retryTimer);
     const number = ++this.count;
     const controller = new AbortController();
     this.inFlight.set(number, controller);
@@ -87,7 +87,7 @@ export class ApiClient {
       if (bytes) {
         this.latestShown = number;
         if (isNewest()) this.markIdle();
-        this.hears.take(bytes, question);
+        this.handlers.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);
     } catch {
       if (!signal.aborted && isNewest())
@@ -104,20 +104,20 @@ export class ApiClient {
     }
     this.markIdle();
     const headerOf = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
-    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, headerOf("Key"), Number(headerOf("Fits")));
+    return this.handlers.refuse(answer.status === 404 ? OLD_PAGE : sentence, headerOf("Key"), Number(headerOf("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */
   scheduleRetry(ms, visit, why) {
     this.failures += 1;
-    this.hears.wait(why);
-    this.again = setTimeout(() => this.send(visit), ms);
+    this.handlers.wait(why);
+    this.retryTimer = setTimeout(() => this.send(visit), ms);
   }
 
   /** The newest question is answered. */
   markIdle() {
     this.failures = 0;
     clearTimeout(this.slow);
-    this.hears.wait("");
+    this.handlers.wait("");
   }
 }

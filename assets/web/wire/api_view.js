@@ -43,12 +43,12 @@ export class ApiView extends View {
     this.pause = 0;
     this.lifetime = new AbortController(); // as long as the view is on the page
     const { signal } = this.lifetime;
-    const hears = {
+    const handlers = {
       take: (bytes, question) => this.onAnswer(bytes, question),
       refuse: (sentence, key, fits) => this.refuse(sentence, key, fits),
       wait: (waiting) => this.waits(waiting),
     };
-    this.wire = new ApiClient(hears, signal);
+    this.wire = new ApiClient(handlers, signal);
     this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
@@ -98,12 +98,12 @@ export class ApiView extends View {
     this.drawNow();
   }
 
-  get ready() {
+  get isReady() {
     return Boolean(this.picture) || this.notices.length > 0;
   }
 
   /** What the page's script says: who asks, and nothing of what is shown. @param {{visit: string}} message */
-  take({ visit }) {
+  onMessage({ visit }) {
     this.visit = visit;
     if (!this.picture) this.read();
     this.ask();

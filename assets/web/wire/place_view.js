@@ -39,7 +39,7 @@ export class PlaceView extends ApiView {
   }
 
   /** @param {Partial<At>} change */
-  go(change) {
+  setCursor(change) {
     this.place(change);
     this.onChange();
   }

@@ -20,11 +20,11 @@ export class SideRequest {
       Object.assign(this, { key: request, answer, refusal });
       come();
     };
-    const hears = {
+    const handlers = {
       take: (bytes, question) => tell(question.slice(route.length + 1), read(new TextDecoder().decode(bytes))),
       refuse: (sentence) => tell(this.pending, null, sentence),
     };
-    this.wire = new ApiClient(hears, view.lifetime.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
   }
 
   /** @param {URLSearchParams} query */
