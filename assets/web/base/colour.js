@@ -10,11 +10,11 @@ const OWN = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
   light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
-/** True where the visitor's system chooses all colours: then a map goes from its ground to its ink. */
+/** Forced colours: the system chooses all colours, and a map goes from its ground to its ink. */
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
 const STOPS = SYSTEM ? { dark: SYSTEM, light: SYSTEM } : OWN;
-/** What the visitor has chosen for this browser (boot.js): small weights stand out, blocked cells are not hatched. */
+/** The display settings of this browser (boot.js): small weights stand out, blocked cells are not hatched. */
 const { contrast = "", hatch = "" } = globalThis.document?.documentElement?.dataset ?? {};
 export const isPlain = hatch === "none";
 
@@ -51,13 +51,13 @@ function ramp(stops) {
   });
 }
 
-/** How light a colour is, as WCAG counts it. @param {Rgb} colour */
+/** The relative luminance of a colour, as WCAG counts it. @param {Rgb} colour */
 function luminance(colour) {
   const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** The same ramp, of which whatever is more than 0 stands out from the ground by 3 : 1. @param {Rgb[]} colours */
+/** The same ramp with a contrast of at least 3 : 1 to the ground for every value above 0. @param {Rgb[]} colours */
 export function standingOut(colours) {
   const lights = colours.map(luminance);
   const from = lights.findIndex((light) => Math.abs(Math.log((light + 0.05) / (lights[0] + 0.05))) >= Math.log(3));
@@ -74,7 +74,7 @@ export const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFF
 
 const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
 
-/** How far up the ramp a byte lies, 0 to 1.
+/** The position of a byte on the ramp, 0 to 1.
  * @param {Scale} scale @param {number} max the largest byte of the map, used by the scale "own"
  */
 export function level(byte, scale, max) {
@@ -89,7 +89,7 @@ const stepOf = (byte, scale, max) => Math.min(255, Math.round(255 * level(byte, 
 /** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
 const colourOf = (byte, theme, scale, max) => RAMPS[theme][stepOf(byte, scale, max)];
 
-/** The same for CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
+/** The colour of a byte as CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
 export const cssOf = (byte, theme, scale, max) => `rgb(${colourOf(byte, theme, scale, max).join(" ")})`;
 
 /** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} max */
@@ -117,7 +117,7 @@ export const pixels = ({ size, bytes }, colours) =>
     for (let index = 0; index < bytes.length; index++) cells[index] = colours[bytes[index]];
   });
 
-/** How many columns a map has. @param {Bytes} map */
+/** Count the columns of a map. @param {Bytes} map */
 export const columnsOf = ({ size, bytes }) => (size ? bytes.length / size : 0);
 
 /** A canvas that is painted pixel by pixel. @param {(pixels: Uint32Array) => void} paint */

@@ -45,13 +45,13 @@ let hidden = /** @type {Hidden[]} */ ([]);
 let lit = false; // the row in focus is lit, as by a lamp
 let alone = ""; // what a lesson shows of the page
 
-/** True while anything is hidden. */
+/** Tell whether anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
 
-/** True beside a lesson. */
+/** Tell whether a lesson stands beside the page. */
 export const isLearning = () => document.documentElement.classList.contains("learning");
 
-/** True when the row in focus is to be lit. */
+/** Tell whether the row in focus is to be lit. */
 export const isLit = () => lit && !isDrawn();
 
 /** What alone is shown of the page, as a lesson's file names it; "" for all of it (picture/stage.css). */
@@ -82,7 +82,7 @@ export function draw(parts, lamp = false, picture = "") {
   if (previous !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
 }
 
-/** Whether one of these words, or places, names a row; the mark of a piece is no part of its name.
+/** Tell whether one of these words, or places, names a row; the mark of a piece is no part of its name.
  * @param {string[]} tokens @param {number} row @param {string[]} words
  */
 export function names(tokens, row, words) {
@@ -92,7 +92,7 @@ export function names(tokens, row, words) {
   return words.some((word) => labels.includes(word.toLowerCase()));
 }
 
-/** Whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
+/** Tell whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
  * @param {boolean} second it is the second picture's @param {Hidden[]} curtain the one that is drawn, if none is named
  */
 export const hidesRow = (tokens, row, second, curtain = hidden) =>

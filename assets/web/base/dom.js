@@ -67,7 +67,7 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 
-/** Whether two lists have the same things in the same order. @param {unknown[]} left @param {unknown[]} right */
+/** Tell whether two lists have the same items in the same order. @param {unknown[]} left @param {unknown[]} right */
 export const areSame = (left, right) =>
   left.length === right.length && left.every((thing, index) => thing === right[index]);
 

@@ -5,10 +5,10 @@ import { store, stored } from "./storage.js";
 
 /** @typedef {[number, number]} Place row and column */
 
-/** Where each arrow leads: rows down, columns to the right. @type {Record<string, Place>} */
+/** Arrow key -> its step: rows down, columns to the right. @type {Record<string, Place>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** True for keys that belong to the browser or the page; not where AltGr writes a letter. @param {KeyboardEvent} event */
+/** Tell whether a key belongs to the browser or the page; AltGr that writes a letter does not. @param {KeyboardEvent} event */
 export const isShortcut = (event) =>
   event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
 
@@ -17,7 +17,7 @@ const LETTERS = "headlight-letters"; // kept where a visitor has switched them o
 /** Single letters and signs are keys of the page. */
 export const lettersAct = () => stored("localStorage", LETTERS) !== false;
 
-/** They are none from now on, or they are again. */
+/** Switch the single-letter keys off, or on again. */
 export const switchLetters = () => store("localStorage", LETTERS, lettersAct() ? false : null);
 
 /** A key that is no wish of the page: typed into a field or at the words, or a letter or sign where these are switched off.
@@ -72,7 +72,7 @@ export function hearWords(row, words, choose) {
 
 const FAR = 10; // cells that an arrow passes with the shift key
 
-/** Where an arrow, Home or End leads; null for any other key.
+/** The cell that an arrow, Home or End leads to; null for any other key.
  * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
  * @returns {Place | null}
  */
@@ -90,7 +90,7 @@ export const clamp = ([i, j], rows, columns) => [
   Math.max(columns[0], Math.min(columns[1], j)),
 ];
 
-/** Where a key leads among tiles that stand in rows; null for any other key, and where there is no tile. */
+/** The tile that a key leads to among tiles in rows; null for any other key, and without a tile. */
 export function walkedTiles({ key }, index, count, columns) {
   /** @type {Record<string, number>} */
   const places = { ArrowRight: index + 1, ArrowLeft: index - 1, ArrowDown: index + columns, ArrowUp: index - columns };
@@ -144,7 +144,7 @@ export class GridCell {
     setAttribute(previous, "tabindex", "-1");
   }
 
-  /** What the one before said holds no more. */
+  /** Remove the row of the previous cell. */
   forget() {
     this.former?.remove();
     this.former = null;

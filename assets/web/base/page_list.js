@@ -2,7 +2,7 @@
 
 /** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, within: string}} Page within: the path of the page that leads to it, "" where the bar does */
 
-/** Every page, as headlight/ui/pages.py lists them. @type {Page[]} */
+/** All pages, as headlight/ui/pages.py lists them. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 
 /** The address of a page. @param {string} path */

@@ -76,7 +76,7 @@ export class View {
     this.drawNow();
   };
 
-  /** What must stay in sight above a sheet of controls on a phone. @returns {Element | null} */
+  /** The part that must stay visible above a sheet of controls on a phone. @returns {Element | null} */
   get main() {
     return null;
   }
@@ -88,7 +88,7 @@ export class View {
 
   // ---- what comes in
 
-  /** Takes the state of a message; what the visitor chose since his last click holds. @param {State} state */
+  /** Take over the state of a message; choices made since the last click stay. @param {State} state */
   onMessage(state) {
     // a new session: what it says holds, but what was done before the first one is still to be told
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
@@ -121,12 +121,12 @@ export class View {
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
   }
 
-  /** True while its page is not left. */
+  /** Tell whether its page is still shown. */
   get isHere() {
     return this.element.isConnected && location.pathname === this.page;
   }
 
-  /** Its place is gone. */
+  /** Stop listening: the view has left the page. */
   leave() {
     views.delete(this);
     removeEventListener("headlight-projector", this.projected);
@@ -149,7 +149,7 @@ export class View {
 
   // ---- drawing
 
-  /** True when everything that is drawn has come. */
+  /** Tell whether everything that is drawn has arrived. */
   get isReady() {
     return Boolean(this.state);
   }
@@ -265,7 +265,7 @@ function walk(event) {
   buttons[target].focus();
 }
 
-/** Makes a row of buttons one stop of Tab, at the pressed one; arrows walk them. @param {HTMLElement} group */
+/** Make a row of buttons one tab stop, at the pressed one; arrows move the focus. @param {HTMLElement} group */
 export function setRovingTabindex(group) {
   const buttons = buttonsOf(group);
   const stop =

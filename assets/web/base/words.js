@@ -77,7 +77,7 @@ export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 
 /** A token inside a sentence, where a comma or an apostrophe would be taken for the sentence's own. */
 export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
 
-/** One line each on what the row in focus makes of query, key and value.
+/** One line each on the query, key and value of the row in focus.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
  */
 export function story(tokens, row, weights, keys = tokens, noun = "word") {

@@ -148,7 +148,7 @@ export class PairView extends PlaceView {
     this.fillBoxes();
   }
 
-  /** What stands in the boxes. */
+  /** The text of the boxes. */
   get texts() {
     const [left, right] = this.sentences;
     return [left ?? String(this.picture?.defaults.s ?? ""), right ?? ""];
@@ -220,7 +220,7 @@ export class PairView extends PlaceView {
     return this.begins ? "begun" : "pair";
   }
 
-  /** What the tests beneath the maps are asked with. @param {string[]} dropped more keys that change nothing in them
+  /** The query of the tests below the maps. @param {string[]} dropped more keys that change nothing in them
    * @param {import("../link/link.js").Values} [more]
    */
   queryOf(dropped, more = {}) {
@@ -281,7 +281,7 @@ export class PairView extends PlaceView {
     this.onChange();
   }
 
-  /** Makes the right side what the left one is. */
+  /** Copy the settings of the left side to the right side. */
   copySide() {
     this.right = { model2: null, at2: null };
     this.sides[1].put(this.sides[0].all);
@@ -299,7 +299,7 @@ export class PairView extends PlaceView {
     this.onChange();
   }
 
-  /** Each model keeps the head that is looked at. */
+  /** Swap the models; each keeps its head in focus. */
   swapModels() {
     const [left, { layer, head }] = this.picture.sides;
     const current = this.modelName ?? MODEL;
@@ -392,7 +392,7 @@ export class PairView extends PlaceView {
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
 
-  /** What differs, and what can be tried. */
+  /** Draw the differences and the suggestions. */
   drawLead() {
     const { picture, parts: p } = this;
     setText(p.contrast, picture.contrast);

@@ -90,7 +90,7 @@ export class PairPanels {
     });
   }
 
-  /** What is read in all three. */
+  /** The readout of all three maps. */
   get sentence() {
     return this.panels[DIFFERENCE].readout.textContent;
   }
@@ -195,7 +195,7 @@ export class PairPanels {
     return target < other.length ? target : null;
   }
 
-  /** What is drawn of a map; null where there is none. @param {number} n */
+  /** The picture of a map; null where there is none. @param {number} n */
   pictureOf(n) {
     const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, cells] = [maps[n], bytes[n]];
@@ -219,7 +219,7 @@ export class PairPanels {
     return Object.assign(mapPicture, { sides: maps, distances: picture.distances });
   }
 
-  /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */
+  /** Return the predicate of the hatched cells: in the difference those that neither side allows. @param {number} n */
   forbids(n) {
     const { sides, head } = this.view.picture;
     const tests = sides.map((side) => forbids(side.forbidden, head, side.tokens.length, keysOf(side).length));

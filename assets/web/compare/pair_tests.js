@@ -140,7 +140,7 @@ export class ShuffleTest extends Beneath {
     this.set({ order: this.view.clip(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
   }
 
-  /** What the link says of it. */
+  /** The link parameters of the test. */
   get link() {
     return { order: this.order || null, shuffle: this.seed === 1 ? null : String(this.seed) };
   }
@@ -157,7 +157,7 @@ export class ShuffleTest extends Beneath {
     this.view.onChange(typing);
   }
 
-  /** Both sides, of the left sentence. */
+  /** The two sides, with the left sentence. */
   get query() {
     return this.view.queryOf([], this.link);
   }

@@ -30,13 +30,13 @@ export class SideControls extends ControlChips {
     }
   }
 
-  /** What a control says. @param {string} key */
+  /** The value of a control. @param {string} key */
   get(key) {
     const sideKey = this.keyOf(key);
     return this.view.values[sideKey] ?? this.view.picture.defaults[sideKey];
   }
 
-  /** What all of them say, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
+  /** The values of all controls, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
   get all() {
     return Object.fromEntries(SIDE.map((key) => [key, this.get(key)]));
   }
@@ -85,7 +85,7 @@ export class SideControls extends ControlChips {
     return this.view.picture.differs.includes(key);
   }
 
-  /** Its map stays in sight above the sheet of a phone. */
+  /** Keep the map visible above the sheet of a phone. */
   reveal() {
     if (this.view.narrow) this.chips.closest(".panel")?.scrollIntoView({ block: "start" });
   }

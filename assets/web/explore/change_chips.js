@@ -64,7 +64,7 @@ export class ChangeChips {
     return view.setCursor({ layer, head }, look);
   }
 
-  /** What the changes did to the pair in focus, and to the next word. */
+  /** The effect of the changes on the pair in focus, and on the next token. */
   get answer() {
     const { picture, visibleMap } = this.view;
     const { before, effect, next } = picture;

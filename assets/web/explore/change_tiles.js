@@ -36,7 +36,7 @@ export class ChangeTiles extends ControlChips {
     this.openers.find(({ dataset }) => dataset.key === key)?.after(this.panel);
   }
 
-  /** What they change stays in sight above the sheet of a phone. */
+  /** Keep the map visible above the sheet of a phone. */
   reveal() {
     if (this.view.narrow) bringUnderBar(this.view.changes.element);
   }
@@ -54,10 +54,10 @@ export class ChangeTiles extends ControlChips {
   }
 
   describe() {
-    const { maps, off, media: given } = this.view;
+    const { maps, off, media } = this.view;
     const labels = super.describe();
     const total = maps.layers * maps.heads;
-    const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : labels.mask;
+    const mask = this.value("mask") === "none" ? `all ${media.rows} see all ${media.rows}` : labels.mask;
     return { ...labels, mask, off: `${total - off.size} of ${total} on` };
   }
 

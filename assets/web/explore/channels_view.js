@@ -135,7 +135,7 @@ function stripOf(name, values, top, height) {
   return { name, top, height, values, zero: top + (unit ? up * unit : height / 2), unit };
 }
 
-/** Where all of it stands. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
+/** The layout of the rows. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
 export function layOutBars({ q, k, products }, order, { width, height }) {
   const wide = Math.max(MIN_WIDTH, (width - LEFT) / order.length);
   const rowHeight = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room

@@ -36,7 +36,7 @@ export class DifferenceOverlay {
     return this.isOn ? picture === this.map : !visibleMap.isHere && picture.picture !== null;
   }
 
-  /** The same map as its difference, where that is wanted. @param {MapPicture} mapPicture @returns {MapPicture} */
+  /** The map as its difference to the original, where that is switched on. @param {MapPicture} mapPicture @returns {MapPicture} */
   overlay(mapPicture) {
     if (!this.isOn) return mapPicture;
     const { picture, at, visibleMap } = this.view;
@@ -51,7 +51,7 @@ export class DifferenceOverlay {
     return Object.assign({ ...mapPicture, ...overlay, ...cells }, { sides: [was.weights, weights], distances });
   }
 
-  /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */
+  /** The title: the largest change in the row in focus, or in its chosen cell; null while there is none. */
   describeRow() {
     const { picture, visibleMap } = this.view;
     if (!this.isOn || !picture.before) return null;

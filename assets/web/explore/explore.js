@@ -168,7 +168,7 @@ export class Explore extends ApiView {
     return this.state.controls;
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return textOf(this.state);
   }
@@ -226,7 +226,7 @@ export class Explore extends ApiView {
     return requestFor(this.state, this.query(), this);
   }
 
-  /** Of a long text its other layers may come later. */
+  /** Tell whether the picture is stale; other layers of a long text may arrive later. */
   get isLate() {
     const isLong = this.progress.run && this.waiting === "slow" && this.picture?.tile;
     return super.isLate && !(isLong && isRowHere(this.state, this));
@@ -301,7 +301,7 @@ export class Explore extends ApiView {
     document.documentElement.removeAttribute("data-given");
   }
 
-  /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
+  /** Move to another root, where nothing is scrolled yet. @param {ShadowRoot} root */
   move(root) {
     super.move(root);
     this.bar.scrolledTo = "";

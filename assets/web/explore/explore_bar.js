@@ -41,7 +41,7 @@ function menu(view, name, ...inside) {
   return { element, open };
 }
 
-/** How this browser draws on every page, whatever a link says. */
+/** The display settings of this browser, on every page and whatever a link says. */
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {

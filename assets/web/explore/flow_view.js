@@ -51,7 +51,7 @@ export class FlowView {
     this.element.append(this.left, this.table.element, this.notes, more);
   }
 
-  /** It is of all heads. */
+  /** The link parameters of the view, which covers all heads. */
   params() {
     const { at, state } = this.view;
     return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: state.panel };
@@ -108,7 +108,7 @@ export class FlowView {
     if (this.table.isOpen) this.fillTable(answer);
   }
 
-  /** What a node says. @param {Answer} answer @param {number} level @param {number} token */
+  /** The readout of a node. @param {Answer} answer @param {number} level @param {number} token */
   say({ tokens, masses, row }, level, token) {
     const share = `${percent(masses[level * tokens.length + token])} of ${quoted(tokens[row])}`;
     return `${quoted(tokens[token])}, ${level ? `after layer ${level - 1}` : "input"}: ${share}`;
@@ -136,7 +136,7 @@ const MAX_LINE_WIDTH = 16; // pixels of a line that carries all
 const MIN_MASS = 0.004; // of a token that is drawn as a dot
 const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels from level to level
 
-/** Where the tokens and levels stand. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
+/** The layout of tokens and levels. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
 export function layOutFlow({ tokens, layers }, room) {
   const count = tokens.length;
   const labelLength = tokens.reduce((max, token) => Math.max(max, Math.min(12, token.length)), 1);
@@ -173,7 +173,7 @@ export function boxOfNode(layout, [level, token]) {
 /** Pixels of a line. @param {number} share */
 export const widthOf = (share) => Math.max(1, MAX_LINE_WIDTH * share);
 
-/** What a level is called. @param {number} level */
+/** The label of a level. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Flow} flow @param {Inks} inks

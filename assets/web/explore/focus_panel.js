@@ -105,7 +105,7 @@ export class FocusPanel {
     this.view.setCursor({ layer, row, key: look.keys.length ? at.key : null });
   }
 
-  /** Says what is pointed at, in any of the maps. @param {string | null} text */
+  /** Show the readout of the cell under the pointer, in any of the maps. @param {string | null} text */
   read(text) {
     setText(this.readout, text ?? "");
   }
@@ -132,7 +132,7 @@ export class FocusPanel {
     return weights ? rowOf(weights, row, keys.length) : ofRow;
   }
 
-  /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
+  /** The column with the largest weight of the row in focus, while the map shows it. @returns {number | null} */
   get best() {
     const { visibleMap, reading } = this.view;
     const { row } = this;
@@ -216,7 +216,7 @@ export class FocusPanel {
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
-  /** What the row in focus does, in one sentence. @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
+  /** Draw the title: the row in focus in one sentence. @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
   drawTitle(token, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
@@ -269,7 +269,7 @@ export class FocusPanel {
   }
 }
 
-/** What a row looks at most, and how much. @param {Float32Array} row */
+/** The keys with the largest weights of a row. @param {Float32Array} row */
 export const looksOf = (row) =>
   ranked(row)
     .slice(0, MAX_LOOKS)
@@ -285,7 +285,7 @@ export function fillLooks(list, tokens, best) {
   });
 }
 
-/** One word that a row looks at, its weight as a bar and as a number. */
+/** A key of a row with its weight as a bar and as a number. */
 const makeBar = () =>
   h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
 

@@ -72,7 +72,7 @@ export class Pool {
     }
   }
 
-  /** The same measures over all texts until now, made once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
+  /** The measures pooled over all texts so far, computed once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
   pooled(measures) {
     this.#made ??= measures.map((measure) => {
       const had = this.#sums.get(measure.name);

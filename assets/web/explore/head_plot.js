@@ -33,21 +33,21 @@ export class HeadPlot {
     this.layout = /** @type {Scatter | null} */ (null);
   }
 
-  /** What a head says, and which points lie over its own. @param {number} index */
+  /** Show the readout of a head and of the points that overlap its own. @param {number} index */
   say(index) {
-    const { view: of, measures: shown, layout } = this;
-    const texts = shown.map(({ title, unit, values }) => `${title} ${digits(values?.[index] ?? 0)} ${unit}`);
-    const others = layout ? atTheSamePlace(layout, index).map((index) => of.nameOf(index)) : [];
+    const { view, measures, layout } = this;
+    const texts = measures.map(({ title, unit, values }) => `${title} ${digits(values?.[index] ?? 0)} ${unit}`);
+    const others = layout ? atTheSamePlace(layout, index).map((index) => view.nameOf(index)) : [];
     const rest = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
     const suffix = others.length ? `; over it ${others.slice(0, MAX_NAMED).join(", ")}${rest}` : "";
-    return `${of.nameOf(index)}: ${texts.join(", ")}${suffix}`;
+    return `${view.nameOf(index)}: ${texts.join(", ")}${suffix}`;
   }
 
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
   draw(columns, inks) {
-    const { view, settings: shown, head } = this.view;
+    const { view, settings: measures, head } = this.view;
     const columnOf = (/** @type {string} */ name) => columns.find((column) => column.name === name);
-    const [x, y] = [columnOf(shown.x) ?? columns[0], columnOf(shown.y) ?? columns[1] ?? columns[0]];
+    const [x, y] = [columnOf(measures.x) ?? columns[0], columnOf(measures.y) ?? columns[1] ?? columns[0]];
     this.measures = [x, y];
     this.axes.forEach((select, index) => {
       fill(select, columns, "option", (option, { name, title }) => {

@@ -40,7 +40,7 @@ export class HeadSources {
     this.element = div("head-sources", row, this.status);
   }
 
-  /** True where sentence after sentence is measured. */
+  /** Tell whether a collection of sentences is measured. */
   get isCollection() {
     return this.view.settings.on === "ours";
   }
@@ -80,7 +80,7 @@ export class CollectionRun {
     this.wire = new ApiClient(handlers, view.lifetime.signal);
   }
 
-  /** What every sentence is asked about with. */
+  /** The query without its sentence, shared by all sentences. */
   get run() {
     const query = this.view.queryOfRun();
     query.delete("s");
@@ -128,7 +128,7 @@ export class CollectionRun {
     return this.index < this.sentences.length;
   }
 
-  /** How far it is, in words; nothing before it has begun. */
+  /** The progress in words; empty before the start. */
   get sentence() {
     const { sentences, refused, pool, isLeft } = this;
     if (!sentences.length) return "";

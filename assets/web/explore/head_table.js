@@ -25,16 +25,16 @@ export class HeadTable {
 
   /** @param {Measure[]} columns @param {number} column */
   sort(columns, column) {
-    const { settings: shown } = this.view;
+    const { settings } = this.view;
     const sortKey = [HEAD, ...columns.map(({ name }) => name)][column];
-    this.view.change({ by: sortKey, up: sortKey === shown.by && !shown.up });
+    this.view.change({ by: sortKey, up: sortKey === settings.by && !settings.up });
   }
 
   /** @param {Measure[]} columns */
   draw(columns) {
-    const { settings: shown, head, count } = this.view;
-    const column = columns.findIndex(({ name }) => name === shown.by);
-    const all = ordered(count, columns[column]?.values, shown.up);
+    const { settings, head, count } = this.view;
+    const column = columns.findIndex(({ name }) => name === settings.by);
+    const all = ordered(count, columns[column]?.values, settings.up);
     const rows = this.isWhole ? all : all.slice(0, FEW);
     const focused = rows.indexOf(head);
     const block = {
@@ -43,7 +43,7 @@ export class HeadTable {
       rows: rows.map((head) => [this.view.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
       marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
       right: [false, ...columns.map(() => true)],
-      order: /** @type {[number, boolean]} */ ([column + 1, !shown.up]),
+      order: /** @type {[number, boolean]} */ ([column + 1, !settings.up]),
     };
     const open = (/** @type {number} */ row) => this.view.open(rows[row]);
     updateListing(this.listing, block, (column) => this.sort(columns, column), open);

@@ -29,7 +29,7 @@ export class HeadsView {
     this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.missing);
   }
 
-  /** What is asked with the run; a text collection asks by itself. */
+  /** The link parameters sent with the run; a text collection sends its own. */
   get route() {
     return this.sources.isCollection && this.header ? "" : "overview";
   }
@@ -126,7 +126,7 @@ export class HeadsView {
   }
 }
 
-/** Why some measures are not there, those with one reason together. @param {Measure[]} measures */
+/** The reasons why measures are missing, those with one reason together. @param {Measure[]} measures */
 function withoutOf(measures) {
   const reasons = /** @type {Map<string, string[]>} */ (new Map());
   for (const { title, values, missing } of measures)

@@ -54,7 +54,7 @@ export class LongMap extends BigMap {
   }
 
   listen() {
-    const { element, overview: whole } = this;
+    const { element, overview } = this;
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     element.addEventListener("pointerdown", (event) => this.grab(event));
     element.addEventListener("pointermove", (event) => this.drag(event));
@@ -64,7 +64,7 @@ export class LongMap extends BigMap {
       });
     // a drag is no click on the cell where it ends
     element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
-    whole.addEventListener("pointerdown", (event) => this.center(event));
+    overview.addEventListener("pointerdown", (event) => this.center(event));
   }
 
   get n() {
@@ -113,7 +113,7 @@ export class LongMap extends BigMap {
     Object.assign(this, { digest, placed: label, name });
   }
 
-  /** What is known of the cells in sight. @param {MapPicture} shown @param {Piece | undefined} piece
+  /** The cells in sight, as far as they have arrived. @param {MapPicture} shown @param {Piece | undefined} piece
    * @returns {Pick<MapPicture, "map" | "weights" | "whole" | "forbids">}
    */
   cells({ map }, piece) {
@@ -129,7 +129,7 @@ export class LongMap extends BigMap {
     return { map: { size, bytes: toBytes(weights) }, weights, whole: true, forbids };
   }
 
-  /** What the cells in sight are, where they are not the map's own. @param {Piece | undefined} piece */
+  /** The label of cells in sight that are not the map's own. @param {Piece | undefined} piece */
   law(piece) {
     const step = stepOf(this.window.size);
     if (!this.isComputed) return "; not computed yet";

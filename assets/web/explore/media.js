@@ -45,13 +45,13 @@ export class Media {
     this.element.hidden = true; // until one is drawn
   }
 
-  /** What of the kind is given, or nothing where it is a text. @returns {Kind | ""} */
+  /** The kind of the input: a picture, a sound, or "" for a text. @returns {Kind | ""} */
   get kind() {
     const { picture } = this.view; // null until the first has come
     return picture?.patches ? "picture" : picture?.heard ? "sound" : "";
   }
 
-  /** What the rows are, in the word for many. @returns {"words" | "patches" | "moments"} */
+  /** The plural noun for the rows. @returns {"words" | "patches" | "moments"} */
   get rows() {
     const { kind, view } = this;
     if (kind === "picture") return "patches";
@@ -110,7 +110,7 @@ export class Media {
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }
 
-  /** Where its board stands: a wave over the map, a picture before the heads, and in the projector beside the map. @param {Kind} kind */
+  /** The element that holds the board: over the map for a wave, before the heads for a picture, in the projector beside the map. @param {Kind} kind */
   placeOf(kind) {
     const { narrow, projector, look, element, allHeads } = this.view;
     if (kind === "picture" && projector && !narrow) return element;
@@ -252,11 +252,11 @@ export function recordedSteps(view) {
   const element = div("recorded", player, reason);
   element.hidden = true; // until a recording is drawn
 
-  /** What computes is not offered, and the box says the step alone. */
+  /** Draw the slider of a recording in place of the controls that compute. */
   const draw = () => {
-    const { picture, text, box, bar, media: given } = view;
+    const { picture, text, box, bar, media } = view;
     const { presets, fixed } = picture;
-    const why = given.kind ? "" : (fixed.s ?? "");
+    const why = media.kind ? "" : (fixed.s ?? "");
     element.hidden = !why;
     setText(reason, why);
     box.input.readOnly = Boolean(why);

@@ -53,7 +53,7 @@ export class NextTokens {
     this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
-  /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
+  /** The next token: the one that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
   get first() {
     const { drawn, next } = this.view.picture;
     return drawn ?? next[0];
@@ -94,7 +94,7 @@ export class NextTokens {
     this.drawLosses();
   }
 
-  /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
+  /** Mark each word of the sentence: who wrote it, and its loss as a bar. */
   drawLosses() {
     const { picture, look, bar, maps } = this.view;
     const surprise = look.surprise ? picture.surprise : null;

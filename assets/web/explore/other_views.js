@@ -79,9 +79,9 @@ export class OtherViews {
 
   /** @param {import("../base/colour.js").Inks} colours */
   draw(colours) {
-    const { view, open, room, current: shown } = this;
-    if (open !== shown) {
-      shown?.close?.();
+    const { view, open, room, current } = this;
+    if (open !== current) {
+      current?.close?.();
       this.wire.stop();
       setText(this.refusal, "");
       this.current = open;

@@ -42,10 +42,10 @@ export class Progress {
     Object.assign(this, { done, layers, run: done < layers ? runOf(query) : "" });
   }
 
-  /** How far it is; empty where nothing is under way. */
+  /** The progress in words; empty while nothing is loading. */
   get sentence() {
-    const { run: of, done, layers, isStopped, view } = this;
-    if (!of) return "";
+    const { run, done, layers, isStopped, view } = this;
+    if (!run) return "";
     if (isStopped) return `Stopped after ${done} of ${layers} layers of this text.`;
     const { layer } = view.at;
     const next = layer < done ? "The others follow" : `Layer ${layer} follows`;

@@ -49,7 +49,7 @@ export class ReadingAids {
     this.view.setCursor({ row: at.row, key: first }, { keys: others });
   }
 
-  /** It is over heads, whichever. */
+  /** Tell whether the map is a mean over heads. */
   get isMean() {
     return meanOf(this.view.look) !== "";
   }
@@ -65,7 +65,7 @@ export class ReadingAids {
     return this.cached.map;
   }
 
-  /** Where the map in focus is from. */
+  /** The layer and head of the map in focus. */
   get place() {
     const { maps, at, look } = this.view;
     const mean = meanOf(look);
@@ -75,13 +75,13 @@ export class ReadingAids {
     return `layer ${at.layer}, ${mean ? `mean over ${counted(maps.heads, "head")}` : `head ${at.head}`}`;
   }
 
-  /** What the map in focus is called. */
+  /** The name of the map in focus. */
   get name() {
     const { at } = this.view;
     return this.isMean ? `${this.place[0].toUpperCase()}${this.place.slice(1)}` : `Layer ${at.layer} head ${at.head}`;
   }
 
-  /** What the numbers are of is not every token as it is. */
+  /** Tell whether the numbers are of joined words or without the special tokens. */
   get isOn() {
     return this.view.picture.reading !== null;
   }
@@ -127,7 +127,7 @@ export class ReadingAids {
     return token !== null && visibleMap.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
   }
 
-  /** How it is read, and what of the row in focus is not shown. */
+  /** The sentence on how the map is read, and on what of the row in focus is not shown. */
   get sentence() {
     const { picture, visibleMap, look, maps } = this.view;
     if (picture.tile) return "";
@@ -136,7 +136,7 @@ export class ReadingAids {
     return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
   }
 
-  /** How much of the row in focus goes to what is not shown. */
+  /** The share of the row in focus that goes to hidden keys. */
   get leftOut() {
     const { picture, visibleMap, look, maps } = this.view;
     const { keys, row, first, last, weights } = visibleMap;

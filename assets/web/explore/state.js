@@ -64,7 +64,7 @@ export const FIRST = {
 
 // ---- the state
 
-/** What stands in the box. @param {State} state */
+/** The text of the box. @param {State} state */
 export const textOf = ({ text, typed }) => text ?? typed;
 
 /** The sentence, and what is looked at in it. @param {State} state @returns {Sentence} */
@@ -77,7 +77,7 @@ export function reduce(state, action) {
   return next;
 }
 
-/** What an action changes of the state. @param {State} state @param {Action} action @returns {Partial<State>} */
+/** The changes that an action makes to the state. @param {State} state @param {Action} action @returns {Partial<State>} */
 function step(state, action) {
   switch (action.type) {
     case "open":
@@ -106,7 +106,7 @@ function step(state, action) {
   }
 }
 
-/** What a link says beside the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
+/** The parameters of a link without the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
 const readLink = (link, picture) => ({
   ...placeOf(link.get("at"), picture),
   look: parseLook(link.get("look") ?? ""),
@@ -136,7 +136,7 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
 
 // ---- the link, and what the server is asked
 
-/** What the link says of the state. @param {State} state @returns {import("../link/link.js").Values} */
+/** The link parameters of the state. @param {State} state @returns {import("../link/link.js").Values} */
 export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, panel, sampling }) {
   const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
   const model = { ...controls, off: inOrder(off).map(headName) };
@@ -155,18 +155,18 @@ export function valuesOf(state, isLong) {
 /** The query of the run alone, wherever in it is looked. @param {URLSearchParams} query */
 export const runOf = (query) => omit(query, ...PLACE);
 
-/** How the next token is drawn, and the word that is asked about. @param {URLSearchParams} query */
+/** The parameters of the next token: how it is drawn, and the word whose probability is shown. @param {URLSearchParams} query */
 export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
-/** Whether a picture's numbers are those of the map that is looked at. @param {Picture} picture @param {State} state */
+/** Tell whether the numbers of a picture belong to the map in focus. @param {Picture} picture @param {State} state */
 export const isOf = (picture, { at, look }) =>
   picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);
 
-/** Whether the numbers of the row in focus of a long text are here. @param {State} state @param {Cache} cache */
+/** Tell whether the numbers of the row in focus of a long text have arrived. @param {State} state @param {Cache} cache */
 export const isRowHere = (state, { picture, maps }) =>
   isOf(picture, state) && picture.row === state.at.row && picture.digest === maps?.digest;
 
-/** Whether the picture tells all that is asked about what comes next. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
+/** Tell whether the picture answers everything about the next token. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
 function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
   if (!picture.next.length) return true;
   return usedSampling === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);

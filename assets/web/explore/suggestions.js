@@ -50,7 +50,7 @@ export class Suggestions {
     ];
   }
 
-  /** Makes the change; after the last one it leads to the first lesson, or to the list of them where they cannot be loaded. */
+  /** Apply the suggestion; after the last one go to the first lesson, or to the list of lessons. */
   take() {
     const { steps, index, view } = this;
     this.index += 1;

@@ -57,7 +57,7 @@ export class ValueLengths {
     });
   }
 
-  /** What the key with the most weight hands over, and which key hands over most.
+  /** The sentence on what the key with the most weight contributes, and on the largest contribution.
    * @param {Float32Array} row @param {(key: number) => number} share @param {number} strongest
    * @param {(key: number) => boolean} isZeroed
    */

@@ -47,7 +47,7 @@ export class ColumnSwitches {
     this.set(key, painted ?? maskOf(rule));
   }
 
-  /** What is painted but in that column, which the rule beneath decides from now on. @param {number} key */
+  /** The painted cells without those of this column, which the rule below decides from now on. @param {number} key */
   unpainted(key) {
     const { maps, controls } = this.view;
     const flips = readFlips(controls.p ?? "", maps.n, maps.heads);

@@ -96,7 +96,7 @@ function composed(element, theme, larger) {
   return pen.canvas;
 }
 
-/** As much of a line as fits. @param {string} line @param {number} size @param {number} width pixels */
+/** Cut a line to the width. @param {string} line @param {number} size @param {number} width pixels */
 function fitted(line, size, width) {
   const maxLetters = Math.max(12, Math.floor(width / (0.5 * size)));
   return line.length > maxLetters ? `${line.slice(0, maxLetters - 1)}…` : line;

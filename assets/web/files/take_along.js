@@ -27,7 +27,7 @@ const KINDS = {
 const MAX_LETTERS = 60; // of a file’s name
 const OF_SERVER = ["csv", "npz", "html"];
 
-/** What a link changes in the model, in words. @param {URLSearchParams} link */
+/** The changes of a link to the model, in words. @param {URLSearchParams} link */
 function changes(link) {
   const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
   const off = link.getAll("off");
@@ -47,7 +47,7 @@ export function fileNameOf(page, title, link) {
   return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
 }
 
-/** What went wrong, in a sentence for the visitor. */
+/** The reason of a failure, as a sentence. */
 class Told extends Error {}
 
 /** Hands a file to the browser. @param {BlobPart} content @param {string} name @param {string} type */
@@ -137,7 +137,7 @@ export class TakeAlong {
     return pngOf(picture, caption, kind === "slide");
   }
 
-  /** What the server makes of the link, whole or not at all. @param {Kind} kind */
+  /** Fetch the file that the server makes of the link. @param {Kind} kind */
   async fetched(kind) {
     const answer = await fetch(urlOf(`api/${this.place.page}.${kind}?${read()}`)).catch(() => null);
     if (!answer) throw new Told("The server cannot be reached; try again.");

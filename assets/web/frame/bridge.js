@@ -18,7 +18,7 @@ export function news({ data, setTriggerValue }) {
   setTriggerValue("asked", data.number);
 }
 
-/** Tells the script of a page whether it is projected: charts have larger letters then.
+/** Report to a page's script whether the projector is on: charts have larger letters then.
  * @param {{data: [boolean], setStateValue: (name: string, value: boolean) => void}} component data: what the script knows
  */
 export function projected({ data: [known], setStateValue }) {

@@ -7,10 +7,10 @@ import { isShortcut } from "../base/grid_keys.js";
 const CHART = ".stPlotlyChart";
 const KEYS = "Left and right go along it, up and down to the next one, Enter presses.";
 
-/** Where the keys are in each chart: its line, and the point of it. @type {WeakMap<Element, [number, number]>} */
+/** Chart -> its line and point with the keyboard focus. @type {WeakMap<Element, [number, number]>} */
 const places = new WeakMap();
 
-/** What the pointer could read out of a chart: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
+/** The parts of a chart that have a readout: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
 function linesOf({ _fullData: traces, calcdata }) {
   return traces.flatMap((/** @type {any} */ trace, /** @type {number} */ curveNumber) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return [];
@@ -39,7 +39,7 @@ function linesOf({ _fullData: traces, calcdata }) {
 /** @param {[number, number]} place */
 const toPoint = ([xval, yval]) => ({ xval, yval });
 
-/** Where a key leads: along a line, which ends, or to the same point of another one; null for other keys.
+/** The point that a key leads to: along a line, or to the same point of another one; null for other keys.
  * @param {string} key @param {[number, number]} from @param {Line[]} lines @returns {[number, number] | null}
  */
 export function ledTo(key, [line, point], lines) {
@@ -85,7 +85,7 @@ function key(event) {
   /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].at(next[1])]);
 }
 
-/** What is read out is the chart's value, as a screen reader knows that of a slider. @param {Element} chart */
+/** Set the readout as the value of the chart, as a screen reader knows it of a slider. @param {Element} chart */
 function say(chart) {
   if (chart !== document.activeElement) return;
   const texts = [...chart.querySelectorAll(".hoverlayer .hovertext")].map(({ textContent }) => textContent.trim());

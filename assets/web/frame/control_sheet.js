@@ -33,7 +33,7 @@ function leave() {
   opener()?.focus();
 }
 
-/** What opens it, in the bar. */
+/** The button in the bar that opens the sheet. */
 export const makeOpener = () =>
   button("⚙", () => openSheet(!isOpen()), {
     class: "jump",

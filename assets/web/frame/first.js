@@ -23,12 +23,12 @@ function theme() {
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
-/** True when the head of the page is there. */
+/** Tell whether the head of the page is there. */
 const ready = () =>
   Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
   document.querySelector(".st-key-stage .question") !== null;
 
-/** True when something stands under it. */
+/** Tell whether the page has content below its head. */
 const isFilled = () => {
   const [, ...siblings] = document.querySelector(".st-key-stage")?.children ?? [];
   return siblings.some((element) => element.getBoundingClientRect().height > 0);

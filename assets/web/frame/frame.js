@@ -79,7 +79,7 @@ function join(event) {
 
 listenToCharts();
 
-/** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
+/** Remove the heading of the previous page, which Streamlit removes only when the new script has ended.
  * @param {HTMLElement} current
  */
 function forgetOthers(current) {

@@ -105,7 +105,7 @@ export class OtherModels {
     if (!this.machine.hidden) this.look();
   }
 
-  /** What the cache holds now. */
+  /** List the models in the cache. */
   look() {
     this.tell("Looking at the cache …", async () => {
       this.draw(/** @type {Found[]} */ (await answered("cached")));
@@ -180,7 +180,7 @@ export class OtherModels {
     if (!is) this.controller = null;
   }
 
-  /** Says what goes on, and what came of it. @param {string} doing @param {() => Promise<string>} act */
+  /** Show that something is going on, then its result. @param {string} doing @param {() => Promise<string>} act */
   async tell(doing, act) {
     setText(this.status, doing);
     try {

@@ -64,7 +64,7 @@ class Picker {
     return others.show();
   }
 
-  /** Says what the address says, as far as there is such an option. */
+  /** Select the option of the address, if there is one. */
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
     const index = this.options.findIndex(([value]) => value === now);

@@ -18,7 +18,7 @@ function follow() {
   dispatchEvent(new Event("headlight-projector"));
 }
 
-/** True in a menu that is open: Escape closes it. @param {EventTarget[]} path from what has the focus outwards */
+/** Tell whether a menu is open, which Escape closes. @param {EventTarget[]} path from what has the focus outwards */
 const inMenu = (path) =>
   path.some(
     (node) =>

@@ -17,7 +17,7 @@ export const normalise = (text) =>
     .replace(/[^\p{L}\p{N}#]+/gu, " ")
     .trim();
 
-/** True when one letter is added, missing, replaced or swapped with the next. @param {string} typed @param {string} word */
+/** Tell whether one letter is added, missing, replaced or swapped with the next. @param {string} typed @param {string} word */
 export function hasOneTypo(typed, word) {
   if (Math.min(typed.length, word.length) < MIN_TYPO_LENGTH || Math.abs(typed.length - word.length) > 1) return false;
   let prefix = 0;
@@ -27,7 +27,7 @@ export function hasOneTypo(typed, word) {
   return isSwapped || [left, left.slice(1)].includes(right.slice(1)) || left.slice(1) === right;
 }
 
-/** How well a typed word fits a text; 0 = not at all. @param {string} typed @param {string} text normalised */
+/** Score how well a typed word fits a text; 0 = not at all. @param {string} typed @param {string} text normalised */
 function fit(typed, text) {
   const words = text.split(" ");
   if (words.includes(typed)) return 10;
@@ -36,7 +36,7 @@ function fit(typed, text) {
   return words.some((word) => hasOneTypo(typed, word)) ? 0.5 : 0;
 }
 
-/** How well an entry fits; 0 = a typed word is nowhere in it. @param {Entry} entry @param {string} typed normalised */
+/** Score how well an entry fits; 0 = a typed word is nowhere in it. @param {Entry} entry @param {string} typed normalised */
 export function scoreOf({ title, also, text }, typed) {
   const names = [title, ...also].map(normalise);
   const fits = typed

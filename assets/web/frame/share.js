@@ -22,7 +22,7 @@ function linkAt(address) {
   return url.href;
 }
 
-/** What a route says of a query. @param {string} route @param {URLSearchParams} query */
+/** Fetch the answer of a route to a query. @param {string} route @param {URLSearchParams} query */
 async function fetched(route, query) {
   const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
   const text = answer ? await answer.text() : LOST;
@@ -139,7 +139,7 @@ const opener = /** @type {HTMLButtonElement} */ (
     disabled: "", // until the page says what there is
   })
 );
-/** Its button, then what that opens. */
+/** The button, then the panel that it opens. */
 export const share = div("share-place", opener, place);
 let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
 
@@ -160,7 +160,7 @@ function draw() {
 }
 addEventListener("headlight-address", draw);
 
-/** Takes over what the present page has to share. @param {Shared} page */
+/** Update the panel for the present page. @param {Shared} page */
 export function drawShare({ page, address, kinds }) {
   Object.assign(shared, { page, address, kinds });
   opener.disabled = false;

@@ -40,7 +40,7 @@ async function fetchCourse() {
   return course;
 }
 
-/** What the present address asks for: "it.2"; empty where it asks for none. */
+/** The step in the address, as "it.2"; empty without one. */
 export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";
 
 /** The step of this name, as far as the course is here; null where there is none of it. @param {string} name @returns {Place | null} */
@@ -57,7 +57,7 @@ export function find(name) {
   return { ...position, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
-/** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */
+/** The name of a step in links: "it.2"; "it.2.2" is its second question. @param {Place} place */
 export const nameOf = ({ lesson, at, again }) => `${lesson.id}.${at}${again ? ".2" : ""}`;
 
 /** The steps of the chosen way, where this one is among them. @param {string} name */
@@ -66,7 +66,7 @@ function wayOf(name) {
   return steps?.includes(name) ? steps : null;
 }
 
-/** Why there is no such step, in one sentence. @param {string} name */
+/** The reason why there is no such step, in one sentence. @param {string} name */
 export function whyNot(name) {
   const [, id, step] = name.match(/^([\w-]+)\.(\d+)(?:\.2)?$/) ?? [];
   const short = `“${name.slice(0, 40)}”`;
@@ -109,7 +109,7 @@ export function markDone({ lesson, at }) {
   store("localStorage", DONE, all);
 }
 
-/** True where an answer does not open the curtain. */
+/** Tell whether an answer leaves the curtain closed: a class is taught. */
 export const isTaught = () => stored("sessionStorage", TAUGHT) === true;
 
 /** @param {boolean} taught */

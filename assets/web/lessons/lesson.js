@@ -31,7 +31,7 @@ const COMING = "The numbers are on their way.";
 const hands = new Hands(() => show());
 const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
 const black = h("div", { id: "headlight-black", hidden: "" });
-/** What was done at each step of this visit. @type {Map<string, {answer: string | null, open: boolean}>} */
+/** Step -> its answer on this visit, and whether the curtain is open. @type {Map<string, {answer: string | null, open: boolean}>} */
 const visited = new Map();
 const state = {
   name: "", // of the step, as in the link
@@ -120,10 +120,10 @@ function follow() {
   pause = setTimeout(judge, PAUSE);
 }
 
-/** Whether another page than the step's is shown. */
+/** Tell whether another page than the step's is shown. */
 const isAway = () => state.place !== null && pageNow().path !== state.place.step.path;
 
-/** Makes this the step; "" for none. @param {string} name */
+/** Set the step; "" for none. @param {string} name */
 function take(name) {
   if (name === state.name && (state.place || !name)) {
     state.place &&= find(name); // on another way through the course, perhaps
@@ -163,7 +163,7 @@ function toCourse() {
   go(new URL(`./${COURSE}`, new URL("./", location.href)));
 }
 
-/** True while a lesson stands beside the page. */
+/** Tell whether a lesson stands beside the page. */
 const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 
 /** The step that is asked of the picture beside it; null where none is. */

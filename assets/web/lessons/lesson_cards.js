@@ -70,7 +70,7 @@ function drawStart(place, walked) {
   place.toggleAttribute("hidden", !next);
 }
 
-/** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
+/** The last choice; it outlives a visit to the page. @type {{minutes: number | string, audience: string} | null} */
 let last = null;
 
 /** @param {Element} element @param {{cards: Card[], ways: Way[]}} block */

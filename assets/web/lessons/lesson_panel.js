@@ -39,7 +39,7 @@ const KEYS = [
   ["?", "these keys"],
 ];
 
-/** What the notes of a step say, line by line. @param {Place} place */
+/** The notes of a step, line by line. @param {Place} place */
 function notesOf({ lesson, step }) {
   const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
   const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
@@ -138,10 +138,10 @@ export class LessonPanel {
   /** @param {PanelState & {place: Place}} state */
   drawStep(state) {
     const { p } = this;
-    const { lesson, number, total: of, step, at } = state.place;
+    const { lesson, number, total, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
-    p.placeLabel.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
+    p.placeLabel.replaceChildren(`Lesson ${number} of ${total}`, minutes, ` · step ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
     setText(p.say, step.say);

@@ -13,7 +13,7 @@ const UNSEEN = "unseen";
 /** The keys of the link that these controls have; the heads stand apart. */
 const KEYS = SIDE.filter((key) => key !== "off");
 
-/** What a link says of the controls. @param {URLSearchParams} link @returns {Controls} */
+/** The controls of a link. @param {URLSearchParams} link @returns {Controls} */
 export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
 
 /** The rule of the mask that the controls say, as it is written; of a painted one the rule beneath. @param {Controls} controls */
@@ -25,7 +25,7 @@ export function ruleOf(controls) {
   return [mask ?? "none", ...(kind?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");
 }
 
-/** What the controls say of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
+/** The controls of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
 export function maskOf(rule) {
   const [kind, ...numbers] = rule.split(":");
   const maskKind = MASKS.find(({ name }) => name === kind);
@@ -50,7 +50,7 @@ export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
   return true;
 }
 
-/** What is changed, each with a name and what takes it back. @param {Controls} controls @param {Set<string>} off
+/** The changes, each with a name and the controls that undo it. @param {Controls} controls @param {Set<string>} off
  * @param {string[]} tokens of the sentence
  * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
  */

@@ -8,7 +8,7 @@ import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 export const OF_ONE_MODEL = ["at", "look"]; // keys that name its heads
 export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right side
 
-/** True while we write the address: the rest is Streamlit's. */
+/** True while we write the address ourselves; other writes are Streamlit's. */
 export const writing = { isOurs: false };
 
 /** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
@@ -37,7 +37,7 @@ export function omit(query, ...keys) {
   return String(rest);
 }
 
-/** What this entry of the history says: its address, and what had no room there. */
+/** The parameters of this history entry: its address, and those that had no room there. */
 export function read() {
   const link = new URLSearchParams(location.search);
   for (const [key, text] of Object.entries(history.state?.leftOut ?? {})) if (!link.has(key)) link.set(key, text);
@@ -74,7 +74,7 @@ export function write(values) {
   if (!navigation) tell();
 }
 
-/** Makes this address a new entry of the history. @param {URL} address */
+/** Push this address as a new history entry. @param {URL} address */
 export function push(address) {
   const { url, state } = fitted(address, address.searchParams);
   setHistory("pushState", state, url);

@@ -50,11 +50,11 @@ export function parseLook(text) {
 /** The mean that stands in the place of one head's map, "" for none. @param {Look} look */
 export const meanOf = (look) => MEANS.find((name) => look[name]) ?? "";
 
-/** What a press on a mean changes: it, or none where it stands there. @param {Look} look @param {Mean | ""} mean */
+/** The change that a press on a mean makes: select it, or clear it. @param {Look} look @param {Mean | ""} mean */
 export const choosesMean = (look, mean) =>
   Object.fromEntries(MEANS.map((name) => [name, name === mean && meanOf(look) !== mean]));
 
-/** As it can be drawn where one map at a time is here. @param {Look} look @returns {Look} */
+/** The display options for a page that has one map at a time. @param {Look} look @returns {Look} */
 export const singleMapLook = (look) => ({
   ...look,
   meanall: false,
@@ -75,7 +75,7 @@ export function reads(look) {
   return writeLook({ ...parseLook(""), ...read });
 }
 
-/** What the server is asked with of it. @param {Look} look */
+/** The display options that the server needs. @param {Look} look */
 export const askedOf = (look) =>
   writeLook({ ...parseLook(reads(look)), ...Object.fromEntries(ASKED.map((name) => [name, look[name]])) });
 

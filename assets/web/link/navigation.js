@@ -12,10 +12,10 @@ export const MAIN = '[data-testid="stMain"]'; // what scrolls
 export const arrival = { byBar: false };
 let telling = false;
 
-/** What must be here before a step of a lesson is gone to; the lessons say what. */
+/** A promise that must settle before a step of a lesson is opened. */
 export const prerequisites = { lesson: () => /** @type {Promise<unknown>} */ (Promise.resolve()) };
 
-/** True when the script of a page has been here: before that, Streamlit knows no pages. */
+/** Tell whether the script of a page has run: before that, Streamlit knows no pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
 
 const saved = { state: /** @type {object | null} */ (null) };

@@ -63,7 +63,7 @@ export function readCells(text, size) {
   return cells;
 }
 
-/** What is turned round in each head, a list of cells a head, as `p` of the link; "" when nothing is.
+/** Encode the flipped cells of each head as `p` of the link; "" when there are none.
  * @param {Uint8Array[]} flips
  */
 export function writeFlips(flips, n) {
@@ -90,7 +90,7 @@ const MAX_READ = 30;
 let read = new Map();
 const nothing = () => false;
 
-/** Which cells a mask forbids.
+/** Return the predicate of the cells that a mask forbids.
  * @param {string[]} forbidden one text for all heads, or one a head @param {number} head @param {number} n queries
  * @param {number} [keys] @returns {(i: number, j: number) => boolean}
  */

@@ -21,10 +21,10 @@ function drawMask(canvas, cells, n, colours) {
   context.drawImage(pixels({ size: n, bytes: cells }, ramp), 0, 0, SIDE, SIDE);
 }
 
-/** Which cells, size and colours a canvas shows. @type {WeakMap<Element, string>} */
+/** Canvas -> the cells, size and colours that it shows. @type {WeakMap<Element, string>} */
 const cache = new WeakMap();
 
-/** True for the card of the mask in use. @param {Masks} picture @param {Card} card */
+/** Tell whether this is the card of the mask in use. @param {Masks} picture @param {Card} card */
 export const isUsed = (picture, { rule, painted, why_not }) =>
   picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
 

@@ -42,9 +42,9 @@ export class MaskOutcomes {
 
   draw() {
     const { view, blocks, outcomes } = this;
-    const { answer, pending: asked } = outcomes;
+    const { answer, pending: word } = outcomes;
     this.element.hidden = !answer;
-    setAttribute(this.element, "aria-busy", asked ? "true" : null);
+    setAttribute(this.element, "aria-busy", word ? "true" : null);
     if (!answer) return;
     this.box.text = this.pad ?? String(view.picture.defaults.pad);
     setText(this.reason, answer.refusal);

@@ -34,7 +34,7 @@ export class MaskPaint {
     Object.assign(this, { n, paintedRule: rule, flips: readFlips(painted, n, heads), base: ruled, locked });
   }
 
-  /** As it stands in the link. */
+  /** Encode the painting for the link. */
   get text() {
     return writeFlips(this.flips, this.n);
   }
@@ -44,7 +44,7 @@ export class MaskPaint {
     return this.base.map((forbidden, index) => 1 - ((forbidden ^ this.flips[head][index]) | this.locked[index]));
   }
 
-  /** True when all heads have one mask. */
+  /** Tell whether all heads have the same mask. */
   get isShared() {
     return this.flips.every((cells) => cells.every((cell, index) => cell === this.flips[0][index]));
   }
@@ -104,7 +104,7 @@ export class MaskPaint {
     this.tool = previous;
   }
 
-  /** True when there was something to undo. */
+  /** Undo the last stroke; returns whether there was one. */
   undo() {
     const state = this.undone.pop();
     Object.assign(this, state);

@@ -130,12 +130,12 @@ export class Painter extends PlaceView {
     this.outcomes.pad = this.clip(link.get("pad"), "pad");
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return this.chosenText ?? this.picture?.typed ?? "";
   }
 
-  /** What is said of the mask, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  /** Take over the masks, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
     const halves = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
@@ -252,12 +252,12 @@ export class Painter extends PlaceView {
 
   /** Draws at once; the weights follow. */
   painted() {
-    const { text, paintedRule: on } = this.mask;
+    const { text, paintedRule } = this.mask;
     this.ahead = true;
     this.tooLong = text.length > this.picture.longest ? text.length : 0;
     if (this.tooLong) return this.redraw();
-    this.requestedMask = `${on} ${text}`;
-    return this.takeMask({ mask: "painted", on, p: text || null });
+    this.requestedMask = `${paintedRule} ${text}`;
+    return this.takeMask({ mask: "painted", on: paintedRule, p: text || null });
   }
 
   /** Paints where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
@@ -360,7 +360,7 @@ export class Painter extends PlaceView {
     this.redraw();
   }
 
-  /** Says what is pointed at; otherwise what the mask did to the pair in focus. @param {string | null} [text] */
+  /** Show the readout of the cell under the pointer; otherwise the effect of the mask on the pair in focus. @param {string | null} [text] */
   readOut(text = this.pointed) {
     this.pointed = text;
     setText(this.parts.readout, text ?? this.moved);
@@ -433,7 +433,7 @@ export class Painter extends PlaceView {
   }
 }
 
-/** What the painter says of its own limits. @param {import("../base/messages.js").Masks} picture
+/** The warnings about the painter's own limits. @param {import("../base/messages.js").Masks} picture
  * @param {number} tooLong characters of a painting that no link can hold
  */
 function limitsInWords({ tokens, most, longest, cards }, tooLong) {
@@ -443,7 +443,7 @@ function limitsInWords({ tokens, most, longest, cards }, tooLong) {
   return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
 }
 
-/** True when two maps side by side have numbers that can be read from the last row.
+/** Tell whether two maps side by side leave room for readable numbers.
  * @param {number} width pixels of the view @param {string[]} tokens
  */
 function fitsTwo(width, tokens) {
@@ -474,7 +474,7 @@ function roomOf(maps, { alone, foot }, n) {
 /** On the first screen with the gallery above, unless the numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
 
-/** What an open and a hatched cell mean. */
+/** The legend of open and hatched cells. */
 function legend() {
   const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
   const parts = [span("swatch"), "open: may look", span(`swatch ${kind}`), `${blocked}: may not look`];

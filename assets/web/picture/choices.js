@@ -22,7 +22,7 @@ const WRITTEN = /** @type {Kind[]} */ ([
 export const KINDS = [...MASKS, ...WRITTEN];
 const FIELDS = { rule: "Rules joined by & (and), | (or), ! (not)", on: "Painted on the rule" };
 
-/** One out of several; Tab reaches the chosen one, and arrows choose the next. @param {string} name */
+/** A radio group: Tab reaches the chosen option, and arrows choose the next. @param {string} name */
 const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
 
 /** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts what it shows */
@@ -150,14 +150,14 @@ export class Choices {
 
   // ---- for each page
 
-  /** What is usual is no change. @param {Change} change @param {boolean} [typing] */
+  /** Write a change without the values that are the defaults. @param {Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     const { defaults } = this.view.picture;
     const values = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
     this.holder.change(Object.fromEntries(values), typing);
   }
 
-  /** What a control says. @param {string} key */
+  /** The value of a control. @param {string} key */
   value(key) {
     return String(this.holder.controls[key] ?? this.view.picture.defaults[key]);
   }

@@ -50,17 +50,17 @@ export class ControlChips extends Choices {
     this.set({ off: inOrder(heads).map(headName) });
   }
 
-  /** Why a control has no effect here, or nothing. @param {string} key */
+  /** The reason why a control has no effect here, or "". @param {string} key */
   whyNot(key) {
     return this.view.picture.fixed[key] ?? "";
   }
 
-  /** Whether it has none at all. @param {string} key */
+  /** Tell whether a control has no effect at all. @param {string} key */
   isIdle(key) {
     return this.whyNot(key) !== "";
   }
 
-  /** Whether a control says something else than usual. @param {string} key */
+  /** Tell whether a control differs from its default. @param {string} key */
   differs(key) {
     return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
   }
@@ -128,7 +128,7 @@ export class ControlChips extends Choices {
     this.fill(open, inks);
   }
 
-  /** What each control says, in a few words. @returns {Record<string, string>} */
+  /** Describe each control in a few words. @returns {Record<string, string>} */
   describe() {
     const [mask, pos] = [this.value("mask"), this.value("pos")];
     const kind = KINDS.find(({ name }) => name === mask);

@@ -29,7 +29,7 @@ export function signedGradient(inks) {
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
-/** How a table says them. @type {import("./table.js").Writing} */
+/** The noun and number format of differences in a table. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
 /** @typedef {import("./map.js").MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */

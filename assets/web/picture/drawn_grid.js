@@ -52,7 +52,7 @@ export class DrawnGrid {
     this.describe();
   }
 
-  /** What the grid is called. */
+  /** The accessible name of the grid. */
   get label() {
     return `${this.grid?.name}: ${this.grid?.how}`;
   }

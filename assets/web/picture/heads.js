@@ -151,7 +151,7 @@ export class HeadsGrid {
     setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : label);
   }
 
-  /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */
+  /** Tell whether a head is hidden, or not the one shown alone. @param {Head} pair */
   isAway(pair) {
     const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);

@@ -212,7 +212,7 @@ export class BigMap extends DrawnGrid {
     this.limits = projected ? { stretch: 44 / 30, maxCell: 90, minCell: 0.05 } : this.usual;
   }
 
-  /** What a legend says of the numbers that are left out. */
+  /** The legend of numbers that are left out. */
   get omits() {
     return this.limits.minCell && this.element.dataset.number ? "; numbers from .05" : "";
   }
@@ -285,13 +285,13 @@ export class BigMap extends DrawnGrid {
     return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
-  /** Tells whether the map has this cell. @param {Place} at */
+  /** Tell whether the map has this cell. @param {Place} at */
   has([i, j]) {
     const { tokens = [], keys = [] } = this.picture ?? {};
     return Math.min(i, j) >= 0 && i < tokens.length && j < keys.length;
   }
 
-  /** What a cell says. @param {Place} at */
+  /** The readout of a cell. @param {Place} at */
   say([i, j]) {
     const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.picture);
     const weight = weights ? number(weights[i * keys.length + j]) : "…";

@@ -33,7 +33,7 @@ const OF = [
 ];
 const SEEN = "the mean over the heads that are not removed from view";
 
-/** One head, or the mean over several in its place.
+/** A choice between a single head and the mean over several.
  * @param {{look: Look, setDisplay: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
 export function meanChoice(view, hides = false) {

@@ -6,7 +6,7 @@ export const LEAN = Math.PI / 3; // of the column labels
 const MAX_LENGTH = 12; // characters
 const AWAY = 7; // pixels from the cells
 
-/** Of how many tokens one is named, where each has so much room. @param {number} font @param {number} room pixels */
+/** The interval between labelled tokens, given the room for each. @param {number} font @param {number} room pixels */
 export const everyOf = (font, room) => Math.max(1, Math.ceil((1.05 * font) / room));
 
 /** The tokens that are named: those that must be, and of the others as many as there is room for beside them.

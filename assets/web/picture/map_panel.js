@@ -53,7 +53,7 @@ class MapVeil {
     this.rows = /** @type {number[]} */ ([]); // those that are hidden
   }
 
-  /** What may be seen of a map. @template {MapPicture} Map @param {Map} picture @param {Element} place of it @returns {Map} */
+  /** The visible part of a map. @template {MapPicture} Map @param {Map} picture @param {Element} place of it @returns {Map} */
   seen(picture, place) {
     const [n, wide] = [picture.tokens.length, picture.keys.length];
     const second = place.closest(SECOND) !== null;

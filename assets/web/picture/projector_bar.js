@@ -16,7 +16,7 @@ const GAP = 6; // pixels between a picture and the bar
 /** A key, as who sees the bar reads it. @param {string} key */
 const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
-/** Its keys. */
+/** The keys of the bar. */
 export const KEYS = "{}[]omtue";
 
 let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
@@ -96,7 +96,7 @@ export class ProjectorBar {
     return { element, list, draw };
   }
 
-  /** Takes in a button of the page's own. @param {HTMLButtonElement} press */
+  /** Add a button of the page. @param {HTMLButtonElement} press */
   add(press) {
     press.append(hint(press.getAttribute("aria-keyshortcuts") ?? ""));
     this.back.before(press);
@@ -121,7 +121,7 @@ export class ProjectorBar {
     return `${layer}.${head}`;
   }
 
-  /** True where the bar is; not beside a lesson that shows one picture alone. */
+  /** Tell whether the bar is shown; not beside a lesson that shows one picture alone. */
   get isOn() {
     const { alone, projector, narrow, picture, isHere } = this.view;
     return projector && !alone && !narrow && Boolean(picture) && isHere;
@@ -146,7 +146,7 @@ export class ProjectorBar {
 
   // ---- drawing
 
-  /** Where it begins, in pixels of the window. */
+  /** The top edge of the bar, in pixels of the window. */
   get top() {
     return this.room.getBoundingClientRect().top;
   }

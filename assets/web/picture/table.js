@@ -11,7 +11,7 @@ import { rowOf } from "../wire/packets.js";
 const NONE = "—"; // stands where the mask lets nobody look
 const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
-/** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
+/** Table -> its contents, so that an unchanged one is not built again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
 const filled = new WeakMap();
 
 /** @param {"td" | "th"} tag @param {string} text @param {Record<string, string | null>} props */

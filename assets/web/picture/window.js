@@ -14,7 +14,7 @@ export function sizesOf(n) {
   return [...sizes, n];
 }
 
-/** Of how many cells each way one is drawn. @param {number} size of the window */
+/** The number of cells each way that are drawn as one. @param {number} size of the window */
 export const stepOf = (size) => Math.ceil(size / FINEST);
 
 /** A window that begins at the nearest place where it lies within the map, and its blocks where they are cut.
@@ -58,7 +58,7 @@ export function pieceOf({ row, column, size }) {
   return { row: from(row), column: from(column), step };
 }
 
-/** How many rows and columns of a window are drawn. @param {Window} window @param {number} n @returns {[number, number]} */
+/** The rows and columns of a window that are drawn. @param {Window} window @param {number} n @returns {[number, number]} */
 const drawnOf = ({ row, column, size }, n) => {
   const blocks = (/** @type {number} */ from) => Math.ceil(Math.min(size, n - from) / stepOf(size));
   return [blocks(row), blocks(column)];
@@ -79,7 +79,7 @@ export function cellsOf(values, columns, piece, window, n) {
   return { rows, values: cells };
 }
 
-/** The same from the thumbnail of the map, until its piece has come. @param {import("../base/colour.js").Bytes} map
+/** The cells from the thumbnail of the map, until its piece has arrived. @param {import("../base/colour.js").Bytes} map
  * @param {Window} window @param {number} n @returns {import("../base/colour.js").Bytes}
  */
 export function previewOf({ size: small, bytes }, window, n) {

@@ -36,7 +36,7 @@ const NEXT = {
   answer: ["second", "idle"],
 };
 
-/** What may be done next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
+/** The actions that are possible next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
  * @param {boolean} isOpen its curtain @returns {Act[]}
  */
 export function actsOf({ phase, round }, place, isOpen) {
@@ -97,7 +97,7 @@ export function writeShown(path, query, open) {
   return `/${path}?${link}`;
 }
 
-/** What a room's link shows. @param {string} link */
+/** The page and query of a room's link. @param {string} link */
 export function readShown(link) {
   const [path, ...rest] = link.slice(1).split("?");
   const query = new URLSearchParams(rest.join("?"));
@@ -118,7 +118,7 @@ export class Keys {
     this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
   }
 
-  /** Takes a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
+  /** Handle a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
   take(event) {
     const key = event.key.toUpperCase();
     if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;

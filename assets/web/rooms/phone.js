@@ -17,7 +17,7 @@ import { handsOf, LETTERS } from "./tally.js";
 /** @typedef {import("./host_acts.js").Act} Act */
 /** @typedef {import("./room_line.js").State} State */
 
-/** What is shown of a page where no lesson says so. @type {Record<string, string>} */
+/** The panel's state on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", aim: "", breaks: "", minutes: 0, now_you: "", teacher: "" };
 const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
@@ -81,10 +81,10 @@ class Phone {
       link: h("a", {}, "open it here"),
       place: div("stage"),
     };
-    const { code, people, alone, leave: away, status: said, why, large, link: there, place } = this.p;
+    const { code, people, alone, leave: away, status, why, large, link, place } = this.p;
     this.door = makeDoor(why);
-    this.elsewhere = h("p", {}, "This is shown in front: it has no picture for a phone. ", there);
-    page.append(h("header", {}, code, people, span("push"), alone, away), said, this.door);
+    this.elsewhere = h("p", {}, "This is shown in front: it has no picture for a phone. ", link);
+    page.append(h("header", {}, code, people, span("push"), alone, away), status, this.door);
     page.append(large, this.elsewhere, place, this.panel.element);
     page.className = theme;
     for (const [key, colour] of Object.entries(colours)) page.style.setProperty(`--st-${key}`, colour);
@@ -145,7 +145,7 @@ class Phone {
       vote({ question: question.id, round, choice: LETTERS.indexOf(letter) });
   }
 
-  /** What the host may do by a key on the projector. @returns {Act[]} */
+  /** The keys of the host on the projector. @returns {Act[]} */
   get acts() {
     const { now } = room;
     if (!this.isProjector || !now) return [];
@@ -163,11 +163,11 @@ class Phone {
   // ---- drawing
 
   draw() {
-    const { now, sentence: said } = room;
+    const { now, sentence } = room;
     const { isProjector, p } = this;
     document.documentElement.classList.toggle("projector", isProjector);
-    setText(p.status, now ? said : "");
-    setText(p.why, said);
+    setText(p.status, now ? sentence : "");
+    setText(p.why, sentence);
     this.door.hidden = now !== null;
     for (const part of [p.code, p.people, p.leave]) part.hidden = !now;
     for (const part of [p.large, this.elsewhere, p.place, this.panel.element]) part.hidden = true;

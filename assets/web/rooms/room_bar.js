@@ -22,7 +22,7 @@ const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
 const MAX_OPTIONS = 6;
 const OWN_LINK = "Whoever has your own link is the host: keep it for another window of yours.";
-/** What the host may do at any time. @type {Act[]} */
+/** The actions that the host always has. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
 
@@ -116,7 +116,7 @@ class HostBar {
     this.show();
   }
 
-  /** Tells the phones what is shown, where it is something else than they have. */
+  /** Send the phones the link on screen, if it differs from theirs. */
   async show() {
     if (!room.now) return;
     const step = roomActions.askedNow();
@@ -157,7 +157,7 @@ class HostBar {
     return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
-  /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
+  /** Keep the question with its votes for the files. @param {State} now @returns {Counted[]} */
   past({ question, tallies, code }) {
     const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
@@ -170,20 +170,20 @@ class HostBar {
   // ---- drawing
 
   draw() {
-    const { now, sentence: said } = room;
+    const { now, sentence } = room;
     const { p } = this;
-    this.element.hidden = !now && !said;
+    this.element.hidden = !now && !sentence;
     document.documentElement.classList.toggle("in-room", !this.element.hidden);
     for (const part of /** @type {Iterable<HTMLElement>} */ (this.strip.children))
       part.hidden = !now && part !== p.status;
     this.overlay.hidden = true;
-    setText(p.status, said);
+    setText(p.status, sentence);
     if (!now) return; // it is gone; why stays to be read
     this.meet(now);
     setText(p.code.firstElementChild, now.code);
     setText(p.people, `${now.joined} in`);
     setText(p.gather.firstElementChild, now.follows ? "let go" : "gather");
-    setText(p.status, said || this.status(now));
+    setText(p.status, sentence || this.status(now));
     this.drawActs();
     p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
@@ -203,7 +203,7 @@ class HostBar {
     setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
-  /** How far a vote is, and when it is closed what the host alone is told. @param {State} now */
+  /** The progress of a vote and, when it is closed, the hint for the host alone. @param {State} now */
   status({ question, phase, voted, round, tallies }) {
     if (!question) return "";
     if (phase !== "closed") return `${voted} have voted`;

@@ -71,10 +71,10 @@ export function linkOf(address, isHost = false) {
   return url.href;
 }
 
-/** The same for a camera. @param {string} address */
+/** The QR code of the room's link. @param {string} address */
 export const qrOf = (address) => urlOf(`api/qr?${new URLSearchParams({ to: linkOf(address) })}`).href;
 
-/** The same for who types it. @param {string} address */
+/** The room's address without its scheme, for typing. @param {string} address */
 export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g, "");
 
 /** Enters the room that this tab is in, or that stands behind the #. */
@@ -147,7 +147,7 @@ const waitFor = (version) =>
     look();
   });
 
-/** Makes a room, whose host this tab is; whether it was made. */
+/** Open a room with this tab as its host; resolves to whether it worked. */
 export async function openRoom() {
   const answer = await postAct("open", {});
   if (answer) take("host", answer.code, answer.key, answer.listen);

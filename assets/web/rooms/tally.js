@@ -5,7 +5,7 @@
 export const LETTERS = "ABCDEFGH"; // of the options
 const TALK = [35, 70]; // % of right answers between which talking to a neighbour teaches
 
-/** What is said to the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
+/** The hint for the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
 export function hintOf(counts, right) {
   const voted = counts.reduce((sum, count) => sum + count, 0);
   if (!voted) return "Nobody has voted.";
@@ -27,7 +27,7 @@ const cell = (value) =>
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** Every question with its counts, a row for each answer. @param {Counted[]} questions */
+/** Write the questions with their counts as CSV, a row for each answer. @param {Counted[]} questions */
 export function csvOf(questions) {
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
   const rows = questions.flatMap(({ text, options, tallies: [first, second] }, number) =>

@@ -38,7 +38,7 @@ function ramp(head, heads, theme, inks) {
   return levels;
 }
 
-/** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
+/** The level of a value, 0 to LEVELS; forbidden ones are not drawn. */
 function strength(value, weights, scale) {
   if (value === -Infinity) return 0;
   if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout makes them larger than 1

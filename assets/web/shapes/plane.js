@@ -69,15 +69,15 @@ export class Plane extends BigMap {
 
   /** Around the chosen row and column, as far as a table can be read. */
   fillTable() {
-    const { tensor, plane, picture: shown } = this;
-    if (!this.table.isOpen || !shown || !tensor.isSent) return;
+    const { tensor, plane, picture } = this;
+    if (!this.table.isOpen || !picture || !tensor.isSent) return;
     const columns = around(this.place[1], plane.width, MAX.columns);
     const rows = around(this.place[0], plane.height, MAX.rows);
     const isCut = rows.length < plane.height || columns.length < plane.width;
     const size = `${rows.length} × ${columns.length} of ${plane.height} × ${plane.width}`;
     this.table.fill(
-      [AXES[plane.rows], ...columns.map((j) => shown.keys[j])],
-      rows.map((i) => [`${i} ${shown.tokens[i]}`, ...columns.map((j) => format(plane.value(i, j)))]),
+      [AXES[plane.rows], ...columns.map((j) => picture.keys[j])],
+      rows.map((i) => [`${i} ${picture.tokens[i]}`, ...columns.map((j) => format(plane.value(i, j)))]),
       `Rows are ${AXES[plane.rows]}, columns ${AXES[plane.cols]}.${isCut ? ` Around the chosen one, ${size}.` : ""}`,
     );
   }
@@ -89,7 +89,7 @@ export class Plane extends BigMap {
     return pixels(pooled(cut, room, MIDDLE), colours);
   }
 
-  /** What a cell says: its number, and where it lies in memory. */
+  /** The readout of a cell: its number and its address in memory. */
   say([i, j]) {
     const { tensor, plane } = this;
     const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);

@@ -47,13 +47,13 @@ export class StepLesson {
   }
 
   draw() {
-    const { answer, pending: asked } = this.lesson;
-    setAttribute(this.element, "aria-busy", asked ? "true" : null);
+    const { answer, pending } = this.lesson;
+    setAttribute(this.element, "aria-busy", pending ? "true" : null);
     this.element.hidden = !answer;
     if (!answer) return;
     this.panel.draw(answer.blocks, this.view.theme);
     setText(this.source, answer.source);
-    if (!this.arrives || asked || this.view.pause) return;
+    if (!this.arrives || pending || this.view.pause) return;
     this.arrives = false;
     this.element.focus({ preventScroll: true }); // the next key goes on in it
     bringUnderBar(this.element);

@@ -44,8 +44,8 @@ export class Side {
     this.flow = div("made", p.inputPictures, p.outputPictures);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
     const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
-    const { code, flow: made, strides, plane } = this;
-    const inside = [p.texts, why, code.element, p.facts, p.status, made, strides.element, plane.panel];
+    const { code, flow, strides, plane } = this;
+    const inside = [p.texts, why, code.element, p.facts, p.status, flow, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
   }
 

@@ -84,7 +84,7 @@ export class StepView extends PlaceView {
     this.box.text = this.text;
   }
 
-  /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  /** Take over the header of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([header, ...traces], query) {
     this.picture = { ...unpack(header).header, traces: traces.map(unpackTrace) };
     this.onUnchanged(query);
@@ -97,7 +97,7 @@ export class StepView extends PlaceView {
     this.tracesOf = omit(query, ...IN_SIGHT);
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return String(this.values.s ?? this.picture?.typed ?? "");
   }
@@ -131,7 +131,7 @@ export class StepView extends PlaceView {
     return isCurrent && !this.isComing && !this.picture.cut ? "" : "steps";
   }
 
-  /** True when the traces were too large to be sent whole, and not for what is in sight now. */
+  /** Tell whether the tensor in sight must still be loaded: its trace was too large to be sent whole. */
   get isComing() {
     const { picture, at, step } = this;
     if (picture.head === at.head && picture.step === step) return false;

@@ -140,7 +140,7 @@ function updateHead(element, table, block) {
   });
 }
 
-/** One cell between its row's label and sum: its number, or what it is changed with. */
+/** A cell between its row's label and sum: its number, or its control. */
 function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
   const { row, col } = place;
   const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));

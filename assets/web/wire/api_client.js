@@ -53,7 +53,7 @@ export class ApiClient {
     if (waited) this.markIdle();
   }
 
-  /** Gives everything up. */
+  /** Abort all requests. */
   stop() {
     clearTimeout(this.retryTimer);
     clearTimeout(this.slow);

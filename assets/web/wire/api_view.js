@@ -58,15 +58,15 @@ export class ApiView extends View {
 
   // ---- for the views
 
-  /** Takes over what a link says. @param {URLSearchParams} _link */
+  /** Take over the parameters of a link. @param {URLSearchParams} _link */
   readLink(_link) {}
 
-  /** What the link says of it: every key of this view. @returns {Values} */
+  /** The link parameters of this view. @returns {Values} */
   toParams() {
     return {};
   }
 
-  /** What the server is asked with: the link but for what makes no other picture, as the place within a map.
+  /** The request parameters: those of the link without the ones that change no picture, as the place within a map.
    * @returns {Values}
    */
   requestParams() {
@@ -86,7 +86,7 @@ export class ApiView extends View {
   /** A query is answered by the picture that is here, which was asked for in other words: the view notes them. @param {URLSearchParams} _query */
   onUnchanged(_query) {}
 
-  /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
+  /** Apply the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
 
   // ---- what comes in
@@ -102,7 +102,7 @@ export class ApiView extends View {
     return Boolean(this.picture) || this.notices.length > 0;
   }
 
-  /** What the page's script says: who asks, and nothing of what is shown. @param {{visit: string}} message */
+  /** Take over the message of the page's script: the visit, and nothing of the picture. @param {{visit: string}} message */
   onMessage({ visit }) {
     this.visit = visit;
     if (!this.picture) this.read();
@@ -110,7 +110,7 @@ export class ApiView extends View {
     this.redraw();
   }
 
-  /** Takes over what the address says. */
+  /** Take over the parameters of the address. */
   read() {
     const link = read();
     [this.modelName, this.deviceName] = [link.get("model"), link.get("dev")];
@@ -139,7 +139,7 @@ export class ApiView extends View {
     if (this.isHere) this.ask(); // a newer question may have counted on what an older answer has taken away
   }
 
-  /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
+  /** Apply the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   applyAnswer(bytes, query) {
     this.clearErrors();
     this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
@@ -183,12 +183,12 @@ export class ApiView extends View {
     if (marked !== (this.isLate && waiting)) this.redraw();
   }
 
-  /** True when the picture has been an earlier one for long enough to say so. */
+  /** Tell whether the picture has been stale for long enough to say so. */
   get isLate() {
     return this.waiting === "slow" || this.waiting === "lost";
   }
 
-  /** What must be said: why there is no newer picture, what the picture says, what the address leaves out. @returns {string[]} */
+  /** The notices: why there is no newer picture, those of the picture, and what the address leaves out. @returns {string[]} */
   get notices() {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, reason]) => {
@@ -226,7 +226,7 @@ export class ApiView extends View {
 
   // ---- what goes out
 
-  /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
+  /** The link parameters of all this view's keys, without defaults. @returns {Values} */
   get linkParams() {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
@@ -284,7 +284,7 @@ export class ApiView extends View {
     return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? params[key] : link.getAll(key)]));
   }
 
-  /** What is to be asked next, or null. @returns {{route: string, query: URLSearchParams} | null} */
+  /** The next request, or null. @returns {{route: string, query: URLSearchParams} | null} */
   request() {
     const query = this.query();
     const route = this.route(query);
@@ -312,7 +312,7 @@ export class ApiView extends View {
     else this.redraw();
   }
 
-  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  /** Take over a choice of the bar; the script need not know of it then. @param {CustomEvent} event */
   onModelEvent(event) {
     if (!this.isHere) return;
     event.preventDefault();

@@ -115,7 +115,7 @@ export function trimmed({ size, bytes }, first, last) {
 
 /** @typedef {[number, number]} Ends of the tokens in front and behind, how many are the model's own */
 
-/** Tells whether a token is the text's, and none that the model puts round it.
+/** Tell whether a token belongs to the text and not to the model's special tokens.
  * @param {{tokens: string[], ends: Ends}} of @param {number} index
  */
 export const isWord = ({ tokens, ends }, index) => index >= ends[0] && index < tokens.length - ends[1];
@@ -132,5 +132,5 @@ export function specials({ tokens, ends, columns }, { nospecials, nofirst }) {
   return first + last < tokens.length ? [first, last] : [0, 0];
 }
 
-/** Tells whether there are tokens that the model puts round a text, at both sides of its maps. @param {Framed} of */
+/** Tell whether the model puts special tokens round a text, on both sides of its maps. @param {Framed} of */
 export const hasSpecials = ({ ends, columns }) => !columns && ends.some(Boolean);

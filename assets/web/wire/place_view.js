@@ -18,7 +18,7 @@ export class PlaceView extends ApiView {
     Object.assign(this, { placed, rowChosen });
   }
 
-  /** Takes over what a link says of the place. @param {URLSearchParams} link */
+  /** Take over the place of a link. @param {URLSearchParams} link */
   adoptPlace(link) {
     this.setPlace(placeOf(link.get("at"), this.picture));
   }

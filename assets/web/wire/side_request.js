@@ -33,7 +33,7 @@ export class SideRequest {
     this.wire.ask(this.route, query, this.view.visit);
   }
 
-  /** Nobody waits any more, so the server breaks it off; the same may be asked again. */
+  /** Stop waiting: the server cancels the request, and the same one may be sent again. */
   stop() {
     this.wire.stop();
     this.pending = null;
