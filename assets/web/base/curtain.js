@@ -22,7 +22,7 @@ const COMPUTED = [
   ".panel .matrix:not(:has(input, td button))",
 ].join(", ");
 
-/** What tells, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
+/** Selectors of the parts that give an answer away, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
 const TELLING = {
   explore: {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,
@@ -54,7 +54,7 @@ export const isLearning = () => document.documentElement.classList.contains("lea
 /** Tell whether the row in focus is to be lit. */
 export const isLit = () => lit && !isDrawn();
 
-/** What alone is shown of the page, as a lesson's file names it; "" for all of it (picture/stage.css). */
+/** The only part of the page that is shown, as a lesson's file names it; "" for all of it (picture/stage.css). */
 export const shownAlone = () => alone;
 
 /** Pixels of the window from the top of an element down, without what a lesson takes of them: for what is shown alone.
@@ -66,7 +66,7 @@ export function heightLeft(element) {
   return Math.max(160, bottom - topOf(element));
 }
 
-/** Hides this from now on, in all that is drawn, before the next frame.
+/** Hide this from now on, in all that is drawn, before the next frame.
  * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] what alone is shown
  */
 export function draw(parts, lamp = false, picture = "") {

@@ -129,7 +129,7 @@ export class GridCell {
     if (passes) this.pass(row, element);
   }
 
-  /** Gives the focus to another cell: a screen reader says what gets it, and nothing of what moves with it or goes.
+  /** Move the focus to another cell: a screen reader reads the new one, and nothing that moves or goes.
    * @param {Element} row @param {HTMLElement} previous that had it, and stays until the next one gets it
    */
   pass(row, previous) {

@@ -39,7 +39,7 @@ export function mount(Kind) {
   /** @type {WeakMap<ShadowRoot, {view: V, message: unknown}>} */
   const places = new WeakMap();
 
-  /** Lets a view go; also asked after a call that a later one overtook, while its place stays.
+  /** Let a view go; also asked after a call that a later one overtook, while its place stays.
    * @param {ShadowRoot} place
    */
   function leave(place) {

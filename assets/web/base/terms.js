@@ -80,7 +80,7 @@ export function forgetTerms() {
   hide();
 }
 
-/** Sets a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
+/** Set a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
 export function explain(element, text) {
   if (element.textContent === text) return;
   for (const [term, place] of places) if (place === element || !place.isConnected) places.delete(term);

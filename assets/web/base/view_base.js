@@ -50,7 +50,7 @@ export class View {
     this.send = () => {};
   }
 
-  /** Puts the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
+  /** Put the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
   show(...parts) {
     this.element.append(...parts, this.aloud);
     this.root.append(this.element);
@@ -105,7 +105,7 @@ export class View {
 
   // ---- what goes out
 
-  /** Sends an event, with what is to happen once and was not heard yet of the events that it replaces. @param {object} event what holds from now on @param {object} change what is to happen once */
+  /** Send an event, with the pending one-time changes of the events that it replaces. @param {object} event what holds from now on @param {object} change what is to happen once */
   tell(event, change = {}) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);
@@ -134,7 +134,7 @@ export class View {
     removeEventListener("headlight-curtain", this.curtained);
   }
 
-  /** Goes to another place, as it is. @param {ShadowRoot} root */
+  /** Move to another root, as it is. @param {ShadowRoot} root */
   move(root) {
     const host = /** @type {any} */ (this.root);
     /** @type {any} */ (root).adoptedStyleSheets = host.adoptedStyleSheets;
@@ -158,7 +158,7 @@ export class View {
     this.redraw();
   }
 
-  /** Draws in the next frame, once. */
+  /** Draw in the next frame, once. */
   redraw() {
     if (this.frame || !this.isReady) return;
     this.frame = requestAnimationFrame(() => {
@@ -167,13 +167,13 @@ export class View {
     });
   }
 
-  /** Draws after a while, unless it is drawn before. @param {number} wait ms */
+  /** Draw after a while, unless it is drawn before. @param {number} wait ms */
   redrawSoon(wait) {
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.redraw(), wait);
   }
 
-  /** Draws at once, in the time that is left until the next frame. */
+  /** Draw at once, in the time that is left until the next frame. */
   drawNow() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
@@ -226,13 +226,13 @@ export class View {
     setAttribute(this.element, "data-waiting", waiting ? "" : null);
   }
 
-  /** Fills the parts, in a frame of its own. @param {number} _width pixels of the view */
+  /** Fill the parts, in a frame of its own. @param {number} _width pixels of the view */
   draw(_width) {}
 }
 
 // ---- parts that views have in common
 
-/** Draws every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
+/** Draw every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
 export function drawViews(theme = null) {
   for (const view of views) {
     if (!view.isReady || !view.element.isConnected) continue;
@@ -241,7 +241,7 @@ export function drawViews(theme = null) {
   }
 }
 
-/** Scrolls what is to be seen to the top, under the bar of the page. @param {Element} element */
+/** Scroll what is to be seen to the top, under the bar of the page. @param {Element} element */
 export function bringUnderBar(element) {
   /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
   element.scrollIntoView({ block: "start" });
@@ -297,7 +297,7 @@ export function mapOrTable(label, ending, choose) {
   return choice(label, /** @type {[boolean, string][]} */ (modes), choose);
 }
 
-/** Fills a group with a button for each text, one of them pressed.
+/** Fill a group with a button for each text, one of them pressed.
  * @param {string[]} texts @param {(at: number) => void} choose
  * @param {string} word what the numbers among them are, for who hears them
  */
@@ -328,7 +328,7 @@ export const panel = (kind, label, header, ...inside) =>
 /** @param {Element} parent @param {string[]} sentences */
 export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 
-/** Where sentences stand that must not be overlooked. */
+/** The element for notices that must not be overlooked. */
 export const notices = () => h("div", { class: "notices", role: "status" });
 
 /** Pixels of 1 rem. */

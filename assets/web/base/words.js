@@ -55,7 +55,7 @@ export function percent(weight) {
   return weight < 0.0005 ? "less than 0.1 %" : `${(100 * weight).toFixed(1)} %`;
 }
 
-/** What a word gave another one, and gives it now: the sentence on a change.
+/** The sentence on a change: the weight of one word for another, before and now.
  * @param {string} query @param {string} key @param {number} previous @param {number} now
  * @param {boolean} [isPair] the two stand side by side
  */

@@ -100,7 +100,7 @@ export class PairView extends PlaceView {
     addEventListener("keydown", (event) => this.key(event), { signal: this.lifetime.signal });
   }
 
-  /** Puts the parts onto the page. */
+  /** Put the parts onto the page. */
   arrange() {
     const { parts: p, modes, answers } = this;
     const bar = div(
@@ -235,7 +235,7 @@ export class PairView extends PlaceView {
     this.askBeneath();
   }
 
-  /** Asks for the tests beneath, once the maps are there and nobody types; until then those of earlier maps are in their way. */
+  /** Ask for the tests beneath, once the maps are there and no one types; until then those of earlier maps are in their way. */
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
@@ -316,13 +316,13 @@ export class PairView extends PlaceView {
     this.onChange();
   }
 
-  /** Brings one of the three maps to the front. @param {number} front */
+  /** Bring one of the three maps to the front. @param {number} front */
   scrollTo(front) {
     this.front = front;
     this.redraw();
   }
 
-  /** Shows the difference of the two large maps, and them again. */
+  /** Show the difference of the two large maps, and them again. */
   flip() {
     this.scrollTo(this.front === 2 ? 1 : 2);
   }

@@ -3,7 +3,7 @@
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { h, span } from "../base/dom.js";
 
-/** What the model says next on both sides, and a word that is asked about on both. @param {import("./pair.js").PairView} view */
+/** The next tokens of both sides, and the probability of a chosen word on both. @param {import("./pair.js").PairView} view */
 export function makeNext(view) {
   const word = makeWord((text) => {
     next.word = text;

@@ -25,7 +25,7 @@ const UNDER = 2; // rem under a projected map: what is read in it, and the card'
 const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
-/** What the tokens of a side, or of both, look at. @param {{tokens: string[], columns: string[] | null}} of */
+/** The attention map of one side, or the difference of both. @param {{tokens: string[], columns: string[] | null}} of */
 export const keysOf = ({ tokens, columns }) => columns ?? tokens;
 
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
@@ -76,7 +76,7 @@ export class PairPanels {
     return { ...handlers, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
-  /** Reads a cell in every map that has it; without one, the marked cell. @param {number} side @param {Place | null} place */
+  /** Read a cell in every map that has it; without one, the marked cell. @param {number} side @param {Place | null} place */
   point(side, place) {
     this.pointed = { panel: side, at: place }; // stays read when the maps are drawn again
     const { picture, marked } = this.view;
@@ -103,7 +103,7 @@ export class PairPanels {
     this.point(this.pointed.panel, this.pointed.at);
   }
 
-  /** Whether a map is left out: on a phone all but the one in front; where two are large, their difference, or the two.
+  /** Tell whether a map is hidden: on a phone all but the one in front; of large ones their difference, or the two.
    * @param {number} n
    */
   isBehind(n) {
@@ -157,7 +157,7 @@ export class PairPanels {
     return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;
   }
 
-  /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
+  /** The weights of the pair in focus on both sides, and how much of its row changed, as the bars beside the map show. */
   get moved() {
     const { picture, at, marked, maps } = this.view;
     const distance = number(picture.distances[at.row] ?? 0);

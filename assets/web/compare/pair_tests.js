@@ -23,7 +23,7 @@ class Beneath {
     this.element = /** @type {HTMLElement} */ (div(""));
   }
 
-  /** What is asked. */
+  /** The query of the test. */
   get query() {
     return this.view.queryOf([]);
   }
@@ -53,7 +53,7 @@ const marked = (block, cell) => ({
   blocks: (block.blocks ?? []).map((/** @type {Block} */ inner) => marked(inner, cell)),
 });
 
-/** What switching off each head alone does to the sentence vector of the left side; a press opens the head. A long
+/** The effect of ablating each head alone on the sentence vector of the left side; a press opens the head. A long
  * sentence, or a large model, is asked about by hand.
  */
 export class HeadBars extends Beneath {
@@ -73,7 +73,7 @@ export class HeadBars extends Beneath {
     return this.view.queryOf(this.view.sides[1].keys);
   }
 
-  /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
+  /** Ask where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
   ask(isNow) {
     if (String(this.query) === this.aside.pending) return;
     if (this.aside.pending !== null) this.stop();

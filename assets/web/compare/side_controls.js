@@ -65,7 +65,7 @@ export class SideControls extends ControlChips {
     return headsOf([this.get("off")].flat());
   }
 
-  /** What its model is: another one may stand on the right. */
+  /** The model of this side: the right one may be another. */
   get model() {
     return this.view.picture.sides[this.side];
   }

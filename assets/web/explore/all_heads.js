@@ -18,7 +18,7 @@ export class AllHeads {
     this.keys = div("walk", walk("ArrowLeft", "‹", "head before"), walk("ArrowRight", "›", "next head"), close);
   }
 
-  /** One head is large over all of them. */
+  /** Tell whether one head is open over all of them. */
   get isOpen() {
     const { look, alone } = this.view;
     return look.all && look.open && !alone;

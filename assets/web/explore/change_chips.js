@@ -106,7 +106,7 @@ export class ChangeChips {
     this.compare.href = this.comparison;
   }
 
-  /** What the changes moved most in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
+  /** The largest change in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
    * most; nothing under a lesson's curtain. @param {number} layer
    */
   movedIn(layer) {

@@ -30,7 +30,7 @@ export class ChangeTiles extends ControlChips {
     this.view.edit({ off: heads });
   }
 
-  /** Opens the panel of one control behind its tile, where Tab goes next, or closes it. @param {string} key */
+  /** Open the panel of one control behind its tile, where Tab goes next, or close it. @param {string} key */
   show(key, focus = true) {
     super.show(key, focus);
     this.openers.find(({ dataset }) => dataset.key === key)?.after(this.panel);
@@ -69,7 +69,7 @@ export class ChangeTiles extends ControlChips {
   }
 }
 
-/** What the heads of a kind do: name, button, and the rule of mha_core/heads/kinds.py.
+/** The kinds of heads: name, button, and the rule of mha_core/heads/kinds.py.
  * @type {[string, string, string][]}
  */
 const KINDS = [
@@ -80,7 +80,7 @@ const KINDS = [
 ];
 const SEVERAL = [1, 3, 7]; // heads that one press switches off
 
-/** Which heads do a thing most, out of all: a press opens one, or switches the first few off. */
+/** The heads that fit a kind best: a press opens one, or switches the first few off. */
 class FindHeads {
   /** @param {Explore} view */
   constructor(view) {

@@ -288,7 +288,7 @@ export class Explore extends ApiView {
     if (!this.picture.fixed.off) this.edit({ off: toggled(this.off, `${layer}.${head}`) });
   }
 
-  /** Keeps what is seen, or lets it go. */
+  /** Pin the picture in view, or unpin it. */
   togglePin() {
     const pin = this.state.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
     this.dispatch({ type: "set", values: { pin } });

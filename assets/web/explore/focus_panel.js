@@ -275,7 +275,7 @@ export const looksOf = (row) =>
     .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
-/** Draws them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
+/** Draw them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
 export function fillLooks(list, tokens, best) {
   fill(list, best, makeBar, (bar, [key, weight]) => {
     const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);

@@ -52,7 +52,7 @@ export function withValues({ measures, layers, heads }, floats) {
   return measures.map((measure) => ({ ...measure, values: measure.rows ? valuesOf(present.indexOf(measure)) : null }));
 }
 
-/** Measures of several texts: each the mean over all their rows, as each text's is over its own. */
+/** Measure of several texts: each the mean over all their rows, as each text's is over its own. */
 export class Pool {
   /** @type {Map<string, {sums: Float64Array, rows: number}>} */
   #sums = new Map();

@@ -93,7 +93,7 @@ export class CollectionRun {
     this.goOn();
   }
 
-  /** What was broken off goes on; of another run all begins anew. */
+  /** Continue a stopped measurement; another run starts anew. */
   follow() {
     if (this.base !== String(this.run)) this.begin(this.sentences);
     else if (!this.isOn) this.goOn();

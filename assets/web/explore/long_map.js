@@ -100,7 +100,7 @@ export class LongMap extends BigMap {
     setText(this.status, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
-  /** Moves the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
+  /** Move the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
   place({ row, key, name }) {
     const { n } = this;
     const { digest } = this.view.maps;
@@ -163,7 +163,7 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  /** Draws the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
+  /** Draw the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
     const context = contextOf(this.overview, WHOLE, WHOLE);
@@ -203,7 +203,7 @@ export class LongMap extends BigMap {
     if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at its edge the page goes on
   }
 
-  /** Moves the window by so many cells; tells whether it could. @param {number} rows @param {number} columns */
+  /** Move the window by so many cells; returns whether it could. @param {number} rows @param {number} columns */
   pan(rows, columns, from = this.window) {
     const far = (/** @type {number} */ cells) => Math.sign(cells) * Math.ceil(Math.abs(cells));
     const next = clampWindow(

@@ -10,7 +10,7 @@ import { walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {"picture" | "sound"} Kind */
-/** What a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
+/** The data that a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
  * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} Shown
  */
 
@@ -58,7 +58,7 @@ export class Media {
     return kind === "sound" && view.picture.group === "encoder" ? "moments" : "words";
   }
 
-  /** What the script says: another file of the visitor's was brought. @param {Record<Kind, string>} media */
+  /** Take over the names of the uploaded files from the page's script. @param {Record<Kind, string>} media */
   take(media) {
     const { files: previous, kind } = this;
     this.files = media;
@@ -240,7 +240,7 @@ class SoundBoard {
   }
 }
 
-/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training.
+/** The notice that a recording is no model, and a slider over the steps of its training.
  * @param {Explore} view
  */
 export function recordedSteps(view) {

@@ -64,7 +64,7 @@ export class NextTokens {
     if (this.first?.text && picture.typed === text && !waiting) this.write(this.first.text);
   }
 
-  /** Writes a token behind the sentence. @param {string} text */
+  /** Write a token behind the sentence. @param {string} text */
   write(text) {
     const { view } = this;
     const previous = view.text;
@@ -118,7 +118,7 @@ export class NextTokens {
   }
 }
 
-/** How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
+/** The controls of sampling: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
  * nothing to do with the temperature of attention's softmax.
  * @param {(change: Record<string, string | null>) => void} choose
  */

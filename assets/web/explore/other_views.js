@@ -48,7 +48,7 @@ export class OtherViews {
     return this.all.find((view) => view.name === name) ?? null;
   }
 
-  /** Opens a view in a state; none where it is null. @param {OtherView | null} view @param {string} [state] */
+  /** Open a view in a state; none where it is null. @param {OtherView | null} view @param {string} [state] */
   show(view, state) {
     setText(this.refusal, ""); // it was of the state before
     this.view.dispatch({ type: "set", values: { panel: view && [view.name, state].filter(Boolean).join(".") } });

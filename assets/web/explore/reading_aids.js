@@ -41,7 +41,7 @@ export class ReadingAids {
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 
-  /** Chooses a key beside those that are, or takes it out. @param {number} key a token */
+  /** Add a key to the chosen ones, or remove it. @param {number} key a token */
   add(key) {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];

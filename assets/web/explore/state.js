@@ -44,7 +44,7 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
  *   | {type: "undo"}} Action
  */
 
-/** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
+/** The answers that have arrived from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
  * the run that they are all of, and how far a long text is.
  * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
  *   progress: {run: string, done: number, isStopped: boolean}}} Cache
@@ -143,7 +143,7 @@ export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, 
   return { s: text, ...model, ...place, pin: pin || null, view: panel, ...sampling };
 }
 
-/** What the server is asked with: another row, and how it is drawn, make no other picture.
+/** The request parameters: another row, or another way to draw it, makes no other picture.
  * @param {State} state @param {boolean} isLong of a long text the numbers of one row are here
  */
 export function valuesOf(state, isLong) {
@@ -172,7 +172,7 @@ function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
   return usedSampling === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
 }
 
-/** What is to be asked next, or null: all maps, or where they are here the picture in focus alone; of a long text its next
+/** The next request, or null: all maps, or where they are here the picture in focus alone; of a long text its next
  * layers. Another place in a map asks nothing.
  * @param {State} state @param {URLSearchParams} query of what is to be shown @param {Cache} cache
  * @returns {{route: "maps" | "focus" | "part", query: URLSearchParams} | null}

@@ -36,7 +36,7 @@ function changes(link) {
   return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
 }
 
-/** What a file is called, "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
+/** The name of a file, as "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
  * then what is changed.
  * @param {string} page @param {string} title @param {URLSearchParams} link
  */

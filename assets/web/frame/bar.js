@@ -35,7 +35,7 @@ function makeGroup(name, pages) {
   return element;
 }
 
-/** Closes what is open, but for what holds this. @param {EventTarget | null} target */
+/** Close what is open, but for what holds this. @param {EventTarget | null} target */
 function close(target = null) {
   for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
     if (!(target instanceof Node && opener.parentElement?.contains(target)))
@@ -165,7 +165,7 @@ export function makeTitle({ question, line }) {
   return div("question", h("h1", {}, question), words);
 }
 
-/** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
+/** Put the bar there once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {
   let bar = document.getElementById(ID);
   if (!bar) {

@@ -9,7 +9,7 @@ const NAME = /^[\w-]{22}$/;
 /** The number of news that was asked for last. */
 let request = "";
 
-/** Asks for what has changed, once for each number that the server says is new (pages/frame/canvas.py, rerun_when).
+/** Ask for what has changed, once for each number that the server says is new (pages/frame/canvas.py, rerun_when).
  * @param {{data: {number: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function news({ data, setTriggerValue }) {
@@ -39,7 +39,7 @@ function storedVisit(expired) {
   return "";
 }
 
-/** Keeps the name of the visit in this browser, so that a page that is loaded anew finds what was trained in it.
+/** Keep the name of the visit in this browser, so that a page that is loaded anew finds what was trained in it.
  * `name`: of this session's visit; `gone`: what this browser said and no visit is called any more.
  * @param {{data: {name: string, gone: string}, setTriggerValue: (name: string, value: string) => void}} component
  */

@@ -95,7 +95,7 @@ function say(chart) {
   chart.setAttribute("aria-valuetext", texts.join("; "));
 }
 
-/** Every chart can have the focus. As a slider it gets the arrows, which a screen reader would keep at a figure. */
+/** Make all charts focusable. As a slider it gets the arrows, which a screen reader would keep at a figure. */
 function open() {
   for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
     const aria = { roledescription: "chart", description: KEYS, valuenow: "0", valuetext: "no point yet" };
@@ -105,7 +105,7 @@ function open() {
   }
 }
 
-/** Listens for charts and to keys at them. */
+/** Listen for charts and to keys at them. */
 export function listenToCharts() {
   new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
   addEventListener("keydown", key, true);

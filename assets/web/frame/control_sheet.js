@@ -15,7 +15,7 @@ const measured = new ResizeObserver(() => {
   document.documentElement.style.setProperty("--model", `${high}px`);
 });
 
-/** Opens or closes it; views bring their picture into sight above an open one. @param {boolean} is */
+/** Open or close it; views bring their picture into sight above an open one. @param {boolean} is */
 export function openSheet(is) {
   if (is === isOpen()) return;
   document.documentElement.classList.toggle("sheet-open", is);
@@ -27,7 +27,7 @@ export function openSheet(is) {
   if (is) requestAnimationFrame(() => dispatchEvent(new Event("headlight-sheet")));
 }
 
-/** Closes it by hand: who closed it stands at what opens it. */
+/** Close it by hand: who closed it stands at what opens it. */
 function leave() {
   openSheet(false);
   opener()?.focus();

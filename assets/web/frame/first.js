@@ -34,7 +34,7 @@ const isFilled = () => {
   return siblings.some((element) => element.getBoundingClientRect().height > 0);
 };
 
-/** Reads the message out of the page. @param {Element} block */
+/** Read the message out of the page. @param {Element} block */
 const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
 
 /** The head of the page, and a place for its picture or the outline of its cards, until Streamlit has drawn its own.
@@ -50,7 +50,7 @@ function prerender(now, hasPicture) {
 
 /** @typedef {(file: string) => any} Open what a module exports */
 
-/** Draws the picture, where the page brought one.
+/** Draw the picture, where the page brought one.
  * @param {Open} open @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block
  */
 function drawPicture(open, place, remove, block) {

@@ -35,9 +35,9 @@ const OURS = ["big", "learn", "film"]; // keys that no script writes
 
 const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
 
-/** Whether the visitor used one of Streamlit's controls since the page was entered: the bar and the views are ours. */
+/** True when one of Streamlit's controls was used since the page was entered: the bar and the views are ours. */
 let touched = false;
-/** What a control wrote since the last press: a run of the script that began before does not know it yet. */
+/** The parameters that a control wrote since the last press: a run of the script that began before does not know it yet. */
 let writes = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
 const touch = ({ type, target }) => {
@@ -120,7 +120,7 @@ export function house({ data, parentElement }) {
   }
 }
 
-/** What the link of a page said and its script could not use must not stay in it; that is known when the page is made.
+/** Remove the parameters from the address that the script of the page could not use.
  * @param {{data: {unusable: string}}} component
  */
 export const page_flags = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));

@@ -20,7 +20,7 @@ const IN_PYTHON =
 /** The titles of models that were opened here, by their names. @type {Map<string, string>} */
 export const titles = new Map();
 
-/** What the server's machine answers. Raises an Error that says why it does not.
+/** Fetch an answer about the server's machine. Raises an Error with the reason of a refusal.
  * @param {string} question @param {Record<string, string>} [params]
  */
 async function answered(question, params) {

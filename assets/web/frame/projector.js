@@ -10,7 +10,7 @@ const isLarge = () => read().get("big") === "true";
 
 export const switchProjector = () => write({ big: isLarge() ? null : "true" });
 
-/** Does what the address says. */
+/** Do what the address says. */
 function follow() {
   const { classList } = document.documentElement;
   if (classList.contains("projector") === isLarge()) return;
@@ -26,7 +26,7 @@ const inMenu = (path) =>
       (node.matches(`${OPEN}, .settings`) || node.parentElement?.querySelector(`:scope > ${OPEN}`)),
   ) || document.querySelector(`#headlight-bar ${OPEN}, ${LAID_OVER}`) !== null;
 
-/** Listens to the address, and to the keys before a menu that closes forgets that it was open. */
+/** Listen to the address, and to the keys before a menu that closes forgets that it was open. */
 export function listen() {
   follow();
   addEventListener("headlight-address", follow);

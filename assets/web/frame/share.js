@@ -116,7 +116,7 @@ class SharePanel {
     else this.camera.requestFullscreen?.();
   }
 
-  /** Fills what is unfolded. */
+  /** Fill what is unfolded. */
   async tell() {
     const request = `${shared.page}?${read()}`;
     if (!(this.about.open || this.snippet.open) || this.about.hidden || this.requested === request) return;
@@ -151,7 +151,7 @@ function openShare(is) {
   draw();
 }
 
-/** Draws the panel while it is open. */
+/** Draw the panel while it is open. */
 function draw() {
   if (!isOpen()) return;
   panel ??= new SharePanel();

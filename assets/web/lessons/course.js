@@ -102,7 +102,7 @@ export function done() {
   return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
-/** Notes that a step was answered. @param {Place} place */
+/** Note that a step was answered. @param {Place} place */
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);

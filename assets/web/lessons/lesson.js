@@ -90,7 +90,7 @@ const acts = {
 /** Shows, then goes on. */
 const onward = () => state.place && acts[state.open ? "next" : "show"]();
 
-/** Opens the curtain and has the numbers judge. */
+/** Open the curtain and request the verdict. */
 function open() {
   state.open = true;
   done();
@@ -105,7 +105,7 @@ function done() {
   show();
 }
 
-/** Asks what the numbers that are shown now say. */
+/** Ask what the numbers that are shown now say. */
 function judge() {
   clearTimeout(pause);
   const { place } = state;
@@ -169,7 +169,7 @@ const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 /** The step that is asked of the picture beside it; null where none is. */
 const askedNow = () => (isHere() && !isAway() ? state.place : null);
 
-/** What a room needs of the lesson: its step while it stands beside its page, the way to the answer, and places for its votes. */
+/** The interface of the lesson for a room: its step while it stands beside its page, the way to the answer, and places for its votes. */
 export const roomActions = {
   askedNow,
   isOpen: () => state.open,
@@ -184,7 +184,7 @@ export const roomActions = {
   },
 };
 
-/** Draws it all. */
+/** Draw it all. */
 function show() {
   const { place, open: isOpen } = state;
   const isShown = isHere();
@@ -237,7 +237,7 @@ function begin() {
   addEventListener("keydown", key, true);
 }
 
-/** Puts the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
+/** Put the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
 export function drawLesson(theme) {
   if (!panel.element.isConnected) {
     begin();

@@ -92,7 +92,7 @@ export class LessonPanel {
     this.arrange();
   }
 
-  /** Puts the parts in order. */
+  /** Put the parts in order. */
   arrange() {
     const { p, hands } = this;
     p.overlayNotes.append(p.lines);
@@ -171,7 +171,7 @@ export class LessonPanel {
     fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
   }
 
-  /** What lies over the picture: a dialog while it is there. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
+  /** Open or close an overlay over the picture, which is a dialog while it is open. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
   drawOver(part, isOpen, name) {
     part.hidden = !isOpen;
     setAttribute(part, "role", isOpen ? "dialog" : null);

@@ -11,7 +11,7 @@ export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right 
 /** True while we write the address ourselves; other writes are Streamlit's. */
 export const writing = { isOurs: false };
 
-/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+/** Write the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
 export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
@@ -62,7 +62,7 @@ function fitted(url, link) {
   return { url: toUrl(), state: Object.keys(left).length ? { leftOut: left } : null };
 }
 
-/** Writes into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
+/** Write into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
  * @param {Values} values
  */
 export function write(values) {

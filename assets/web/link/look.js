@@ -64,7 +64,7 @@ export const singleMapLook = (look) => ({
   values: false,
 });
 
-/** How the map in focus is computed, of all that is said of how it is drawn: a text as in the link. @param {Look} look */
+/** The display options that change how the map in focus is computed, as a text of the link. @param {Look} look */
 export function reads(look) {
   const mean = meanOf(look);
   const hides = look.renorm && (look.nospecials || look.nofirst);

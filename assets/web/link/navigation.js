@@ -8,7 +8,7 @@ const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, wh
 const BAR = "#headlight-bar";
 export const MAIN = '[data-testid="stMain"]'; // what scrolls
 
-/** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
+/** The way to the present page: by the bar, which carries the picture of another page along, or otherwise. */
 export const arrival = { byBar: false };
 let telling = false;
 
@@ -33,7 +33,7 @@ addEventListener("popstate", () => {
   if (location.href.endsWith("#")) setHistory("replaceState", saved.state, location.href.slice(0, -1));
 });
 
-/** Goes to an address of this app, in the same visit. @param {URL | string} address @param {{byBar?: boolean}} [how] */
+/** Go to an address of this app, in the same visit. @param {URL | string} address @param {{byBar?: boolean}} [how] */
 export function go(address, { byBar = false } = {}) {
   dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
   const url = new URL(address, location.href);
@@ -67,7 +67,7 @@ function follow(event) {
 }
 addEventListener("click", follow, true);
 
-/** Goes to a page in the same visit; one of a lesson waits for the course. @param {URL} address @param {boolean} byBar */
+/** Go to a page in the same visit; one of a lesson waits for the course. @param {URL} address @param {boolean} byBar */
 export function visit(address, byBar) {
   const from = location.href;
   if (byBar) {

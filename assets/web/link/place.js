@@ -17,7 +17,7 @@ export function placeOf(link, picture) {
   return { at: cursor, placed: link !== null, rowChosen: row !== null };
 }
 
-/** The same place with another layer, head, row or key; the row is the page's choice where it is null.
+/** A copy of the place with another layer, head, row or key; the row is the page's choice where it is null.
  * @param {Place} place @param {Partial<At>} change @returns {Place}
  */
 export function moved(place, { row, ...change }) {

@@ -5,7 +5,7 @@ import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } f
 import { readCells } from "../link/painted.js";
 
 const SIDE = 84; // pixels of a picture
-/** What a click on a card does: its name in the link and on the button. @type {[string, string][]} */
+/** The action of a click on a card: its name in the link and on the button. @type {[string, string][]} */
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
 
 /** @typedef {import("../base/messages.js").Card} Card */
@@ -28,7 +28,7 @@ const cache = new WeakMap();
 export const isUsed = (picture, { rule, painted, why_not }) =>
   picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
 
-/** Puts the picture's cards into `parent`.
+/** Put the picture's cards into `parent`.
  * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
  * @param {string} how.join what a click does @param {(at: number) => void} how.choose
  */

@@ -31,7 +31,7 @@ export class MaskOutcomes {
     this.view.onChange(true);
   }
 
-  /** Asks once the picture is that of what is chosen. */
+  /** Ask once the picture is that of what is chosen. */
   ask() {
     const { view, outcomes } = this;
     const query = view.query();

@@ -25,7 +25,7 @@ export class MaskPaint {
     this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
   }
 
-  /** Begins anew with what the server says is painted.
+  /** Begin anew with what the server says is painted.
    * @param {{n: number, heads: number, painted: string, base: string, own: string, rule: string}} given
    */
   load({ n, heads, painted, base, own, rule }) {
@@ -53,7 +53,7 @@ export class MaskPaint {
     return !this.flips.some((cells) => cells.includes(1));
   }
 
-  /** Keeps what is painted now, for undo. */
+  /** Keep what is painted now, for undo. */
   remember() {
     this.undone.push({
       paintedRule: this.paintedRule,
@@ -89,7 +89,7 @@ export class MaskPaint {
     for (const cells of this.scope === "all" ? this.flips : [this.flips[this.head]]) cells[index] = turned;
   }
 
-  /** One press: a cell, or with those tools its whole row or column, is turned round. @param {Place} cell */
+  /** Flip a cell, or with the line tools its whole row or column. @param {Place} cell */
   toggle(cell) {
     this.begin(cell);
     if (!LINES.includes(this.tool)) this.value = 1 - this.allow()[cell[0] * this.n + cell[1]];

@@ -23,7 +23,7 @@ export class PaintGrid extends BigMap {
     this.element.onpointercancel = () => this.up(false);
   }
 
-  /** Draws the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
+  /** Draw the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
   drawMask({ allow, scrolls, ...shown }, inks, room) {
     const n = shown.tokens.length;
     const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };

@@ -171,7 +171,7 @@ export class Painter extends PlaceView {
     this.pictureOf = relevant(this.query());
   }
 
-  /** Begins with the picture's mask where that is the one asked for; what is painted since goes on. */
+  /** Begin with the picture's mask where that is the one asked for; what is painted since goes on. */
   load() {
     const { mask, picture } = this;
     const n = picture.tokens.length;
@@ -250,7 +250,7 @@ export class Painter extends PlaceView {
     this.onChange(true);
   }
 
-  /** Draws at once; the weights follow. */
+  /** Draw at once; the weights follow. */
   painted() {
     const { text, paintedRule } = this.mask;
     this.ahead = true;
@@ -260,7 +260,7 @@ export class Painter extends PlaceView {
     return this.takeMask({ mask: "painted", on: paintedRule, p: text || null });
   }
 
-  /** Paints where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
+  /** Paint where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
   stroke(act, ends = true) {
     if (!this.paintable) return;
     this.mask.head = this.at.head;

@@ -35,7 +35,7 @@ export class WeightsPanels {
     ];
   }
 
-  /** Draws both maps.
+  /** Draw both maps.
    * @param {Masks} picture @param {{row: number, key: number | null}} at the cell in focus
    * @param {Weights[]} weights @param {boolean} asTable @param {import("../base/colour.js").Theme} theme
    * @param {import("../base/colour.js").Inks} colours @param {import("../picture/map.js").Room} room

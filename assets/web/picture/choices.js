@@ -59,7 +59,7 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
   }
 }
 
-/** Draws the encodings of the order that the model can take: no order first, right behind what it learnt with.
+/** Draw the encodings of the order that the model can take: no order first, right behind what it learnt with.
  * @param {HTMLElement} list @param {[string, string][]} offered names, with what is to be known of each
  * @param {string} now @param {(name: string) => void} choose
  */
@@ -73,7 +73,7 @@ function drawPositions(list, offered, now, choose) {
   });
 }
 
-/** Draws a lamp for each head of each layer, with both named at the sides, and says what a press does. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
+/** Draw a lamp for each head of each layer, with both named at the sides, with the action of a press. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
  * @param {Set<string>} off "layer.head" of those that are off @param {(head: string) => void} toggle
  */
 function drawLamps(lamps, { layers, heads }, off, toggle) {
@@ -174,7 +174,7 @@ export class Choices {
 
   // ---- drawing
 
-  /** Fills what one control is chosen in. @param {string} key @param {Inks} inks */
+  /** Fill what one control is chosen in. @param {string} key @param {Inks} inks */
   fill(key, inks, model = this.view.picture) {
     const { positions = [] } = "positions" in model ? model : this.view.picture;
     if (key === "mask") this.drawMasks(inks);
@@ -183,7 +183,7 @@ export class Choices {
     if (key === "t") this.degrees.say(this.value(key));
   }
 
-  /** Draws the masks, each with its picture and what it does. @param {Inks} inks */
+  /** Draw the masks, each with its picture and what it does. @param {Inks} inks */
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));

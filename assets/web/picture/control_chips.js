@@ -67,7 +67,7 @@ export class ControlChips extends Choices {
 
   // ---- what the visitor does
 
-  /** Opens the panel of one control, or closes it. @param {string} key */
+  /** Open the panel of one control, or close it. @param {string} key */
   show(key, focus = true) {
     const opener = this.openers.find(({ dataset }) => dataset.key === this.open);
     this.open = key;

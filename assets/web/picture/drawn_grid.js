@@ -34,7 +34,7 @@ export class DrawnGrid {
     this.cell.element.onblur = () => this.point(null);
   }
 
-  /** Draws where something of what it is made from has changed.
+  /** Draw where something of what it is made from has changed.
    * @param {Grid} grid @param {{width: number, height: number}} size pixels @param {Inks} inks
    * @param {unknown[]} from what it is made from @param {(context: CanvasRenderingContext2D) => void} paint
    */
@@ -112,7 +112,7 @@ export class DrawnGrid {
     this.point(cell);
   }
 
-  /** Moves the cell that has the focus to the active place. */
+  /** Move the cell that has the focus to the active place. */
   describe() {
     const { grid, active } = this;
     if (grid && active)

@@ -134,7 +134,7 @@ export class HeadsGrid {
     this.updateEdges(tile, pair, index);
   }
 
-  /** What stands at the edges: of all heads layers and heads, once each; and which query heads share a key and value head.
+  /** Draw the labels at the edges: layers and heads, and which query heads share a key and value head.
    * @param {HTMLElement} tile @param {Head} pair @param {number} index
    */
   updateEdges(tile, [layer, head], index) {

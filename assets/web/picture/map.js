@@ -101,7 +101,7 @@ export class BigMap extends DrawnGrid {
     this.putBubble(this.tapped);
   }
 
-  /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
+  /** Draw the map. @param {number} unit pixels of a size 1 @param {Room} room */
   paint(unit, room) {
     const { inks, visible, seen } = this;
     const picture = /** @type {MapPicture} */ (this.picture);
@@ -298,7 +298,7 @@ export class BigMap extends DrawnGrid {
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
-  /** What a cell says stands in a bubble at the finger that tapped it, or nowhere; who hears the page is told by the cell.
+  /** Show the readout of a tapped cell in a bubble, or hide it; a screen reader reads the cell itself.
    * @param {Place | null} cell
    */
   putBubble(cell) {

@@ -24,7 +24,7 @@ export function labelled(count, interval, required) {
 /** @param {string} token */
 export const clip = (token) => (token.length > MAX_LENGTH ? `${token.slice(0, MAX_LENGTH - 1)}…` : token);
 
-/** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
+/** Write a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
  * @param {number} index the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
  */
 function write(context, { left, top, step, wide, visible, seen, font, inks }, index, { asRow, ink, ground, strong }) {
@@ -49,7 +49,7 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, in
   context.restore();
 }
 
-/** Writes as many tokens as there is room for, those in focus among them.
+/** Write as many tokens as there is room for, those in focus among them.
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
  */
 export function drawLabels(context, map) {
@@ -68,7 +68,7 @@ export function drawLabels(context, map) {
   return Math.max(down, across);
 }
 
-/** Writes the row and the column that are pointed at over what stands there.
+/** Write the row and the column that are pointed at over what stands there.
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {import("../base/grid_keys.js").Place} at
  */
 export function drawPointedLabels(context, map, [i, j]) {

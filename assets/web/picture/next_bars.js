@@ -9,7 +9,7 @@ import { number, percent, quoted } from "../base/words.js";
 const MAX_LENGTH = "60"; // characters of a word
 const PARTIAL = "a part of a character, which cannot be typed";
 
-/** Fills a list with bars: `choose` is what a press does, none where it does nothing.
+/** Fill a list with bars: `choose` is what a press does, none where it does nothing.
  * @param {HTMLElement} list @param {NextToken[]} tokens
  * @param {{choose?: (at: number) => void, before: string}} way before: where the earlier probability was, in words
  */
@@ -40,7 +40,7 @@ function drawToken(element, { label, chance, before }, context) {
   was.hidden = before === null;
 }
 
-/** What a change did to the next word, in one sentence; nothing where nothing is changed. @param {NextToken[]} tokens the likeliest first */
+/** The effect of a change on the next word, in one sentence; "" without a change. @param {NextToken[]} tokens the likeliest first */
 export function nextMoved(tokens) {
   const [now] = tokens;
   if (!now || now.before === null) return "";

@@ -111,7 +111,7 @@ export class ProjectorBar {
     this.view.setCursor({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
   }
 
-  /** Switches the head in focus off in the model, or on. */
+  /** Switch the head in focus off in the model, or on. */
   toggle() {
     this.choices.switchOff(toggled(this.choices.off, this.head));
   }
@@ -136,7 +136,7 @@ export class ProjectorBar {
     act();
   }
 
-  /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
+  /** Give the keys back to the bar after typing or choosing. @param {KeyboardEvent} event */
   leave(event) {
     const isDone = ["Enter", "Escape"].includes(event.key) && !event.isComposing;
     if (!this.isOn || !isDone || !isTyped(event)) return;

@@ -36,7 +36,7 @@ export const listOf = (columns, rows, props = {}) =>
 /** Read aloud as what it means. @param {string} text @param {Record<string, string | null>} [props] */
 const valueCell = (text, props) => cell("td", text, { "aria-label": text === NONE ? BLOCKED : null, ...props });
 
-/** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
+/** Fill `parent` with a map; of a long one with the row in focus, sorted by size.
  * @param {Element} parent @param {MapPicture} picture @param {Writing} writing
  */
 export function fillTable(parent, picture, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {

@@ -48,7 +48,7 @@ export function actsOf({ phase, round }, place, isOpen) {
 /** The second question of a step; null where it has none, or is one. @param {Place | null} place */
 const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
 
-/** Does what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
+/** Do what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
  * @param {string} link of what is shown
  */
 export async function doAct(name, place, link) {

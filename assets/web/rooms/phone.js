@@ -118,7 +118,7 @@ class Phone {
 
   // ---- what is done
 
-  /** Shows the host's link: another page is another view. @param {State} now */
+  /** Show the host's link: another page is another view. @param {State} now */
   follow({ link }) {
     const { path, query } = readShown(link);
     if (link === this.link) return;

@@ -136,7 +136,7 @@ class HostBar {
     return doAct(name, roomActions.askedNow(), this.sharedLink);
   }
 
-  /** Goes to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
+  /** Go to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
   meet({ question }) {
     const previous = this.met;
     this.met = question?.id ?? "";
@@ -275,7 +275,7 @@ class PhoneBar {
 let bar = /** @type {HostBar | PhoneBar | null} */ (null);
 addEventListener("headlight-room", () => draw());
 
-/** Puts the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
+/** Put the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
  * @param {"dark" | "light"} theme
  */
 export function drawRoom(address, theme) {

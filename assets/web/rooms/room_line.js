@@ -33,7 +33,7 @@ function say(text) {
   changed();
 }
 
-/** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} text */
+/** Show the result of an action of this tab, until the next one or until the room goes on. @param {string} text */
 function sayTold(text) {
   line.result = text;
   changed();
@@ -46,10 +46,10 @@ function hush() {
   changed();
 }
 
-/** What the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
+/** The step that the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
 const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.follows]);
 
-/** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
+/** Send an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
  */
 async function postAct(name, body, times) {
@@ -77,7 +77,7 @@ export const qrOf = (address) => urlOf(`api/qr?${new URLSearchParams({ to: linkO
 /** The room's address without its scheme, for typing. @param {string} address */
 export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g, "");
 
-/** Enters the room that this tab is in, or that stands behind the #. */
+/** Enter the room that this tab is in, or that stands behind the #. */
 export function enter() {
   if (line.events) return;
   const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
@@ -127,7 +127,7 @@ function hear(now) {
   changed();
 }
 
-/** Opens the line anew: a phone that slept, or came into another network, may hold one that is dead. */
+/** Open the line anew: a phone that slept, or came into another network, may hold one that is dead. */
 const wake = () =>
   line.events &&
   !document.hidden &&
@@ -173,7 +173,7 @@ export function leave(why = "") {
 /** Votes as a phone; whether the vote was taken. @param {object} body */
 export const vote = async (body) => (await postAct("vote", { code: line.code, token: line.secret, ...body })) !== null;
 
-/** Does something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
+/** Do something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
 export async function act(act, body = {}) {
   const done = await postAct("act", { code: line.code, key: line.secret, act, ...body });
   if (done) await waitFor(done.version);

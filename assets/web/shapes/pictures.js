@@ -45,7 +45,7 @@ function strength(value, weights, scale) {
   return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
 }
 
-/** One tile as an image of one pixel an element, or of every second, third, … */
+/** Draw a tile as an image of one pixel per element, or of every second, third, … */
 function image(tensor, plan, tile, stride, theme, inks) {
   const [height, width] = [Math.ceil(plan.height / stride), Math.ceil(plan.width / stride)];
   // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
@@ -62,7 +62,7 @@ function image(tensor, plan, tile, stride, theme, inks) {
   });
 }
 
-/** How a tensor is laid out: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
+/** The layout of a tensor: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
 function layout(tensor) {
   const seen = ({ letter, axis }) => letter !== "b" && (letter !== "" || tensor.sizes[axis] > 1);
   const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(seen);
@@ -98,7 +98,7 @@ function layout(tensor) {
 /** @type {Record<string, string>} */
 const NAMES = { h: "head", i: "query", j: "key" };
 
-/** Draws a tensor as its matrices: what is seen, in words, and what a click means where.
+/** Draw a tensor as its matrices: what is seen, in words, and what a click means where.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, room: number, head: number, scale: number}} state
  * width, and room: pixels to both sides and, where there is more than that, down; scale: of letters
@@ -141,7 +141,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
 }
 
-/** Draws one matrix, heads that are split a little apart; frames the head in sight. @returns {Area[]} */
+/** Draw one matrix, heads that are split a little apart; frame the head in sight. @returns {Area[]} */
 function drawTile(context, canvas, tensor, plan, tile, { x, y, width, height }, head, ink) {
   context.imageSmoothingEnabled = width < plan.width;
   context.drawImage(canvas, x, y, width, height);
@@ -189,7 +189,7 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
   for (const place of [from, to]) dot(place, 1);
 }
 
-/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
+/** Draw the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
  * @param {ReturnType<Tensor["jump"]>} [jump] a step along an axis, which is lit

@@ -22,7 +22,7 @@ export class StepLesson {
     this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
   }
 
-  /** Asks for the lesson on the traces that are here. @param {URLSearchParams} query */
+  /** Ask for the lesson on the traces that are here. @param {URLSearchParams} query */
   ask(query) {
     const { values, at, head } = this.view;
     const params = new URLSearchParams(query);
@@ -40,7 +40,7 @@ export class StepLesson {
     return 0;
   }
 
-  /** Brings the lesson of that name into sight. @param {string} name */
+  /** Bring the lesson of that name into sight. @param {string} name */
   open(name) {
     this.arrives = true;
     this.view.set({ lesson: name });

@@ -89,7 +89,7 @@ export class Side {
     this.plane.drawHead(step, trace.tokens, head, cell, ink, width);
   }
 
-  /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
+  /** Draw the memory of the step anew, with the jump along the axis that is pointed at. */
   lightMemory() {
     const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.outputPictures.querySelector(".memory canvas"));
     if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);

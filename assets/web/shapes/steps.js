@@ -217,7 +217,7 @@ export class StepView extends PlaceView {
     const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, floor };
     panels.forEach((panel, n) => this.sides[n].draw(panel.trace, panel.at, place, ink, picture.lessons));
     const query = this.query();
-    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and nobody types
+    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and no one types
     this.lesson.draw();
     this.controls.draw(colours);
     this.foot.draw();

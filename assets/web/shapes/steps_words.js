@@ -32,7 +32,7 @@ export function sourcesOf(step, trace, head) {
   return from.filter(({ onlyHead }) => onlyHead === null || step.onlyHead !== null || onlyHead === head);
 }
 
-/** One sentence: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
+/** The sentence on memory: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
 export function madeFrom(step, trace) {
   const from = step.parents.map((n) => trace.steps[n]);
   const names = from.map(({ name }) => name).join(" and ");

@@ -68,7 +68,7 @@ export class Tensor extends Step {
     return index.reduce((sum, position, axis) => sum + position * this.strides[axis], this.offset);
   }
 
-  /** One step along an axis from an index, or to it where it is the last: the places of both, and of all along the axis.
+  /** A step along an axis from an index, or to the last one: the places of both, and of all along the axis.
    * Null where there is no second one.
    */
   jump(index, axis) {

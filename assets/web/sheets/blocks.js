@@ -105,7 +105,7 @@ function updateLinks(element, block) {
   });
 }
 
-/** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
+/** The prompt, then each generated token in a colour as strong as its probability; a tap or the pointer reads it. */
 function updateContinuation(element, block) {
   const [text, readout] = element.children;
   const [prompt, tokens] = text.children;
@@ -174,7 +174,7 @@ const search = {
   },
 };
 
-/** What was found: the element stands there empty, and what comes into it is read aloud. */
+/** A verdict: the element is there before its text, so that a screen reader reads the text when it comes. */
 const verdict = {
   make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
   update: (element, block) => {

@@ -26,7 +26,7 @@ export class BlocksPanel {
     this.place(this.stack, blocks);
   }
 
-  /** One element a block. Those of the same kind and name stay, so that focus and half-typed text survive.
+  /** Draw an element for each block. Those of the same kind and name stay, so that focus and half-typed text survive.
    * @param {HTMLElement} parent @param {Block[]} blocks
    */
   place(parent, blocks) {

@@ -9,14 +9,14 @@ const HOW =
   "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
-/** What a row is drawn from: `weights` are those of the row that is chosen, `rest` how many tokens are of no patch.
+/** The data of a row: `weights` are those of the row that is chosen, `rest` how many tokens are of no patch.
  * `max`: the weight from which on a token has the full colour.
  * @typedef {{name: string, rest: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, max: number, inside: number[]}} Row
  */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
 
-/** What a row says: where it is strongest, and how much of it is on the patches that the shape touches.
+/** Describe a row: where it is strongest, and how much of it is on the patches that the shape touches.
  * @param {Patches} block @param {number} row
  */
 export function describe({ tokens, weights, inside, across }, row) {

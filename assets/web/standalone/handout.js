@@ -78,7 +78,7 @@ function questionOf(step, number, maps, colours) {
   return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, card, answers));
 }
 
-/** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
+/** The votes of a class on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
 function votesOf({ options }, votes) {
   const rows = options.map(({ letter }, index) => {
     const bars = votes.map((counts) => {

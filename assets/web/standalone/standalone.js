@@ -189,7 +189,7 @@ class Standalone extends View {
   }
 }
 
-/** Draws the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
+/** Draw the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
  * @param {Moved} moved
  */
 export function open(place, bytes, moved = () => {}) {

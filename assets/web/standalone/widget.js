@@ -11,7 +11,7 @@ import widgetCss from "./widget.css" with { type: "css" };
 const SHARED = /** @type {(keyof Place)[]} */ (["layer", "head", "row", "key"]);
 const CHANGES = SHARED.map((name) => `change:${name}`).join(" ");
 
-/** Draws the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
+/** Draw the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
  * @param {{model: Model, el: HTMLElement}} given
  * @returns {() => void} what takes it away
  */

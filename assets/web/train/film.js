@@ -86,7 +86,7 @@ class FilmView extends ApiView {
     return { film: writeChoice(this.choice) };
   }
 
-  /** Goes to the step that was pressed in the curves, once its map is here. */
+  /** Go to the step that was pressed in the curves, once its map is here. */
   reach() {
     if (this.goal === null || !this.steps.length) return;
     const place = this.steps.findLastIndex((step) => step <= /** @type {number} */ (this.goal));
@@ -136,7 +136,7 @@ class FilmView extends ApiView {
     this.onChange();
   }
 
-  /** Where the film is. */
+  /** The present step of the film. */
   get place() {
     return Math.max(0, Math.min(this.position, this.steps.length - 1));
   }
@@ -170,7 +170,7 @@ class FilmView extends ApiView {
     this.playing = requestAnimationFrame(go);
   }
 
-  /** Reads a cell in every map that has it; without one the marked cell, or the strongest. */
+  /** Read a cell in every map that has it; without one the marked cell, or the strongest. */
   point(pointed) {
     this.pointed = pointed;
     const cell = pointed.at ?? this.marked;

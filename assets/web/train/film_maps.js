@@ -39,7 +39,7 @@ export class Film {
     this.last = null; // the map made last: while nothing changes it is the same one
   }
 
-  /** One map after a step: {tokens, keys, bytes, weights, said}, or {absent, said}, the words for why there is none. */
+  /** The map after a step: {tokens, keys, bytes, weights, caption}, or {absent, caption} with the reason why there is none. */
   shot({ probe, layer, head }, step) {
     const { probes, layers, heads, over } = this.header;
     const sentence = probes[probe];

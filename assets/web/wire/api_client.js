@@ -32,7 +32,7 @@ export class ApiClient {
     this.inFlight = new Map();
   }
 
-  /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
+  /** Ask unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;

@@ -91,7 +91,7 @@ export class ApiView extends View {
 
   // ---- what comes in
 
-  /** Shows what came with the page. @param {Uint8Array} bytes */
+  /** Show what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
     this.applyAnswer(bytes, this.query());
@@ -276,7 +276,7 @@ export class ApiView extends View {
     return query;
   }
 
-  /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
+  /** The parameters of the link as it was opened, unparsed: the server reports those that cannot be used. @returns {Values} */
   asOpened() {
     const link = read();
     const params = this.toParams();
@@ -291,7 +291,7 @@ export class ApiView extends View {
     return route ? { route, query } : null;
   }
 
-  /** Asks for what is missing, if anything is. */
+  /** Ask for what is missing, if anything is. */
   ask() {
     const request = this.request();
     if (request) return this.wire.ask(request.route, request.query, this.visit);

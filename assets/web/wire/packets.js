@@ -69,7 +69,7 @@ export function mapsOf(header, body) {
 /** The piece of so many bytes that has this number. @param {Uint8Array} body @param {number} from @param {number} index @param {number} cells */
 const pieceOf = (body, from, index, cells) => body.subarray(from + index * cells, from + (index + 1) * cells);
 
-/** How much of its weight each row put elsewhere, 0 to 1: half of what its cells changed. @param {Float32Array} change @param {number} keys */
+/** The total variation distance of each row, 0 to 1: half the sum of its changes. @param {Float32Array} change @param {number} keys */
 export const distancesOf = (change, keys) =>
   Array.from({ length: change.length / keys }, (_, row) =>
     change.subarray(row * keys, (row + 1) * keys).reduce((sum, value) => sum + Math.abs(value) / 2, 0),
@@ -122,7 +122,7 @@ export const isWord = ({ tokens, ends }, index) => index >= ends[0] && index < t
 
 /** @typedef {{ends: Ends, columns?: string[] | null}} Framed tokens with the model's own round them, and what they look at */
 
-/** How many tokens to leave out at both ends: the model's own, the first one; none where nothing would be left.
+/** The number of tokens to leave out at both ends: the model's own, the first one; none where nothing would be left.
  * @param {Framed & {tokens: string[]}} of @param {{nospecials: boolean, nofirst: boolean}} look @returns {Ends}
  */
 export function specials({ tokens, ends, columns }, { nospecials, nofirst }) {

@@ -23,12 +23,12 @@ export class PlaceView extends ApiView {
     this.setPlace(placeOf(link.get("at"), this.picture));
   }
 
-  /** Moves to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
+  /** Move to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
   choosePlace(tokens, keys = tokens) {
     if (this.isNewest) this.setPlace(arrived(this, this.picture, tokens, keys));
   }
 
-  /** Keeps the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
+  /** Keep the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
   keepWithin(tokens, keys = tokens) {
     this.setPlace(clampPlace(this, this.picture, tokens, keys));
   }
