@@ -27,12 +27,16 @@ class SearchEntry(TypedDict):
 
 
 class SearchGroup(TypedDict):
+    """A group of results."""
+
     name: str
     entries: list[SearchEntry]
     carries: bool  # its links take along what the present address says
 
 
 class SearchIndex(TypedDict):
+    """The message of the route `search`."""
+
     groups: list[SearchGroup]
 
 
@@ -45,7 +49,7 @@ def answer(raw: bytes) -> bytes:
 
 @lru_cache(maxsize=1)
 def _to_json(_stamps: object) -> bytes:
-    """The JSON is written once, until a lesson's file changes."""
+    """Write the JSON once, until the file of a lesson changes."""
     return json.dumps(index(), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
@@ -74,7 +78,7 @@ def _pages() -> list[SearchEntry]:
 
 def _lessons() -> list[SearchEntry]:
     lessons = [lesson for lesson in course().lessons.values() if not lesson.claims]
-    return [_entry(one.title, one.aim, one.steps[0].page, link=one.address(1)) for one in lessons]
+    return [_entry(lesson.title, lesson.aim, lesson.steps[0].page, link=lesson.address(1)) for lesson in lessons]
 
 
 def _claims() -> list[SearchEntry]:
@@ -88,7 +92,7 @@ def _claims() -> list[SearchEntry]:
 
 
 def _controls() -> list[SearchEntry]:
-    """Every field of a link that has a label of its own; without one it is no control but for `model`."""
+    """Return the fields of a link that have labels; without one a field is no control, except `model`."""
     names = {page.title: name for name, page in pages.PAGES.items()}
     return [
         _entry(

@@ -1,4 +1,4 @@
-"""Glossary: every word of the field that a page uses, in one sentence, with the way to where one meets it."""
+"""The page Glossary: every term in one sentence, with its synonyms and the page that shows it."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ function linesOf({ _fullData: traces, calcdata }) {
       return Array.from({ length: y.length - 1 }, (_, row) => {
         const place = (/** @type {number} */ column) =>
           /** @type {[number, number]} */ ([middle(x, column), middle(y, row)]);
-        return { count: x.length - 1, place, column: (/** @type {number} */ column) => toPoint(place(column)) };
+        return { count: x.length - 1, place, hoverOf: (/** @type {number} */ column) => toPoint(place(column)) };
       });
     }
     const points = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ index) =>
@@ -31,7 +31,7 @@ function linesOf({ _fullData: traces, calcdata }) {
     return {
       count: points.length,
       place: (/** @type {number} */ index) => [pointOf(index).x, pointOf(index).y],
-      index: (/** @type {number} */ index) => ({ curveNumber, pointNumber: points[index] }),
+      hoverOf: (/** @type {number} */ index) => ({ curveNumber, pointNumber: points[index] }),
     };
   });
 }
@@ -82,7 +82,7 @@ function key(event) {
   const layer = plot.querySelector(".hoverlayer"); // where Plotly writes it, now or in a moment
   if (!from) new MutationObserver(() => say(chart)).observe(layer, { childList: true, subtree: true });
   places.set(chart, next);
-  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].at(next[1])]);
+  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].hoverOf(next[1])]);
 }
 
 /** Set the readout as the value of the chart, as a screen reader knows it of a slider. @param {Element} chart */

@@ -50,7 +50,7 @@ function walk(event) {
   field.focus();
 }
 
-// ---- cells that can be changed: `told` is the text that the server knows, `turn` the edit that it has to answer
+// ---- cells that can be changed: `sent` is the text that the server knows, `turn` the edit that it has to answer
 
 const control = (element) => {
   const field = Object.assign(element, { sent: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
@@ -62,15 +62,15 @@ function makeField(sheet) {
   const attributes = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", size: "6" };
   const field = control(h("input", attributes));
   const commit = () => {
-    if (field.value === field.told) return;
-    field.told = field.value;
+    if (field.value === field.sent) return;
+    field.sent = field.value;
     field.turn = sheet.tell({ ...field.place, text: field.value.slice(0, 40) });
   };
   field.onblur = commit;
   field.onfocus = () => field.select();
   field.onkeydown = (event) => {
     if (event.key === "Enter") commit();
-    else if (event.key === "Escape") field.value = field.told;
+    else if (event.key === "Escape") field.value = field.sent;
     else walk(event);
   };
   return field;
@@ -79,8 +79,8 @@ function makeField(sheet) {
 /** Half-typed text, and text that the server has not answered yet, stay as they are. */
 function updateField(field, text, sheet) {
   if (field.turn > sheet.heard) return;
-  const typing = field.getRootNode().activeElement === field && field.value !== field.told;
-  field.told = text;
+  const typing = field.getRootNode().activeElement === field && field.value !== field.sent;
+  field.sent = text;
   if (!typing && field.value !== text) field.value = text;
 }
 

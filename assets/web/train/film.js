@@ -260,15 +260,15 @@ class FilmView extends ApiView {
     const { name, causal, colours: palette } = film.header;
     const shot = film.shot(choice, step);
     setText(title, name);
-    setText(label, shot.said);
+    setText(label, shot.caption);
     setText(absent, shot.absent ?? "");
     setAttribute(element, "aria-label", name);
     swatch.style.background = palette[theme ?? "dark"];
     absent.hidden = !shot.absent;
     room.element.hidden = Boolean(shot.absent);
-    map.shown = null;
+    map.picture = null;
     if (shot.absent) return;
-    const { tokens, keys, weights, bytes, said } = shot;
+    const { tokens, keys, weights, bytes, caption } = shot;
     const [row, key] = marked && marked[0] < tokens.length && marked[1] < keys.length ? marked : [-1, null];
     const forbids = causal ? (i, j) => j > i : () => false;
     const cells = { size: tokens.length, bytes };
@@ -279,7 +279,7 @@ class FilmView extends ApiView {
       key,
       theme,
       forbids,
-      name: `${name}, ${said}`,
+      name: `${name}, ${caption}`,
     });
     const height = Math.max(220, Math.min(440, window.innerHeight - 320));
     setAttribute(room.table, "aria-label", mapPicture.name);
