@@ -9,7 +9,7 @@ from pages.frame.layout import page
 
 
 def show() -> None:
-    """A box to search in, and a card for each group of words."""
+    """Draw a search box, and a card for each group of terms."""
     with page("glossary") as here, here.stage:
         canvas.sheet(
             "glossary",

@@ -2,7 +2,7 @@
 
 import { isShortcut } from "../base/grid_keys.js";
 
-/** @typedef {{count: number, at: (point: number) => object, place: (point: number) => [number, number]}} Line */
+/** @typedef {{count: number, hoverOf: (point: number) => object, place: (point: number) => [number, number]}} Line */
 
 const CHART = ".stPlotlyChart";
 const KEYS = "Left and right go along it, up and down to the next one, Enter presses.";
