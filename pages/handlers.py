@@ -3,6 +3,7 @@
 from types import ModuleType
 from typing import Final
 
+from headlight.api import search
 from headlight.api.routes import Handler
 from headlight.export import share
 from headlight.export.files import FILES, SETTINGS_KINDS
@@ -75,6 +76,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "classes": shapes.classes,
     "film": train.film,
     "qr": share.qr,
+    "search": search.answer,
     "course": lessons.course,
     "lesson": lessons.lesson,
     "lesson.handout": lesson_files.handout,

@@ -31,7 +31,7 @@ Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.pack
 
 Handlers = Mapping[str, Handler]
 
-LESSONS = ("course", "lesson", "lesson.handout")  # routes whose files may change while the server runs
+LESSONS = ("course", "lesson", "lesson.handout", "search")  # routes whose files may change while the server runs
 BYTES = "application/octet-stream"
 TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of files that a page shows directly
 # panels below a picture, which must not delay other pictures

@@ -4,6 +4,7 @@ The Glossary lists them. On every page the first use of a term is marked and has
 """
 
 import tomllib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from headlight import ROOT
@@ -17,12 +18,14 @@ class Term(NamedTuple):
         meaning: its meaning, one sentence.
         page: package of the page that shows it.
         everyday: an everyday word, which is not marked.
+        also: its synonyms.
     """
 
     name: str
     meaning: str
     page: str
     everyday: bool = False
+    also: Sequence[str] = ()
 
 
 _FILE = ROOT / "assets" / "glossary.toml"

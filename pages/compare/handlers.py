@@ -178,9 +178,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
     header: ComparePicture = {
         **_header(pair, cursor),
         "begins": begins or {},
-        "tries": {
-            title: {key: to_param(value) for key, value in values.items()} for title, values in tries.items()
-        },
+        "tries": {title: {key: to_param(value) for key, value in values.items()} for title, values in tries.items()},
         "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
         "eachIsQuick": ablations.is_quick(pair.left),
         **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),

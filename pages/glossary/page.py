@@ -1,4 +1,4 @@
-"""Glossary: every term of the field in one sentence, with a link to a page that uses it."""
+"""The page Glossary: every term in one sentence, with its synonyms and the page that shows it."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from pages.frame.layout import page
 
 
 def show() -> None:
-    """Show a search box, and a card for each group of terms."""
+    """Draw a search box, and a card for each group of terms."""
     with page("glossary") as frame, frame.stage:
         canvas.sheet(
             "glossary",
@@ -22,5 +22,9 @@ def show() -> None:
 
 
 def _card(name: str, terms: Sequence[Term]) -> sheet.Block:
-    rows = [(term.name, term.meaning, pages.path(term.page), pages.PAGES[term.page].title) for term in terms]
+    rows = [(term.name, _meaning(term), pages.path(term.page), pages.PAGES[term.page].title) for term in terms]
     return sheet.panel(name, [sheet.terms(name, rows)])
+
+
+def _meaning(term: Term) -> str:
+    return f"{term.meaning} Also called {', '.join(term.also)}." if term.also else term.meaning

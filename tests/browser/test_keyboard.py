@@ -191,3 +191,38 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     press("Escape")
     explore.wait_for_query(big=None)
     expect(root).not_to_have_class("projector")
+
+
+def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: Explore) -> None:
+    page = explore.open().page
+    chip = explore.chip(2)
+    chip.focus()
+    page.keyboard.press("/")
+    dialog = page.get_by_role("dialog", name="Search")
+    box, options = dialog.get_by_role("combobox"), dialog.get_by_role("option")
+    expect(box).to_be_focused()
+    expect(page.get_by_role("status").filter(has_text="terms, 11 pages")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+    expect(chip).to_be_focused()
+
+    page.keyboard.press("/")
+    page.keyboard.type("mask")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(box).to_have_attribute("aria-activedescendant", str(options.nth(1).get_attribute("id")))
+    nothing_serious(explore, dialog, contrast=True, least=8)
+    box.fill("xyzzy")
+    expect(page.get_by_role("status").filter(has_text="Nothing matches “xyzzy”")).to_be_visible()
+    box.fill("")
+    page.keyboard.type("KV cache")
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/glossary*")
+    term = page.locator(".term:focus")
+    expect(term).to_contain_text("past_key_values")
+    expect(term).to_be_in_viewport()
+    page.get_by_label("Search the glossary").focus()
+    page.keyboard.press("/")  # typed, not a key of the page
+    expect(page.get_by_label("Search the glossary")).to_have_value("/")

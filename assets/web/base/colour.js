@@ -10,11 +10,11 @@ const OWN = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
   light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
-/** True where the visitor's system chooses all colours: then a map goes from its ground to its ink. */
+/** Forced colours: the system chooses all colours, and a map goes from its ground to its ink. */
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
 const STOPS = SYSTEM ? { dark: SYSTEM, light: SYSTEM } : OWN;
-/** What the visitor has chosen for this browser (boot.js): small weights stand out, blocked cells are not hatched. */
+/** The display settings of this browser (boot.js): small weights stand out, blocked cells are not hatched. */
 const { contrast = "", hatch = "" } = globalThis.document?.documentElement?.dataset ?? {};
 export const isPlain = hatch === "none";
 
@@ -29,11 +29,12 @@ function hexOf(css) {
 }
 
 /** @param {string} hex "#F6B73C" @returns {Rgb} */
-export const rgb = (hex) => /** @type {any} */ ([1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)));
+export const rgb = (hex) =>
+  /** @type {any} */ ([1, 3, 5].map((offset) => Number.parseInt(hex.slice(offset, offset + 2), 16)));
 
-/** A colour between two, 0 = the first. @param {Rgb} from @param {Rgb} to @param {number} share @returns {Rgb} */
-export function mixed(from, to, share) {
-  const part = (/** @type {0 | 1 | 2} */ c) => Math.round(from[c] + (to[c] - from[c]) * share);
+/** A colour between two, 0 = the first. @param {Rgb} from @param {Rgb} target @param {number} share @returns {Rgb} */
+export function mixed(from, target, share) {
+  const part = (/** @type {0 | 1 | 2} */ c) => Math.round(from[c] + (target[c] - from[c]) * share);
   return [part(0), part(1), part(2)];
 }
 
@@ -44,23 +45,25 @@ export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>>
 function ramp(stops) {
   const points = stops.map(rgb);
   return Array.from({ length: 256 }, (_, level) => {
-    const at = (level / 255) * (points.length - 1);
-    const low = Math.min(Math.floor(at), points.length - 2);
-    return mixed(points[low], points[low + 1], at - low);
+    const position = (level / 255) * (points.length - 1);
+    const low = Math.min(Math.floor(position), points.length - 2);
+    return mixed(points[low], points[low + 1], position - low);
   });
 }
 
-/** How light a colour is, as WCAG counts it. @param {Rgb} colour */
+/** The relative luminance of a colour, as WCAG counts it. @param {Rgb} colour */
 function luminance(colour) {
   const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** The same ramp, of which whatever is more than 0 stands out from the ground by 3 : 1. @param {Rgb[]} colours */
+/** The same ramp with a contrast of at least 3 : 1 to the ground for every value above 0. @param {Rgb[]} colours */
 export function standingOut(colours) {
   const lights = colours.map(luminance);
-  const from = lights.findIndex((one) => Math.abs(Math.log((one + 0.05) / (lights[0] + 0.05))) >= Math.log(3));
-  return colours.map((ground, at) => (at ? colours[from + Math.round(((at - 1) / 254) * (255 - from))] : ground));
+  const from = lights.findIndex((light) => Math.abs(Math.log((light + 0.05) / (lights[0] + 0.05))) >= Math.log(3));
+  return colours.map((ground, index) =>
+    index ? colours[from + Math.round(((index - 1) / 254) * (255 - from))] : ground,
+  );
 }
 
 const rampOf = (/** @type {string[]} */ stops) => (contrast || FORCED ? standingOut(ramp(stops)) : ramp(stops));
@@ -71,34 +74,34 @@ export const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFF
 
 const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
 
-/** How far up the ramp a byte lies, 0 to 1.
- * @param {Scale} scale @param {number} most the largest byte of the map, used by the scale "own"
+/** The position of a byte on the ramp, 0 to 1.
+ * @param {Scale} scale @param {number} max the largest byte of the map, used by the scale "own"
  */
-export function level(byte, scale, most) {
+export function level(byte, scale, max) {
   if (scale === "linear") return byte / 255;
-  if (scale === "own") return most ? byte / most : 0;
+  if (scale === "own") return max ? byte / max : 0;
   return Math.sqrt(byte / 255);
 }
 
-/** @param {number} byte @param {Scale} scale @param {number} most */
-const stepOf = (byte, scale, most) => Math.min(255, Math.round(255 * level(byte, scale, most)));
+/** @param {number} byte @param {Scale} scale @param {number} max */
+const stepOf = (byte, scale, max) => Math.min(255, Math.round(255 * level(byte, scale, max)));
 
-/** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
-const colourOf = (byte, theme, scale, most) => RAMPS[theme][stepOf(byte, scale, most)];
+/** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
+const colourOf = (byte, theme, scale, max) => RAMPS[theme][stepOf(byte, scale, max)];
 
-/** The same for CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
-export const cssOf = (byte, theme, scale, most) => `rgb(${colourOf(byte, theme, scale, most).join(" ")})`;
+/** The colour of a byte as CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
+export const cssOf = (byte, theme, scale, max) => `rgb(${colourOf(byte, theme, scale, max).join(" ")})`;
 
-/** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} most */
-export const palette = (theme, scale, most) =>
-  Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, most)));
+/** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} max */
+export const palette = (theme, scale, max) =>
+  Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, max)));
 
 /** Ink that can be read on the colour of a byte. @param {Theme} theme @param {Scale} scale @returns {string} */
-export const inkOn = (byte, theme, scale, most) => INKS[theme][stepOf(byte, scale, most)];
+export const inkOn = (byte, theme, scale, max) => INKS[theme][stepOf(byte, scale, max)];
 
 /** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
 export const gradient = (theme) =>
-  `linear-gradient(to right, ${[0, 1, 52, 103, 154, 205, 255].map((at) => `rgb(${RAMPS[theme][at]}) ${at / 2.55}%`)})`;
+  `linear-gradient(to right, ${[0, 1, 52, 103, 154, 205, 255].map((index) => `rgb(${RAMPS[theme][index]}) ${index / 2.55}%`)})`;
 
 /** The largest byte that a scale takes for full. @param {Uint8Array} bytes @param {Scale} scale */
 export const mostOf = (bytes, scale) => (scale === "own" ? bytes.reduce((a, b) => Math.max(a, b), 0) : 255);
@@ -111,10 +114,10 @@ export const picture = (map, theme, scale) => pixels(map, palette(theme, scale, 
  */
 export const pixels = ({ size, bytes }, colours) =>
   canvasOf(columnsOf({ size, bytes }), size, (cells) => {
-    for (let at = 0; at < bytes.length; at++) cells[at] = colours[bytes[at]];
+    for (let index = 0; index < bytes.length; index++) cells[index] = colours[bytes[index]];
   });
 
-/** How many columns a map has. @param {Bytes} map */
+/** Count the columns of a map. @param {Bytes} map */
 export const columnsOf = ({ size, bytes }) => (size ? bytes.length / size : 0);
 
 /** A canvas that is painted pixel by pixel. @param {(pixels: Uint32Array) => void} paint */
@@ -146,8 +149,8 @@ const NAMES = "ink muted line accent query key head panel less none more".split(
 export function inks(element) {
   const style = getComputedStyle(element);
   const read = (/** @type {string} */ name) => {
-    const said = style.getPropertyValue(`--${name}`).trim();
-    return FORCED ? hexOf(said) : said; // "CanvasText" is a colour too
+    const value = style.getPropertyValue(`--${name}`).trim();
+    return FORCED ? hexOf(value) : value; // "CanvasText" is a colour too
   };
   const [text, muted, line, accent, query, key, head, panel, less, none, more] = NAMES.map(read);
   const fonts = { mono: style.getPropertyValue("--mono").trim(), sans: style.fontFamily };

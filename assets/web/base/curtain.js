@@ -22,7 +22,7 @@ const COMPUTED = [
   ".panel .matrix:not(:has(input, td button))",
 ].join(", ");
 
-/** What tells, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
+/** Selectors of the parts that give an answer away, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
 const TELLING = {
   explore: {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,
@@ -45,16 +45,16 @@ let hidden = /** @type {Hidden[]} */ ([]);
 let lit = false; // the row in focus is lit, as by a lamp
 let alone = ""; // what a lesson shows of the page
 
-/** True while anything is hidden. */
+/** Tell whether anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
 
-/** True beside a lesson. */
+/** Tell whether a lesson stands beside the page. */
 export const isLearning = () => document.documentElement.classList.contains("learning");
 
-/** True when the row in focus is to be lit. */
+/** Tell whether the row in focus is to be lit. */
 export const isLit = () => lit && !isDrawn();
 
-/** What alone is shown of the page, as a lesson's file names it; "" for all of it (picture/stage.css). */
+/** The only part of the page that is shown, as a lesson's file names it; "" for all of it (picture/stage.css). */
 export const shownAlone = () => alone;
 
 /** Pixels of the window from the top of an element down, without what a lesson takes of them: for what is shown alone.
@@ -62,15 +62,15 @@ export const shownAlone = () => alone;
  */
 export function heightLeft(element) {
   const panel = document.getElementById("headlight-lesson")?.getBoundingClientRect();
-  const below = panel && panel.width >= window.innerWidth ? panel.top : window.innerHeight;
-  return Math.max(160, below - topOf(element));
+  const bottom = panel && panel.width >= window.innerWidth ? panel.top : window.innerHeight;
+  return Math.max(160, bottom - topOf(element));
 }
 
-/** Hides this from now on, in all that is drawn, before the next frame.
+/** Hide this from now on, in all that is drawn, before the next frame.
  * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] what alone is shown
  */
 export function draw(parts, lamp = false, picture = "") {
-  const before = JSON.stringify([hidden, lit, alone]);
+  const previous = JSON.stringify([hidden, lit, alone]);
   hidden = [...parts];
   lit = lamp;
   alone = picture;
@@ -79,44 +79,44 @@ export function draw(parts, lamp = false, picture = "") {
   else delete dataset.picture;
   if (hidden.length) dataset.curtain = [...new Set(hidden.map(({ part }) => part))].join(" ");
   else delete dataset.curtain;
-  if (before !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
+  if (previous !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
 }
 
-/** Whether one of these words, or places, names a row; the mark of a piece is no part of its name.
+/** Tell whether one of these words, or places, names a row; the mark of a piece is no part of its name.
  * @param {string[]} tokens @param {number} row @param {string[]} words
  */
 export function names(tokens, row, words) {
-  const said = tokens.map((token) => token.toLowerCase().replace(/^##(?=.)/, ""));
-  const nth = said.slice(0, row + 1).filter((other) => other === said[row]).length;
-  const own = [String(row), String(row - tokens.length), said[row], `${said[row]}#${nth}`];
-  return words.some((word) => own.includes(word.toLowerCase()));
+  const lowered = tokens.map((token) => token.toLowerCase().replace(/^##(?=.)/, ""));
+  const nth = lowered.slice(0, row + 1).filter((other) => other === lowered[row]).length;
+  const labels = [String(row), String(row - tokens.length), lowered[row], `${lowered[row]}#${nth}`];
+  return words.some((word) => labels.includes(word.toLowerCase()));
 }
 
-/** Whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
+/** Tell whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
  * @param {boolean} second it is the second picture's @param {Hidden[]} curtain the one that is drawn, if none is named
  */
 export const hidesRow = (tokens, row, second, curtain = hidden) =>
   curtain.some(({ part, words }) => {
-    const named = names(tokens, row, words);
-    if (part === "row" || part === "rows") return named === (part === "row");
+    const isNamed = names(tokens, row, words);
+    if (part === "row" || part === "rows") return isNamed === (part === "row");
     return part === "map" || part === "all" || (part === "second" && second);
   });
 
 /** The parts of a view of this kind that tell what is hidden. @param {string} kind */
 function telling(kind) {
   const parts = TELLING[kind] ?? {};
-  const drawn = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
-  const known = drawn.filter((name) => parts[name]);
-  return known.length < drawn.length
+  const kinds = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
+  const hiding = kinds.filter((name) => parts[name]);
+  return hiding.length < kinds.length
     ? ":scope > :not(.aloud, .notices, .top)"
-    : known.map((name) => parts[name]).join(", ");
+    : hiding.map((name) => parts[name]).join(", ");
 }
 
 /** Covers what tells, and uncovers what may be seen again. @param {Element} view @param {string} kind */
 export function cover(view, kind) {
   const selector = isDrawn() ? telling(kind) : "";
-  const wanted = new Set(selector ? view.querySelectorAll(selector) : []);
+  const targets = new Set(selector ? view.querySelectorAll(selector) : []);
   for (const part of view.querySelectorAll("[data-covered]"))
-    if (!wanted.has(part)) part.removeAttribute("data-covered");
-  for (const part of wanted) part.setAttribute("data-covered", "");
+    if (!targets.has(part)) part.removeAttribute("data-covered");
+  for (const part of targets) part.setAttribute("data-covered", "");
 }

@@ -45,17 +45,17 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
-/** Sets a text only when it differs, so that a screen reader does not hear it twice. */
+/** Set a text only when it differs, so that a screen reader does not hear it twice. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets a field, unless somebody writes in it. @param {HTMLInputElement} field @param {string} value */
+/** Set a field, unless it has the focus. @param {HTMLInputElement} field @param {string} value */
 export function setField(field, value) {
   if (!field.matches(":focus") && field.value !== value) field.value = value;
 }
 
-/** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
+/** Put one child for each item into `parent`, reusing those that are there, so that focus survives.
  * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
  * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make a child, or the name of its kind
  * @param {(child: Child, item: Item, index: number) => void} update
@@ -67,8 +67,9 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 
-/** Whether two lists have the same things in the same order. @param {unknown[]} one @param {unknown[]} other */
-export const areSame = (one, other) => one.length === other.length && one.every((thing, at) => thing === other[at]);
+/** Tell whether two lists have the same items in the same order. @param {unknown[]} left @param {unknown[]} right */
+export const areSame = (left, right) =>
+  left.length === right.length && left.every((thing, index) => thing === right[index]);
 
 /** The address of a file, or a route, of ours: its path from the folder of all rooms. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);

@@ -5,10 +5,10 @@ import { store, stored } from "./storage.js";
 
 /** @typedef {[number, number]} Place row and column */
 
-/** Where each arrow leads: rows down, columns to the right. @type {Record<string, Place>} */
+/** Arrow key -> its step: rows down, columns to the right. @type {Record<string, Place>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** True for keys that belong to the browser or the page; not where AltGr writes a letter. @param {KeyboardEvent} event */
+/** Tell whether a key belongs to the browser or the page; AltGr that writes a letter does not. @param {KeyboardEvent} event */
 export const isShortcut = (event) =>
   event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
 
@@ -17,7 +17,7 @@ const LETTERS = "headlight-letters"; // kept where a visitor has switched them o
 /** Single letters and signs are keys of the page. */
 export const lettersAct = () => stored("localStorage", LETTERS) !== false;
 
-/** They are none from now on, or they are again. */
+/** Switch the single-letter keys off, or on again. */
 export const switchLetters = () => store("localStorage", LETTERS, lettersAct() ? false : null);
 
 /** A key that is no wish of the page: typed into a field or at the words, or a letter or sign where these are switched off.
@@ -28,20 +28,20 @@ export function isTyped(event) {
   if (isLetter && !lettersAct()) return true;
   const [target] = event.composedPath();
   if (!(target instanceof HTMLElement)) return false;
-  const isWord = isLetter && target.matches(".chip:focus-visible");
+  const isWord = isLetter && event.key !== "/" && target.matches(".chip:focus-visible");
   return isWord || target.isContentEditable || target.matches("input, textarea, select");
 }
 
 /** The word that is meant by its place, or by the letters that it begins with; null where there is none. More letters may
  * stay at the same one, a first letter goes on.
- * @param {string} typed @param {string[]} words @param {number} at the one that has the focus
+ * @param {string} typed @param {string[]} words @param {number} index the one that has the focus
  */
-export function wordOf(typed, words, at) {
+export function wordOf(typed, words, index) {
   if (/^\d+$/.test(typed)) return Number(typed) < words.length ? Number(typed) : null;
-  const from = at + ([...typed].length > 1 ? 0 : 1);
+  const from = index + ([...typed].length > 1 ? 0 : 1);
   const order = words.map((_, step) => (from + step) % words.length);
-  const isMeant = (/** @type {number} */ one) =>
-    words[one]
+  const isMeant = (/** @type {number} */ index) =>
+    words[index]
       .replace(/^(##|▁|Ġ|\s)/, "")
       .toLowerCase()
       .startsWith(typed.toLowerCase());
@@ -56,14 +56,14 @@ export function hearWords(row, words, choose) {
   row.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const isSign = [...key].length === 1 && key !== " " && !isShortcut(event) && lettersAct();
-    const at = [...row.children].indexOf(/** @type {Element} */ (target));
-    const meant = (/** @type {string} */ text) => isSign && wordOf(text, words(), at) !== null;
-    typed = [typed + key, key].find(meant) ?? "";
+    const index = [...row.children].indexOf(/** @type {Element} */ (target));
+    const isMatch = (/** @type {string} */ text) => isSign && wordOf(text, words(), index) !== null;
+    typed = [typed + key, key].find(isMatch) ?? "";
     if (!typed || !(/** @type {Element} */ (target).matches(":focus-visible"))) return;
-    const to = /** @type {number} */ (wordOf(typed, words(), at));
+    const next = /** @type {number} */ (wordOf(typed, words(), index));
     event.preventDefault();
-    /** @type {HTMLElement} */ (row.children[to]).focus();
-    choose(to);
+    /** @type {HTMLElement} */ (row.children[next]).focus();
+    choose(next);
   });
   row.addEventListener("focusout", ({ relatedTarget }) => {
     if (!row.contains(/** @type {Node | null} */ (relatedTarget))) typed = "";
@@ -72,7 +72,7 @@ export function hearWords(row, words, choose) {
 
 const FAR = 10; // cells that an arrow passes with the shift key
 
-/** Where an arrow, Home or End leads; null for any other key.
+/** The cell that an arrow, Home or End leads to; null for any other key.
  * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
  * @returns {Place | null}
  */
@@ -81,21 +81,21 @@ export function walked({ key, shiftKey }, [i, j], rows, columns) {
   if (key === "End") return [i, columns[1]];
   const step = ARROWS[key];
   const far = shiftKey ? FAR : 1;
-  return step ? nearest([i + far * step[0], j + far * step[1]], rows, columns) : null;
+  return step ? clamp([i + far * step[0], j + far * step[1]], rows, columns) : null;
 }
 
 /** The nearest place within rows and columns. @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */
-export const nearest = ([i, j], rows, columns) => [
+export const clamp = ([i, j], rows, columns) => [
   Math.max(rows[0], Math.min(rows[1], i)),
   Math.max(columns[0], Math.min(columns[1], j)),
 ];
 
-/** Where a key leads among tiles that stand in rows; null for any other key, and where there is no tile. */
-export function walkedTiles({ key }, at, count, columns) {
+/** The tile that a key leads to among tiles in rows; null for any other key, and without a tile. */
+export function walkedTiles({ key }, index, count, columns) {
   /** @type {Record<string, number>} */
-  const places = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + columns, ArrowUp: at - columns };
-  const to = key === "Home" ? 0 : key === "End" ? count - 1 : places[key];
-  return to >= 0 && to < count ? to : null;
+  const places = { ArrowRight: index + 1, ArrowLeft: index - 1, ArrowDown: index + columns, ArrowUp: index - columns };
+  const target = key === "Home" ? 0 : key === "End" ? count - 1 : places[key];
+  return target >= 0 && target < count ? target : null;
 }
 
 /** The cell of a drawn grid that has the focus when the grid has: an element over the canvas. */
@@ -103,18 +103,18 @@ export class GridCell {
   constructor() {
     this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
     this.row = h("div", { role: "row" }, this.element);
-    this.at = ""; // where it stands
+    this.place = ""; // where it stands
     this.former = /** @type {Element | null} */ (null); // the row of the one before
   }
 
-  /** @param {string} name of the grid @param {Place} size rows and columns of it @param {Place} at
+  /** @param {string} name of the grid @param {Place} size rows and columns of it @param {Place} cell
    * @param {string} text what the cell says
    * @param {{left: number, top: number, width: number, height: number}} box pixels
    */
-  put(grid, name, size, at, text, box) {
+  put(grid, name, size, cell, text, box) {
     const { row, element } = this;
-    const passes = this.at !== String(at) && element.matches(":focus");
-    this.at = String(at);
+    const passes = this.place !== String(cell) && element.matches(":focus");
+    this.place = String(cell);
     if (passes) {
       this.row = /** @type {HTMLDivElement} */ (row.cloneNode(true));
       this.element = /** @type {HTMLDivElement} */ (this.row.firstElementChild);
@@ -122,29 +122,29 @@ export class GridCell {
     setAttribute(grid, "aria-label", name);
     setAttribute(grid, "aria-rowcount", size[0]);
     setAttribute(grid, "aria-colcount", size[1]);
-    setAttribute(this.row, "aria-rowindex", at[0] + 1);
-    setAttribute(this.element, "aria-colindex", at[1] + 1);
+    setAttribute(this.row, "aria-rowindex", cell[0] + 1);
+    setAttribute(this.element, "aria-colindex", cell[1] + 1);
     setAttribute(this.element, "aria-label", text);
     for (const [side, pixels] of Object.entries(box)) this.element.style.setProperty(side, `${pixels}px`);
     if (passes) this.pass(row, element);
   }
 
-  /** Gives the focus to another cell: a screen reader says what gets it, and nothing of what moves with it or goes.
-   * @param {Element} row @param {HTMLElement} before that had it, and stays until the next one gets it
+  /** Move the focus to another cell: a screen reader reads the new one, and nothing that moves or goes.
+   * @param {Element} row @param {HTMLElement} previous that had it, and stays until the next one gets it
    */
-  pass(row, before) {
-    const { onkeydown, onfocus, onblur } = before;
-    before.onblur = null; // the grid is not left
+  pass(row, previous) {
+    const { onkeydown, onfocus, onblur } = previous;
+    previous.onblur = null; // the grid is not left
     row.before(this.row);
     this.element.focus({ preventScroll: true });
     Object.assign(this.element, { onkeydown, onfocus, onblur });
     this.forget();
     this.former = row;
-    setAttribute(before, "class", "former");
-    setAttribute(before, "tabindex", "-1");
+    setAttribute(previous, "class", "former");
+    setAttribute(previous, "tabindex", "-1");
   }
 
-  /** What the one before said holds no more. */
+  /** Remove the row of the previous cell. */
   forget() {
     this.former?.remove();
     this.former = null;

@@ -17,6 +17,9 @@ export interface StepVerdict { picked: string | null; numbers: [string, number, 
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // headlight/lessons/files.py
 export interface HandoutStep { sentences: string[]; address: string; code: string; answer: StepVerdict; maps: HandoutMap[]; } // headlight/lessons/files.py
 export interface Handout { lesson: CourseLesson; steps: HandoutStep[]; } // headlight/lessons/files.py
+export interface SearchEntry { title: string; also: string[]; text: string; page: string; link: string; target: string; } // headlight/api/search.py
+export interface SearchGroup { name: string; entries: SearchEntry[]; carries: boolean; } // headlight/api/search.py
+export interface SearchIndex { groups: SearchGroup[]; } // headlight/api/search.py
 export interface PictureAnswer { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; presetNames: string[]; positions: [string, string][]; fixed: Record<string, string>; groups: string[]; group: string; groupNames: string[]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; } // headlight/picture/link_query.py
 export interface Figure { value: string; label: string; ask?: string; } // headlight/picture/words.py
 export interface LanguageModelPart { next: NextToken[]; drawn: NextToken | null; sampling: [number, number, string]; wordSaid: string; surprise: [number | null, number | null][] | null; found: Record<string, [number, number, number][]>; } // pages/explore/language_model.py

@@ -10,18 +10,18 @@
 /** The view that was drawn before Streamlit was there: `first.js` says so. @type {Early | null} */
 let early = null;
 
-/** @param {Early} drawn */
-export function drawnEarly(drawn) {
-  early = drawn;
+/** @param {Early} view */
+export function drawnEarly(view) {
+  early = view;
 }
 
 /** The view that is there already; it moves when nothing will push it about any more.
  * @param {unknown} Kind @param {ShadowRoot} place
  */
 function adopted(Kind, place) {
-  const drawn = early;
-  if (!drawn || drawn.Kind !== Kind) return null;
-  const { view, ready, remove } = drawn;
+  const earlyView = early;
+  if (!earlyView || earlyView.Kind !== Kind) return null;
+  const { view, ready, remove } = earlyView;
   early = null;
   const move = () => {
     if (place.isConnected && !ready()) return void requestAnimationFrame(move);
@@ -39,7 +39,7 @@ export function mount(Kind) {
   /** @type {WeakMap<ShadowRoot, {view: V, message: unknown}>} */
   const places = new WeakMap();
 
-  /** Lets a view go; also asked after a call that a later one overtook, while its place stays.
+  /** Let a view go; also asked after a call that a later one overtook, while its place stays.
    * @param {ShadowRoot} place
    */
   function leave(place) {
@@ -51,14 +51,14 @@ export function mount(Kind) {
 
   /** @param {Component} component */
   function component({ data, parentElement, setTriggerValue }) {
-    const known = places.get(parentElement);
-    const view = known?.view ?? /** @type {V | null} */ (adopted(Kind, parentElement)) ?? new Kind(parentElement);
+    const place = places.get(parentElement);
+    const view = place?.view ?? /** @type {V | null} */ (adopted(Kind, parentElement)) ?? new Kind(parentElement);
     places.set(parentElement, { view, message: data });
     view.send = (event) => {
       if (view.isHere) setTriggerValue("act", event);
     };
     view.themed = false; // a change of the theme comes as a call with the same message
-    if (known?.message !== data) view.take(data[0]);
+    if (place?.message !== data) view.onMessage(data[0]);
     view.redraw();
     return () => leave(parentElement);
   }

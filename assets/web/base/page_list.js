@@ -2,14 +2,15 @@
 
 /** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, within: string}} Page within: the path of the page that leads to it, "" where the bar does */
 
-/** Every page, as headlight/ui/pages.py lists them. @type {Page[]} */
+/** All pages, as headlight/ui/pages.py lists them. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 
 /** The address of a page. @param {string} path */
 export const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
 
-/** The page at an address behind the server's; the one without an address where there is none. @param {string} at */
-export const pageAt = (at) => PAGES.find(({ path }) => path === at) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
+/** The page at an address behind the server's; the one without an address where there is none. @param {string} address */
+export const pageAt = (address) =>
+  PAGES.find(({ path }) => path === address) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
 
 /** The page of the present address. */
 export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");

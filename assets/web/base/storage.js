@@ -2,20 +2,20 @@
 
 /** @typedef {"localStorage" | "sessionStorage"} Where */
 
-/** Null where there is nothing, or what is somebody else's. @param {Where} where @param {string} key @returns {any} */
-export function stored(where, key) {
+/** Null where there is nothing, or what is somebody else's. @param {Where} area @param {string} key @returns {any} */
+export function stored(area, key) {
   try {
-    return JSON.parse(globalThis[where].getItem(key) ?? "null");
+    return JSON.parse(globalThis[area].getItem(key) ?? "null");
   } catch {
     return null;
   }
 }
 
-/** @param {Where} where @param {string} key @param {unknown} value null takes it away */
-export function store(where, key, value) {
+/** @param {Where} area @param {string} key @param {unknown} value null takes it away */
+export function store(area, key, value) {
   try {
-    if (value === null) globalThis[where].removeItem(key);
-    else globalThis[where].setItem(key, JSON.stringify(value));
+    if (value === null) globalThis[area].removeItem(key);
+    else globalThis[area].setItem(key, JSON.stringify(value));
   } catch {
     // the browser keeps nothing
   }

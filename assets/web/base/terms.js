@@ -7,24 +7,24 @@ const GAP = 8; // pixels between the bubble and the edge of the window
 
 /** @param {string} name */
 const formsOf = (name) => `${name.replace(/[[\]]/g, "\\$&").replace(/y$/, "(?:y|ie)")}s?`;
-const NAMES = Object.keys(TERMS).sort((one, other) => other.length - one.length); // the longest first
+const NAMES = Object.keys(TERMS).sort((a, b) => b.length - a.length); // the longest first
 const ANY = new RegExp(`(?<![\\w-])(?:${NAMES.map(formsOf).join("|")})(?![\\w-])`, "gi");
-/** @param {string} found */
-const termOf = (found) => NAMES.find((name) => new RegExp(`^${formsOf(name)}$`, "i").test(found)) ?? "";
+/** @param {string} text */
+const termOf = (text) => NAMES.find((name) => new RegExp(`^${formsOf(name)}$`, "i").test(text)) ?? "";
 
 /** A text in pieces, each with the term that it is the first use of, or "".
- * @param {string} text @param {Set<string>} used terms that were used before; those of this text come in
+ * @param {string} text @param {Set<string>} seen terms that were used before; those of this text come in
  * @returns {[string, string][]}
  */
-export function piecesOf(text, used) {
+export function piecesOf(text, seen) {
   const pieces = /** @type {[string, string][]} */ ([]);
   let from = 0;
-  for (const { 0: found, index } of text.matchAll(ANY)) {
-    const term = termOf(found);
-    if (used.has(term)) continue;
-    used.add(term);
-    pieces.push([text.slice(from, index), ""], [found, term]);
-    from = index + found.length;
+  for (const { 0: word, index } of text.matchAll(ANY)) {
+    const term = termOf(word);
+    if (seen.has(term)) continue;
+    seen.add(term);
+    pieces.push([text.slice(from, index), ""], [word, term]);
+    from = index + word.length;
   }
   return [...pieces, /** @type {[string, string]} */ ([text.slice(from), ""])].filter(([piece]) => piece);
 }
@@ -64,8 +64,8 @@ function makeWord(text, term) {
     event.preventDefault(); // the page does not scroll
     show();
   };
-  const shows = { onpointerenter: show, onfocus: show, onclick: show, onkeydown, onblur: hide, onpointerleave };
-  const word = h("span", { class: "term-word", role: "button", tabindex: "0", ...shows }, text);
+  const handlers = { onpointerenter: show, onfocus: show, onclick: show, onkeydown, onblur: hide, onpointerleave };
+  const word = h("span", { class: "term-word", role: "button", tabindex: "0", ...handlers }, text);
   return word;
 }
 
@@ -80,12 +80,12 @@ export function forgetTerms() {
   hide();
 }
 
-/** Sets a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
+/** Set a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
 export function explain(element, text) {
   if (element.textContent === text) return;
   for (const [term, place] of places) if (place === element || !place.isConnected) places.delete(term);
-  const used = new Set(places.keys());
-  const parts = piecesOf(text, used).map(([piece, term]) => (term ? makeWord(piece, term) : piece));
-  for (const term of used) if (!places.has(term)) places.set(term, element);
+  const seen = new Set(places.keys());
+  const parts = piecesOf(text, seen).map(([piece, term]) => (term ? makeWord(piece, term) : piece));
+  for (const term of seen) if (!places.has(term)) places.set(term, element);
   element.replaceChildren(...parts);
 }

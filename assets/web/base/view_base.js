@@ -20,13 +20,13 @@ export const views = new Set();
 export class View {
   /** @param {ShadowRoot | HTMLElement} root where the view is drawn @param {CSSStyleSheet[]} styles
    * @param {string} kind the view's class, beside "view"
-   * @param {string[]} chosen what in its state the visitor chooses: an answer to an earlier click must not undo it
+   * @param {string[]} choices what in its state the visitor chooses: an answer to an earlier click must not undo it
    */
-  constructor(root, styles, kind, chosen = []) {
+  constructor(root, styles, kind, choices = []) {
     (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = styles;
     this.root = root;
     this.kind = kind;
-    this.chosen = chosen;
+    this.choices = choices;
     this.state = /** @type {State} */ (/** @type {unknown} */ (null));
     this.turn = 0;
     this.heard = 0;
@@ -41,7 +41,7 @@ export class View {
     this.frame = 0;
     this.soon = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
-    this.said = "";
+    this.announcement = "";
     this.saying = 0;
     this.page = location.pathname;
     this.aloud = h("p", { class: "aloud", "aria-live": "polite" });
@@ -50,7 +50,7 @@ export class View {
     this.send = () => {};
   }
 
-  /** Puts the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
+  /** Put the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
   show(...parts) {
     this.element.append(...parts, this.aloud);
     this.root.append(this.element);
@@ -70,13 +70,13 @@ export class View {
     if (isDrawn()) {
       clearTimeout(this.saying);
       setText(this.aloud, "");
-      this.said = "";
+      this.announcement = "";
     }
     cover(this.element, this.kind); // also of a view that has no room to draw in
     this.drawNow();
   };
 
-  /** What must stay in sight above a sheet of controls on a phone. @returns {Element | null} */
+  /** The part that must stay visible above a sheet of controls on a phone. @returns {Element | null} */
   get main() {
     return null;
   }
@@ -88,45 +88,45 @@ export class View {
 
   // ---- what comes in
 
-  /** Takes the state of a message; what the visitor chose since his last click holds. @param {State} state */
-  take(state) {
+  /** Take over the state of a message; choices made since the last click stay. @param {State} state */
+  onMessage(state) {
     // a new session: what it says holds, but what was done before the first one is still to be told
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
     this.visit = state.visit;
     this.heard = state.heard;
     this.wishes = this.wishes.filter(({ turn }) => turn > state.heard);
-    const own = this.state;
+    const current = this.state;
     const answers = state.heard >= this.turn;
     this.state = { ...state };
     if (answers) this.turn = state.heard;
-    else for (const name of this.chosen) this.state[name] = own[name];
+    else for (const name of this.choices) this.state[name] = current[name];
     this.redraw();
   }
 
   // ---- what goes out
 
-  /** Sends an event, with what is to happen once and was not heard yet of the events that it replaces. @param {object} event what holds from now on @param {object} wish what is to happen once */
-  tell(event, wish = {}) {
+  /** Send an event, with the pending one-time changes of the events that it replaces. @param {object} event what holds from now on @param {object} change what is to happen once */
+  tell(event, change = {}) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);
-    if (Object.keys(wish).length) this.wishes.push({ turn: this.turn, wish });
-    this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((one) => one.wish)) });
+    if (Object.keys(change).length) this.wishes.push({ turn: this.turn, wish: change });
+    this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((pending) => pending.wish)) });
   }
 
   /** Speaks once per pause. @param {string} text */
   say(text) {
-    if (text === this.said || isDrawn()) return;
-    this.said = text;
+    if (text === this.announcement || isDrawn()) return;
+    this.announcement = text;
     clearTimeout(this.saying);
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
   }
 
-  /** True while its page is not left. */
+  /** Tell whether its page is still shown. */
   get isHere() {
     return this.element.isConnected && location.pathname === this.page;
   }
 
-  /** Its place is gone. */
+  /** Stop listening: the view has left the page. */
   leave() {
     views.delete(this);
     removeEventListener("headlight-projector", this.projected);
@@ -134,11 +134,11 @@ export class View {
     removeEventListener("headlight-curtain", this.curtained);
   }
 
-  /** Goes to another place, as it is. @param {ShadowRoot} root */
+  /** Move to another root, as it is. @param {ShadowRoot} root */
   move(root) {
-    const own = /** @type {any} */ (this.root);
-    /** @type {any} */ (root).adoptedStyleSheets = own.adoptedStyleSheets;
-    const active = /** @type {any} */ (own.activeElement);
+    const host = /** @type {any} */ (this.root);
+    /** @type {any} */ (root).adoptedStyleSheets = host.adoptedStyleSheets;
+    const active = /** @type {any} */ (host.activeElement);
     const range = active && [active.selectionStart, active.selectionEnd];
     this.root = root;
     root.append(this.element);
@@ -149,8 +149,8 @@ export class View {
 
   // ---- drawing
 
-  /** True when everything that is drawn has come. */
-  get ready() {
+  /** Tell whether everything that is drawn has arrived. */
+  get isReady() {
     return Boolean(this.state);
   }
 
@@ -158,26 +158,26 @@ export class View {
     this.redraw();
   }
 
-  /** Draws in the next frame, once. */
+  /** Draw in the next frame, once. */
   redraw() {
-    if (this.frame || !this.ready) return;
+    if (this.frame || !this.isReady) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.paint();
     });
   }
 
-  /** Draws after a while, unless it is drawn before. @param {number} wait ms */
+  /** Draw after a while, unless it is drawn before. @param {number} wait ms */
   redrawSoon(wait) {
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.redraw(), wait);
   }
 
-  /** Draws at once, in the time that is left until the next frame. */
+  /** Draw at once, in the time that is left until the next frame. */
   drawNow() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    if (this.ready) this.paint();
+    if (this.isReady) this.paint();
   }
 
   paint() {
@@ -207,14 +207,18 @@ export class View {
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
   setClasses(kinds) {
     this.holds = kinds;
-    const own = Object.entries({
+    const classes = Object.entries({
       narrow: this.narrow,
       compact: this.compact,
       projector: this.projector && !this.alone,
       learning: isLearning(),
       ...kinds,
     }).filter(([, holds]) => holds);
-    setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
+    setAttribute(
+      this.element,
+      "class",
+      ["view", this.kind, ...classes.map(([name]) => name)].filter(Boolean).join(" "),
+    );
   }
 
   /** Marks what is shown as that of an earlier state. @param {boolean} waiting */
@@ -222,22 +226,22 @@ export class View {
     setAttribute(this.element, "data-waiting", waiting ? "" : null);
   }
 
-  /** Fills the parts, in a frame of its own. @param {number} _width pixels of the view */
+  /** Fill the parts, in a frame of its own. @param {number} _width pixels of the view */
   draw(_width) {}
 }
 
 // ---- parts that views have in common
 
-/** Draws every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
+/** Draw every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
 export function drawViews(theme = null) {
   for (const view of views) {
-    if (!view.ready || !view.element.isConnected) continue;
+    if (!view.isReady || !view.element.isConnected) continue;
     Object.assign(view, theme ? { theme } : { themed: false });
     view.paint();
   }
 }
 
-/** Scrolls what is to be seen to the top, under the bar of the page. @param {Element} element */
+/** Scroll what is to be seen to the top, under the bar of the page. @param {Element} element */
 export function bringUnderBar(element) {
   /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
   element.scrollIntoView({ block: "start" });
@@ -249,26 +253,26 @@ export const group = (label, ...buttons) =>
 
 /** @param {Element} group @returns {HTMLButtonElement[]} */
 const buttonsOf = (group) =>
-  /** @type {HTMLButtonElement[]} */ ([...group.children].filter((one) => !one.matches(":disabled")));
+  /** @type {HTMLButtonElement[]} */ ([...group.children].filter((child) => !child.matches(":disabled")));
 
 /** Arrows, Home and End go from button to button. @param {KeyboardEvent} event */
 function walk(event) {
   const buttons = buttonsOf(/** @type {Element} */ (event.currentTarget));
-  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
-  const to = at < 0 || isShortcut(event) ? null : walkedTiles(event, at, buttons.length, 1);
-  if (to === null) return;
+  const index = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+  const target = index < 0 || isShortcut(event) ? null : walkedTiles(event, index, buttons.length, 1);
+  if (target === null) return;
   event.preventDefault();
-  buttons[to].focus();
+  buttons[target].focus();
 }
 
-/** Makes a row of buttons one stop of Tab, at the pressed one; arrows walk them. @param {HTMLElement} group */
-export function rove(group) {
+/** Make a row of buttons one tab stop, at the pressed one; arrows move the focus. @param {HTMLElement} group */
+export function setRovingTabindex(group) {
   const buttons = buttonsOf(group);
   const stop =
-    buttons.find((one) => one.matches(":focus")) ??
-    buttons.find((one) => one.getAttribute("aria-pressed") === "true") ??
+    buttons.find((button) => button.matches(":focus")) ??
+    buttons.find((button) => button.getAttribute("aria-pressed") === "true") ??
     buttons[0];
-  for (const one of buttons) setAttribute(one, "tabindex", one === stop ? "0" : "-1");
+  for (const button of buttons) setAttribute(button, "tabindex", button === stop ? "0" : "-1");
   group.onkeydown = walk;
 }
 
@@ -281,8 +285,8 @@ export function choice(label, options, choose) {
   const element = group(label, ...buttons);
   /** @param {Value} now */
   const press = (now) => {
-    options.forEach(([value], at) => setAttribute(buttons[at], "aria-pressed", String(value === now)));
-    rove(element);
+    options.forEach(([value], index) => setAttribute(buttons[index], "aria-pressed", String(value === now)));
+    setRovingTabindex(element);
   };
   return { element, buttons, press };
 }
@@ -293,25 +297,25 @@ export function mapOrTable(label, ending, choose) {
   return choice(label, /** @type {[boolean, string][]} */ (modes), choose);
 }
 
-/** Fills a group with a button for each text, one of them pressed.
+/** Fill a group with a button for each text, one of them pressed.
  * @param {string[]} texts @param {(at: number) => void} choose
  * @param {string} word what the numbers among them are, for who hears them
  */
-export function fillChoice(parent, texts, chosen, choose, word = "") {
-  const make = (/** @type {number} */ at) => button("", () => choose(at));
-  fill(parent, texts, make, (element, text, at) => {
+export function fillChoice(parent, texts, selected, choose, word = "") {
+  const make = (/** @type {number} */ index) => button("", () => choose(index));
+  fill(parent, texts, make, (element, text, index) => {
     setText(element, text);
     setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
-    setAttribute(element, "aria-pressed", String(at === chosen));
+    setAttribute(element, "aria-pressed", String(index === selected));
   });
-  rove(parent);
+  setRovingTabindex(parent);
 }
 
 /** "0", "1", … as texts of buttons. @param {number} count */
 export const numbers = (count) => Array.from({ length: count }, (_, number) => String(number));
 
 /** A word and what it names, side by side. @param {string} text @param {Element} part */
-export const named = (text, part) =>
+export const namedPart = (text, part) =>
   span("named", h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text), part);
 
 /** A framed part of a view.
@@ -324,7 +328,7 @@ export const panel = (kind, label, header, ...inside) =>
 /** @param {Element} parent @param {string[]} sentences */
 export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 
-/** Where sentences stand that must not be overlooked. */
+/** The element for notices that must not be overlooked. */
 export const notices = () => h("div", { class: "notices", role: "status" });
 
 /** Pixels of 1 rem. */

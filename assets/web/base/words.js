@@ -38,7 +38,7 @@ export function shortSigned(value) {
 }
 
 /** 1 -> "1 key", 2000 -> "2,000 keys". @param {number} count @param {string} word */
-export const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+export const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 /** The columns of a row, largest first.
  * @param {ArrayLike<number>} row @returns {[number, number][]} pairs of key and weight
@@ -50,21 +50,21 @@ export function ranked(row) {
 
 /** A weight in a sentence, "64 %"; "0.1 %" where whole ones would say 0 of what is more. @param {number} weight */
 export function percent(weight) {
-  const whole = Math.round(100 * weight);
-  if (whole || !weight) return `${whole} %`;
+  const rounded = Math.round(100 * weight);
+  if (rounded || !weight) return `${rounded} %`;
   return weight < 0.0005 ? "less than 0.1 %" : `${(100 * weight).toFixed(1)} %`;
 }
 
-/** What a word gave another one, and gives it now: the sentence on a change.
- * @param {string} who @param {string} whom @param {number} before @param {number} now
- * @param {boolean} [beside] the two stand side by side
+/** The sentence on a change: the weight of one word for another, before and now.
+ * @param {string} query @param {string} key @param {number} previous @param {number} now
+ * @param {boolean} [isPair] the two stand side by side
  */
-export function gave(who, whom, before, now, beside = false) {
-  const [was, is] = [number(before), number(now)];
-  const pair = `Attention from ${quoted(who)} to ${quoted(whom)}`;
-  if (beside)
+export function gave(query, key, previous, now, isPair = false) {
+  const [was, is] = [number(previous), number(now)];
+  const pair = `Attention from ${quoted(query)} to ${quoted(key)}`;
+  if (isPair)
     return was === is ? `${pair} is ${was} on both sides.` : `${pair} is ${was} on the left and ${is} on the right.`;
-  return was === is ? `${pair} is still ${was}.` : `${pair} ${now < before ? "fell" : "rose"} from ${was} to ${is}.`;
+  return was === is ? `${pair} is still ${was}.` : `${pair} ${now < previous ? "fell" : "rose"} from ${was} to ${is}.`;
 }
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
@@ -73,36 +73,36 @@ export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 
 /** A token inside a sentence, where a comma or an apostrophe would be taken for the sentence's own. */
 export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
 
-/** One line each on what the row in focus makes of query, key and value.
+/** One line each on the query, key and value of the row in focus.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
  */
-export function story(tokens, row, weights, keys = tokens, what = "word") {
-  const own = quoted(tokens[row]);
+export function story(tokens, row, weights, keys = tokens, noun = "word") {
+  const token = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(keys[best]);
-  const query = `what ${own} looks for. Its row shows how well each ${what} matches.`;
+  const query = `what ${token} looks for. Its row shows how well each ${noun} matches.`;
   if (weight === 0)
     return [
       query,
-      `what each ${what} offers. Here the mask blocks all of them.`,
+      `what each ${noun} offers. Here the mask blocks all of them.`,
       "what is passed on, which is nothing here.",
     ];
   if (keys[best] === NOBODY)
     return [
       query,
-      `what each ${what} offers. None matches this query well.`,
-      `what is passed on, with a total weight of ${number(1 - weight)} on the ${what}s.`,
+      `what each ${noun} offers. None matches this query well.`,
+      `what is passed on, with a total weight of ${number(1 - weight)} on the ${noun}s.`,
     ];
   return [
     query,
-    `what each ${what} offers. ${winner} matches this query best.`,
-    `what ${winner} passes on; it reaches ${own} with weight ${number(weight)}.`,
+    `what each ${noun} offers. ${winner} matches this query best.`,
+    `what ${winner} passes on; it reaches ${token} with weight ${number(weight)}.`,
   ];
 }
 
-/** A set without what it has, or with what it has not. @template T @param {Set<T>} set @param {T} one */
-export function toggled(set, one) {
+/** A set without what it has, or with what it has not. @template T @param {Set<T>} set @param {T} item */
+export function toggled(set, item) {
   const other = new Set(set);
-  if (!other.delete(one)) other.add(one);
+  if (!other.delete(item)) other.add(item);
   return other;
 }

@@ -11,7 +11,7 @@ import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars, Several, ShuffleTest } from "./pair_tests.js";
-import { setParam, without } from "../link/link.js";
+import { setParam, omit } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
@@ -20,7 +20,7 @@ import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
-import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
+import { fillChoice, fillNotices, group, mapOrTable, namedPart, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -62,14 +62,14 @@ export class PairView extends PlaceView {
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
-      const typed = (/** @type {string} */ text) => this.type(side, text);
+      const typed = (/** @type {string} */ text) => this.setText(side, text);
       return new SentenceBox(this, typed, label, placeholder);
     });
     this.next = makeNext(this);
     this.vectors = new BlocksPanel();
     this.vectors.element.classList.add("vectors");
     this.shuffle = new ShuffleTest(this);
-    this.each = new HeadBars(this);
+    this.headBars = new HeadBars(this);
     this.several = new Several(this);
     this.answers = makeFigures();
     this.parts = {
@@ -77,19 +77,19 @@ export class PairView extends PlaceView {
       contrast: h("p", { class: "contrast", role: "status" }),
       copy: button("right = left", () => this.copySide(), { title: "copy the settings of the left side to the right" }),
       swap: button("swap", () => this.swap(), { title: "exchange the two sides" }),
-      tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
+      presets: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
       means: meanChoice(this),
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
-      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
+      specials: button("show [CLS] [SEP]", () => this.setDisplay({ nospecials: !this.look.nospecials })),
       fronts: group("Visible map"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
     };
     this.groups = groupChoice(this);
-    this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
+    this.modes = mapOrTable("Maps or tables", "s", (table) => this.setDisplay({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
     this.sides.forEach(({ chips }, side) => this.panels.panels[side].controls.append(chips));
@@ -97,23 +97,23 @@ export class PairView extends PlaceView {
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.foot.add(this.parts.flip);
     this.arrange();
-    addEventListener("keydown", (event) => this.key(event), { signal: this.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: this.lifetime.signal });
   }
 
-  /** Puts the parts onto the page. */
+  /** Put the parts onto the page. */
   arrange() {
     const { parts: p, modes, answers } = this;
     const bar = div(
       "bar",
       this.groups.element,
-      named("layer", p.layers),
-      named("head", p.heads),
+      namedPart("layer", p.layers),
+      namedPart("head", p.heads),
       p.means.element,
       p.of2,
       modes.element,
       p.specials,
     );
-    p.of2.append(named("right: layer", p.layers2), named("head", p.heads2));
+    p.of2.append(namedPart("right: layer", p.layers2), namedPart("head", p.heads2));
     const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
@@ -122,12 +122,12 @@ export class PairView extends PlaceView {
     const maps = [...this.panels.panels.map(({ element }) => element), ...settings];
     this.show(
       top,
-      div("lead", contrast, p.tries),
+      div("lead", contrast, p.presets),
       bar,
       fronts,
       ...maps,
       div("outcome", answers.element, this.next.element, this.vectors.element),
-      div("tests", this.several.element, this.shuffle.element, this.each.element),
+      div("tests", this.several.element, this.shuffle.element, this.headBars.element),
     );
     this.element.append(h("footer", {}, HELP));
   }
@@ -143,12 +143,12 @@ export class PairView extends PlaceView {
     for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
     this.several.adopt(link);
-    this.next.asked = link.get("word") ?? "";
+    this.next.word = link.get("word") ?? "";
     this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
 
-  /** What stands in the boxes. */
+  /** The text of the boxes. */
   get texts() {
     const [left, right] = this.sentences;
     return [left ?? String(this.picture?.defaults.s ?? ""), right ?? ""];
@@ -167,7 +167,7 @@ export class PairView extends PlaceView {
     const keys = keysOf(header.sides[0]);
     const first = tokens.length * keys.length;
     const [left, right] = [floats.subarray(0, first), floats.subarray(first)];
-    const difference = header.fits ? left.map((weight, at) => right[at] - weight) : null;
+    const difference = header.fits ? left.map((weight, index) => right[index] - weight) : null;
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
@@ -199,14 +199,14 @@ export class PairView extends PlaceView {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
     const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
-    return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.asked || null };
+    return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.word || null };
   }
 
   requestParams() {
     const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
-    const at = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
+    const cursor = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
     const none = Object.fromEntries(BESIDE.map((key) => [key, null]));
-    return { ...this.toParams(), ...none, at, look: reads(this.look) || null };
+    return { ...this.toParams(), ...none, at: cursor, look: reads(this.look) || null };
   }
 
   /** @param {string} key */
@@ -220,11 +220,11 @@ export class PairView extends PlaceView {
     return this.begins ? "begun" : "pair";
   }
 
-  /** What the tests beneath the maps are asked with. @param {string[]} gone more keys that change nothing in them
+  /** The query of the tests below the maps. @param {string[]} dropped more keys that change nothing in them
    * @param {import("../link/link.js").Values} [more]
    */
-  queryOf(gone, more = {}) {
-    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...gone));
+  queryOf(dropped, more = {}) {
+    const query = new URLSearchParams(omit(this.query(), ...NOT_BENEATH, ...dropped));
     for (const [key, value] of Object.entries(more)) setParam(query, key, value);
     query.sort();
     return query;
@@ -235,14 +235,14 @@ export class PairView extends PlaceView {
     this.askBeneath();
   }
 
-  /** Asks for the tests beneath, once the maps are there and nobody types; until then those of earlier maps are in their way. */
+  /** Ask for the tests beneath, once the maps are there and no one types; until then those of earlier maps are in their way. */
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
     this.several.ask(isNow);
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
-    if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
+    if (!("steps" in fixed)) this.headBars.ask(isNow); // else a pass a head, each as long as the first
   }
 
   /** A text that the model writes, two models, and pictures have no order of one's own. */
@@ -264,7 +264,7 @@ export class PairView extends PlaceView {
   // ---- what the visitor does
 
   /** @param {number} side @param {string} text */
-  type(side, text) {
+  setText(side, text) {
     this.write(side, text);
     this.onChange(true);
   }
@@ -276,12 +276,12 @@ export class PairView extends PlaceView {
   }
 
   /** @param {Partial<import("../link/look.js").Look>} change */
-  see(change) {
+  setDisplay(change) {
     Object.assign(this.look, change);
     this.onChange();
   }
 
-  /** Makes the right side what the left one is. */
+  /** Copy the settings of the left side to the right side. */
   copySide() {
     this.right = { model2: null, at2: null };
     this.sides[1].put(this.sides[0].all);
@@ -299,13 +299,13 @@ export class PairView extends PlaceView {
     this.onChange();
   }
 
-  /** Each model keeps the head that is looked at. */
+  /** Swap the models; each keeps its head in focus. */
   swapModels() {
     const [left, { layer, head }] = this.picture.sides;
-    const own = this.modelName ?? MODEL;
+    const current = this.modelName ?? MODEL;
     this.write(0, this.texts[0]); // another model begins with another sentence
     this.modelName = this.right.model2 === MODEL ? null : this.right.model2;
-    this.right = { model2: own, at2: `${left.layer}.${left.head}` };
+    this.right = { model2: current, at2: `${left.layer}.${left.head}` };
     this.place({ layer, head });
   }
 
@@ -316,15 +316,15 @@ export class PairView extends PlaceView {
     this.onChange();
   }
 
-  /** Brings one of the three maps to the front. @param {number} front */
-  bring(front) {
+  /** Bring one of the three maps to the front. @param {number} front */
+  scrollTo(front) {
     this.front = front;
     this.redraw();
   }
 
-  /** Shows the difference of the two large maps, and them again. */
+  /** Show the difference of the two large maps, and them again. */
   flip() {
-    this.bring(this.front === 2 ? 1 : 2);
+    this.scrollTo(this.front === 2 ? 1 : 2);
   }
 
   /** @param {KeyboardEvent} event */
@@ -340,15 +340,15 @@ export class PairView extends PlaceView {
     this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });
-    this.go(parseAt(at));
+    this.setCursor(parseAt(at));
   }
 
   /** The comparison that is shown; where it looks does not count. */
-  get tried() {
+  get preset() {
     const { picture } = this;
-    const said = this.toParams();
+    const params = this.toParams();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
-      key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
+      key === "at" || String(value) === String(params[key] ?? picture.defaults[key]);
     if (picture.isOfTwo) return undefined;
     return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
   }
@@ -386,29 +386,29 @@ export class PairView extends PlaceView {
     this.next.draw();
     this.vectors.draw(picture.vectors, this.theme);
     this.shuffle.element.hidden = !this.hasOrders;
-    this.each.element.hidden = "steps" in picture.fixed;
-    for (const part of [this.several, this.shuffle, this.each]) part.draw();
-    this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
+    this.headBars.element.hidden = "steps" in picture.fixed;
+    for (const part of [this.several, this.shuffle, this.headBars]) part.draw();
+    this.say(`Layer ${layer}, head ${head}. ${this.panels.sentence}`);
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
 
-  /** What differs, and what can be tried. */
+  /** Draw the differences and the suggestions. */
   drawLead() {
     const { picture, parts: p } = this;
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
     const names = Object.keys(picture.tries);
-    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
+    fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
-    fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
+    fillChoice(p.fronts, titles, this.front, (front) => this.scrollTo(front));
     setAttribute(p.flip, "aria-pressed", String(this.front === 2));
   }
 
   drawBar() {
     const { picture, at, look, parts: p } = this;
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
-    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
+    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.setCursor({ head }), "head");
     const [, right] = picture.sides;
     p.of2.hidden = !picture.isOfTwo;
     fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");
@@ -422,6 +422,6 @@ export class PairView extends PlaceView {
 }
 
 /** A query but for what changes no number of the maps. @param {URLSearchParams} query */
-const relevant = (query) => `${without(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
+const relevant = (query) => `${omit(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
 
 export const view = mount(PairView);

@@ -3,10 +3,10 @@
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { h, span } from "../base/dom.js";
 
-/** What the model says next on both sides, and a word that is asked about on both. @param {import("./pair.js").PairView} view */
+/** The next tokens of both sides, and the probability of a chosen word on both. @param {import("./pair.js").PairView} view */
 export function makeNext(view) {
-  const word = makeWord((asked) => {
-    next.asked = asked;
+  const word = makeWord((text) => {
+    next.word = text;
     view.onChange(true);
   });
   const list = h("ol", { class: "next-list" });
@@ -16,8 +16,8 @@ export function makeNext(view) {
     const { next: tokens, wordSaid } = view.picture;
     element.hidden = !tokens.length;
     drawNext(list, tokens, { before: "on the left" });
-    word.draw(next.asked, wordSaid);
+    word.draw(next.word, wordSaid);
   };
-  const next = { asked: "", element, draw }; // asked: the word whose probability is told, as in the link
+  const next = { word: "", element, draw }; // asked: the word whose probability is told, as in the link
   return next;
 }

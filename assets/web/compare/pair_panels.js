@@ -25,22 +25,22 @@ const UNDER = 2; // rem under a projected map: what is read in it, and the card'
 const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
-/** What the tokens of a side, or of both, look at. @param {{tokens: string[], columns: string[] | null}} of */
+/** The attention map of one side, or the difference of both. @param {{tokens: string[], columns: string[] | null}} of */
 export const keysOf = ({ tokens, columns }) => columns ?? tokens;
 
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
 class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
 
-  /** @param {import("../picture/map.js").MapPicture} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
-  draw(shown, inks, room) {
-    super.draw(shown, inks, room);
+  /** @param {import("../picture/map.js").MapPicture} picture @param {Inks} inks @param {import("../picture/map.js").Room} room */
+  draw(picture, inks, room) {
+    super.draw(picture, inks, room);
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
     const { left, top, across, step } = this;
     context.setLineDash([3, 3]);
     for (const row of this.repeated)
-      if (row >= shown.first && row < shown.tokens.length - shown.last && row !== shown.row)
-        frame(context, left, top + (row - shown.first) * step, across, step, inks.head);
+      if (row >= picture.first && row < picture.tokens.length - picture.last && row !== picture.row)
+        frame(context, left, top + (row - picture.first) * step, across, step, inks.head);
     context.setLineDash([]);
   }
 }
@@ -57,11 +57,11 @@ export class PairPanels {
   make(name, n) {
     const actions = {
       pick: (/** @type {number} */ row, /** @type {number | null} */ key) =>
-        this.view.go({ row: Math.max(0, row), key }),
-      hover: (/** @type {string | null} */ _, /** @type {Place | null} */ to) => this.point(n, to),
+        this.view.setCursor({ row: Math.max(0, row), key }),
+      hover: (/** @type {string | null} */ _, /** @type {Place | null} */ place) => this.point(n, place),
     };
     const map = n === DIFFERENCE ? new DifferenceMap(actions) : new SideMap(actions);
-    const own = {
+    const handlers = {
       map: new MapPanel(map, `${name} as a table`),
       title: h("h2", {}, name),
       head: span("label"),
@@ -71,27 +71,27 @@ export class PairPanels {
       readout: h("p", { class: "readout" }),
       legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span")),
     };
-    const { title, head, controls, story, label, readout, legend } = own;
-    const inside = [controls, story, own.map.element, readout, legend, label];
-    return { ...own, element: panel(CLASSES[n], name, [title, head], ...inside) };
+    const { title, head, controls, story, label, readout, legend } = handlers;
+    const inside = [controls, story, handlers.map.element, readout, legend, label];
+    return { ...handlers, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
-  /** Reads a cell in every map that has it; without one, the marked cell. @param {number} own @param {Place | null} at */
-  point(own, at) {
-    this.pointed = { panel: own, at }; // stays read when the maps are drawn again
+  /** Read a cell in every map that has it; without one, the marked cell. @param {number} side @param {Place | null} place */
+  point(side, place) {
+    this.pointed = { panel: side, at: place }; // stays read when the maps are drawn again
     const { picture, marked } = this.view;
     this.panels.forEach(({ map: { map }, readout }, n) => {
-      const here = at ?? marked;
-      const has = n === own || (picture.fits && map.shown) || !at;
-      const [row, key] = here.map((to, isKey) => (at ? to : this.placeOn(n, to, isKey > 0))); // a pointer reads the same cell in all maps
+      const cell = place ?? marked;
+      const has = n === side || (picture.fits && map.picture) || !place;
+      const [row, key] = cell.map((index, isKey) => (place ? index : this.placeOn(n, index, isKey > 0))); // a pointer reads the same cell in all maps
       const inside = has && row !== null && key !== null && map.has([row, key]);
-      if (n !== own) map.mark(at && inside ? at : null);
+      if (n !== side) map.mark(place && inside ? place : null);
       setText(readout, inside ? map.say([row, key]) : "");
     });
   }
 
-  /** What is read in all three. */
-  get said() {
+  /** The readout of all three maps. */
+  get sentence() {
     return this.panels[DIFFERENCE].readout.textContent;
   }
 
@@ -103,7 +103,7 @@ export class PairPanels {
     this.point(this.pointed.panel, this.pointed.at);
   }
 
-  /** Whether a map is left out: on a phone all but the one in front; where two are large, their difference, or the two.
+  /** Tell whether a map is hidden: on a phone all but the one in front; of large ones their difference, or the two.
    * @param {number} n
    */
   isBehind(n) {
@@ -119,15 +119,15 @@ export class PairPanels {
     const difference = n === DIFFERENCE;
     this.drawWords(n);
     element.hidden = this.isBehind(n);
-    const shown = this.shown(n);
-    legend.hidden = readout.hidden = map.element.hidden = !shown;
-    map.map.shown = shown;
-    if (!shown || element.hidden) return;
+    const mapPicture = this.pictureOf(n);
+    legend.hidden = readout.hidden = map.element.hidden = !mapPicture;
+    map.map.picture = mapPicture;
+    if (!mapPicture || element.hidden) return;
     map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : LETTERS;
     map.map.project(this.view.foot.isOn);
     const writing = difference ? IN_TABLE : {};
     if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
-    map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
+    map.draw(/** @type {any} */ (mapPicture), look.table, colours, this.roomFor(n), writing);
     this.drawLegend(legend, map.map, colours);
   }
 
@@ -153,18 +153,18 @@ export class PairPanels {
     if (mean === "meanall") return "mean over all heads";
     if (mean === "meanseen") return "mean over the visible heads";
     if (n === DIFFERENCE && picture.isOfTwo && !mean)
-      return picture.sides.map((own) => `L${own.layer} H${own.head}`).join(", ");
+      return picture.sides.map((side) => `L${side.layer} H${side.head}`).join(", ");
     return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;
   }
 
-  /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
+  /** The weights of the pair in focus on both sides, and how much of its row changed, as the bars beside the map show. */
   get moved() {
     const { picture, at, marked, maps } = this.view;
-    const own = number(picture.distances[at.row] ?? 0);
+    const distance = number(picture.distances[at.row] ?? 0);
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * keysOf(picture).length + key] ?? 0);
     const pair = gave(picture.tokens[row], keysOf(picture)[key], left, right, true);
-    return `${pair} Bars show each row’s moved weight. “${picture.tokens[at.row]}”: ${own}.`;
+    return `${pair} Bars show each row’s moved weight. “${picture.tokens[at.row]}”: ${distance}.`;
   }
 
   /** The title of the difference: the cell that changes most. */
@@ -172,37 +172,41 @@ export class PairPanels {
     const { picture, maps } = this.view;
     const change = maps[DIFFERENCE];
     if (!change) return "No difference";
-    const largest = change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0);
-    if (!change[largest]) return "No weight differs";
+    const strongest = change.reduce(
+      (best, value, index) => (Math.abs(value) > Math.abs(change[best]) ? index : best),
+      0,
+    );
+    if (!change[strongest]) return "No weight differs";
     const keys = keysOf(picture);
-    return `Largest change: “${picture.tokens[Math.floor(largest / keys.length)]}” → “${keys[largest % keys.length]}”`;
+    return `Largest change: “${picture.tokens[Math.floor(strongest / keys.length)]}” → “${keys[strongest % keys.length]}”`;
   }
 
   /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
-   * @param {number} n @param {number | null} at @param {boolean} [isKey] it is looked at
+   * @param {number} n @param {number | null} index @param {boolean} [isKey] it is looked at
    */
-  placeOn(n, at, isKey = false) {
+  placeOn(n, index, isKey = false) {
     const { picture } = this.view;
     const [own, other] = [picture.sides[0], picture.sides[n] ?? picture].map(isKey ? keysOf : ({ tokens }) => tokens);
-    if (at === null) return null;
-    const same = n !== 1 || other[at] === own[at] ? [] : [...other.keys()].filter((to) => other[to] === own[at]);
-    const nth = own.slice(0, at).filter((word) => word === own[at]).length;
-    const to = same[nth] ?? same[0] ?? at;
-    return to < other.length ? to : null;
+    if (index === null) return null;
+    const matches =
+      n !== 1 || other[index] === own[index] ? [] : [...other.keys()].filter((place) => other[place] === own[index]);
+    const nth = own.slice(0, index).filter((word) => word === own[index]).length;
+    const target = matches[nth] ?? matches[0] ?? index;
+    return target < other.length ? target : null;
   }
 
-  /** What is drawn of a map; null where there is none. @param {number} n */
-  shown(n) {
+  /** The picture of a map; null where there is none. @param {number} n */
+  pictureOf(n) {
     const { picture, look, maps, bytes, theme, at } = this.view;
-    const [weights, own] = [maps[n], bytes[n]];
-    if (!weights || !own) return null;
-    const of = picture.sides[n] ?? picture;
-    const { tokens } = of;
+    const [weights, cells] = [maps[n], bytes[n]];
+    if (!weights || !cells) return null;
+    const side = picture.sides[n] ?? picture;
+    const { tokens } = side;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look);
     const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key, true)];
-    const shown = wholeMap(tokens, weights, {
-      keys: keysOf(of),
-      map: { size: tokens.length, bytes: own },
+    const mapPicture = wholeMap(tokens, weights, {
+      keys: keysOf(side),
+      map: { size: tokens.length, bytes: cells },
       name: `${SIDES[n]}, ${this.placeOf(n).replace(" · ", " ")}`,
       row: row ?? -1,
       key,
@@ -212,26 +216,27 @@ export class PairPanels {
       last,
       forbids: this.forbids(n),
     });
-    return Object.assign(shown, { sides: maps, distances: picture.distances });
+    return Object.assign(mapPicture, { sides: maps, distances: picture.distances });
   }
 
-  /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */
+  /** Return the predicate of the hatched cells: in the difference those that neither side allows. @param {number} n */
   forbids(n) {
     const { sides, head } = this.view.picture;
-    const each = sides.map((side) => forbids(side.forbidden, head, side.tokens.length, keysOf(side).length));
-    if (n !== DIFFERENCE) return each[n];
-    return (/** @type {number} */ i, /** @type {number} */ j) => each.every((forbidden) => forbidden(i, j));
+    const tests = sides.map((side) => forbids(side.forbidden, head, side.tokens.length, keysOf(side).length));
+    if (n !== DIFFERENCE) return tests[n];
+    return (/** @type {number} */ i, /** @type {number} */ j) => tests.every((forbidden) => forbidden(i, j));
   }
 
   /** Maps that are seen together have cells of one size: each gets the room of the narrowest. @param {number} n */
   roomFor(n) {
     const { view } = this;
     const seen = this.panels.map(({ map }) => map).filter(({ element }) => element.clientWidth);
-    const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
+    const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.reservedWidth));
     const { element, map } = this.panels[n].map;
-    const width = Math.min(narrowest + map.beside, element.clientWidth);
+    const width = Math.min(narrowest + map.reservedWidth, element.clientWidth);
     const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, which has the words of both
-    if (view.alone) return { width: narrowest + map.beside, height: heightLeft(element) - BENEATH * rem(), labels };
+    if (view.alone)
+      return { width: narrowest + map.reservedWidth, height: heightLeft(element) - BENEATH * rem(), labels };
     if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
     return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)), labels };

@@ -23,13 +23,13 @@ class Beneath {
     this.element = /** @type {HTMLElement} */ (div(""));
   }
 
-  /** What is asked. */
+  /** The query of the test. */
   get query() {
     return this.view.queryOf([]);
   }
 
   get isOld() {
-    return this.aside.of !== String(this.query);
+    return this.aside.key !== String(this.query);
   }
 
   /** @param {boolean} isNow else what was asked before is given up */
@@ -53,19 +53,19 @@ const marked = (block, cell) => ({
   blocks: (block.blocks ?? []).map((/** @type {Block} */ inner) => marked(inner, cell)),
 });
 
-/** What switching off each head alone does to the sentence vector of the left side; a press opens the head. A long
+/** The effect of ablating each head alone on the sentence vector of the left side; a press opens the head. A long
  * sentence, or a large model, is asked about by hand.
  */
 export class HeadBars extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
-    super(view, "each", ({ row, col }) => view.go({ layer: row, head: col }));
+    super(view, "each", ({ row, col }) => view.setCursor({ layer: row, head: col }));
     this.since = 0; // ms of the page when it was asked
     this.begins = button("Ablate each head in turn", () => this.begin());
     this.stops = button("Stop", () => this.stop());
     this.progress = h("span", { class: "label", role: "status" });
-    const asks = div("asks", this.begins, this.stops, this.progress);
-    this.element = div("bars-of-heads", asks, this.why, this.blocks.element);
+    const bar = div("asks", this.begins, this.stops, this.progress);
+    this.element = div("bars-of-heads", bar, this.why, this.blocks.element);
   }
 
   /** The left side. */
@@ -73,10 +73,10 @@ export class HeadBars extends Beneath {
     return this.view.queryOf(this.view.sides[1].keys);
   }
 
-  /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
+  /** Ask where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
   ask(isNow) {
-    if (String(this.query) === this.aside.asked) return;
-    if (this.aside.asked !== null) this.stop();
+    if (String(this.query) === this.aside.pending) return;
+    if (this.aside.pending !== null) this.stop();
     if (isNow && this.isOld && this.view.picture.eachIsQuick) this.begin();
   }
 
@@ -96,7 +96,7 @@ export class HeadBars extends Beneath {
     super.draw();
     const { aside, isOld, view } = this;
     const { eachIsQuick, layer, head } = view.picture;
-    const isAsked = aside.asked !== null && !eachIsQuick;
+    const isAsked = aside.pending !== null && !eachIsQuick;
     this.begins.hidden = (!isOld && !aside.refusal) || eachIsQuick || isAsked;
     this.stops.hidden = !isAsked;
     setText(
@@ -140,7 +140,7 @@ export class ShuffleTest extends Beneath {
     this.set({ order: this.view.clip(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
   }
 
-  /** What the link says of it. */
+  /** The link parameters of the test. */
   get link() {
     return { order: this.order || null, shuffle: this.seed === 1 ? null : String(this.seed) };
   }
@@ -157,7 +157,7 @@ export class ShuffleTest extends Beneath {
     this.view.onChange(typing);
   }
 
-  /** Both sides, of the left sentence. */
+  /** The two sides, with the left sentence. */
   get query() {
     return this.view.queryOf([], this.link);
   }

@@ -30,13 +30,13 @@ export class SideControls extends ControlChips {
     }
   }
 
-  /** What a control says. @param {string} key */
+  /** The value of a control. @param {string} key */
   get(key) {
-    const own = this.keyOf(key);
-    return this.view.values[own] ?? this.view.picture.defaults[own];
+    const sideKey = this.keyOf(key);
+    return this.view.values[sideKey] ?? this.view.picture.defaults[sideKey];
   }
 
-  /** What all of them say, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
+  /** The values of all controls, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
   get all() {
     return Object.fromEntries(SIDE.map((key) => [key, this.get(key)]));
   }
@@ -45,8 +45,8 @@ export class SideControls extends ControlChips {
   put(change) {
     const { values, picture } = this.view;
     for (const [key, value] of Object.entries(change)) {
-      const own = this.keyOf(key);
-      values[own] = String(value) === String(picture.defaults[own]) ? null : value;
+      const sideKey = this.keyOf(key);
+      values[sideKey] = String(value) === String(picture.defaults[sideKey]) ? null : value;
     }
   }
 
@@ -65,7 +65,7 @@ export class SideControls extends ControlChips {
     return headsOf([this.get("off")].flat());
   }
 
-  /** What its model is: another one may stand on the right. */
+  /** The model of this side: the right one may be another. */
   get model() {
     return this.view.picture.sides[this.side];
   }
@@ -85,7 +85,7 @@ export class SideControls extends ControlChips {
     return this.view.picture.differs.includes(key);
   }
 
-  /** Its map stays in sight above the sheet of a phone. */
+  /** Keep the map visible above the sheet of a phone. */
   reveal() {
     if (this.view.narrow) this.chips.closest(".panel")?.scrollIntoView({ block: "start" });
   }

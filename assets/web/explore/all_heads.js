@@ -18,7 +18,7 @@ export class AllHeads {
     this.keys = div("walk", walk("ArrowLeft", "‹", "previous head"), walk("ArrowRight", "›", "next head"), close);
   }
 
-  /** One head is large over all of them. */
+  /** Tell whether one head is open over all of them. */
   get isOpen() {
     const { look, alone } = this.view;
     return look.all && look.open && !alone;
@@ -27,7 +27,7 @@ export class AllHeads {
   /** @param {number} layer @param {number} head */
   open(layer, head) {
     const { view } = this;
-    view.go({ layer, head }, { open: view.look.all });
+    view.setCursor({ layer, head }, { open: view.look.all });
     if (!this.isOpen) return;
     view.drawNow();
     view.focus.element.focus();
@@ -35,9 +35,9 @@ export class AllHeads {
 
   close() {
     const { at, heads } = this.view;
-    this.view.see({ open: false });
+    this.view.setDisplay({ open: false });
     this.view.drawNow();
-    heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
+    heads.tiles()[heads.visible.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }
 
   /** To the head beside, or the same head of the layer beside. @param {string} key */
@@ -45,7 +45,7 @@ export class AllHeads {
     const { at, maps } = this.view;
     const [layer, head] = [at.layer + ARROWS[key][0], at.head + ARROWS[key][1]];
     const isThere = Math.min(layer, head) >= 0 && layer < maps.layers && head < maps.heads;
-    if (isThere) this.view.go({ layer, head });
+    if (isThere) this.view.setCursor({ layer, head });
   }
 
   /** Keys on the large head. @param {KeyboardEvent} event */
@@ -62,10 +62,10 @@ export class AllHeads {
     const all = view.matching ? view.picture.kinds.flat() : [];
     this.legend.hidden = !view.look.all;
     this.keys.hidden = !this.isOpen;
-    const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.every : this.keys];
+    const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.allHeads : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
     for (const kind of this.kinds) {
-      const count = all.filter((one) => familyOf(one) === kind.dataset.family).length;
+      const count = all.filter((head) => familyOf(head) === kind.dataset.family).length;
       setText(kind.lastElementChild, String(count));
     }
     setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);

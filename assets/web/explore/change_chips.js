@@ -19,14 +19,14 @@ export class ChangeChips {
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
     const title = "undo the last change, or a new sentence that a button inserted";
     this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
-    this.said = h("span", { class: "said", "aria-live": "polite" });
-    this.most = button("", () => this.go());
+    this.status = h("span", { class: "said", "aria-live": "polite" });
+    this.strongest = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
       title: "the large map shows the new weights minus the original ones; blue is less, orange is more",
     });
     this.compare = h("a", { class: "page-link" }, "compare with the unchanged model →");
     this.element = h("div", { class: "changed", role: "group", "aria-label": "Changes to the model" });
-    this.element.append(this.list, this.reset, this.said, this.most, this.difference, this.compare);
+    this.element.append(this.list, this.reset, this.status, this.strongest, this.difference, this.compare);
   }
 
   /** The link that compares the model as it was trained with what is seen. */
@@ -46,10 +46,10 @@ export class ChangeChips {
 
   /** To the cell that changed most. */
   go() {
-    const at = this.view.picture.effect?.at;
-    if (!at) return;
-    const [layer, head, row, key] = at;
-    this.view.go({ layer, head, row, key }, { open: this.view.look.all });
+    const cell = this.view.picture.effect?.at;
+    if (!cell) return;
+    const [layer, head, row, key] = cell;
+    this.view.setCursor({ layer, head, row, key }, { open: this.view.look.all });
   }
 
   /** The map in focus now − unchanged; where it is as it was, the head that changed most, in the row in focus. */
@@ -58,22 +58,22 @@ export class ChangeChips {
     const { effect } = view.picture;
     const { all, open, difference } = view.look;
     const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
-    const most = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
-    if (difference || !most) return view.see(look);
-    const [layer, head] = most;
-    return view.go({ layer, head }, look);
+    const cell = view.visibleMap.weights && effect && !short(effect.here) ? effect.at : null;
+    if (difference || !cell) return view.setDisplay(look);
+    const [layer, head] = cell;
+    return view.setCursor({ layer, head }, look);
   }
 
-  /** What the changes did to the pair in focus, and to the next word. */
+  /** The effect of the changes on the pair in focus, and on the next token. */
   get answer() {
-    const { picture, sight } = this.view;
+    const { picture, visibleMap } = this.view;
     const { before, effect, next } = picture;
-    const { weights, tokens, keys } = sight;
+    const { weights, tokens, keys } = visibleMap;
     if (!before || !weights || !effect) return "";
     if (!effect.at) return "No weight changed.";
-    const [was, is] = [before.weights, weights].map((map) => rowOf(map, sight.row, keys.length));
-    const key = sight.key ?? ranked(was)[0][0];
-    const pair = gave(tokens[sight.row], keys[key], was[key], is[key]);
+    const [was, is] = [before.weights, weights].map((map) => rowOf(map, visibleMap.row, keys.length));
+    const key = visibleMap.key ?? ranked(was)[0][0];
+    const pair = gave(tokens[visibleMap.row], keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
   }
 
@@ -87,15 +87,15 @@ export class ChangeChips {
       chip.onclick = () => view.edit(heads ? { off: [] } : { controls: back });
     });
     const { effect } = view.picture;
-    const known = list.length > 0 && effect !== null && view.matching;
-    setText(this.said, known ? this.answer : list.length ? "" : "Model unchanged.");
-    const most = known ? effect.at : null;
-    this.most.hidden = !most || isDrawn();
-    if (effect && most) {
-      const [layer, head, row, key] = most;
+    const hasEffect = list.length > 0 && effect !== null && view.matching;
+    setText(this.status, hasEffect ? this.answer : list.length ? "" : "Model unchanged.");
+    const cell = hasEffect ? effect.at : null;
+    this.strongest.hidden = !cell || isDrawn();
+    if (effect && cell) {
+      const [layer, head, row, key] = cell;
       const { tokens, keys } = view.maps;
-      setText(this.most, `Largest change: layer ${layer}, head ${head} ›`);
-      setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
+      setText(this.strongest, `Largest change: layer ${layer}, head ${head} ›`);
+      setAttribute(this.strongest, "title", gave(tokens[row], keys[key], ...effect.moved));
     }
     // not while the next picture is on its way: who has just pressed it would lose his place
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
@@ -106,12 +106,12 @@ export class ChangeChips {
     this.compare.href = this.comparison;
   }
 
-  /** What the changes moved most in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
+  /** The largest change in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
    * most; nothing under a lesson's curtain. @param {number} layer
    */
   movedIn(layer) {
     const layers = (!isDrawn() && this.view.matching && this.view.picture.effect?.layers) || [];
-    const most = layers[layer] ?? 0;
-    return { badge: short(most), share: most / (Math.max(...layers, 0) || 1) };
+    const change = layers[layer] ?? 0;
+    return { badge: short(change), share: change / (Math.max(...layers, 0) || 1) };
   }
 }

@@ -30,13 +30,13 @@ export class ChangeTiles extends ControlChips {
     this.view.edit({ off: heads });
   }
 
-  /** Opens the panel of one control behind its tile, where Tab goes next, or closes it. @param {string} key */
+  /** Open the panel of one control behind its tile, where Tab goes next, or close it. @param {string} key */
   show(key, focus = true) {
     super.show(key, focus);
     this.openers.find(({ dataset }) => dataset.key === key)?.after(this.panel);
   }
 
-  /** What they change stays in sight above the sheet of a phone. */
+  /** Keep the map visible above the sheet of a phone. */
   reveal() {
     if (this.view.narrow) bringUnderBar(this.view.changes.element);
   }
@@ -52,14 +52,14 @@ export class ChangeTiles extends ControlChips {
     setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with what is seen here
   }
 
-  said() {
-    const { maps, off, given, picture } = this.view;
-    const said = super.said();
+  describe() {
+    const { maps, off, media, picture } = this.view;
+    const labels = super.describe();
     const total = maps.layers * maps.heads;
     const [mask, pos, t] = ["mask", "pos", "t"].map((key) => this.value(key));
-    const unmasked = picture.next.length ? "the model’s own" : `none: all ${given.rows} see each other`;
+    const unmasked = picture.next.length ? "the model’s own" : `none: all ${media.rows} see each other`;
     return {
-      mask: mask === "none" ? unmasked : said.mask.replace("mask: ", ""),
+      mask: mask === "none" ? unmasked : labels.mask.replace("mask: ", ""),
       pos: pos === "none" ? "off: word order removed" : pos,
       t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"} attention`,
       off: off.size ? `${off.size} of ${total} off` : `all ${total} heads on`,
@@ -74,7 +74,7 @@ export class ChangeTiles extends ControlChips {
   }
 }
 
-/** What the heads of a kind do: name, button, and the rule of mha_core/heads/kinds.py.
+/** The kinds of heads: name, button, and the rule of mha_core/heads/kinds.py.
  * @type {[string, string, string][]}
  */
 const KINDS = [
@@ -89,7 +89,7 @@ const KINDS = [
 ];
 const SEVERAL = [1, 3, 7]; // heads that one press switches off
 
-/** Which heads do a thing most, out of all: a press opens one, or switches the first few off. */
+/** The heads that fit a kind best: a press opens one, or switches the first few off. */
 class FindHeads {
   /** @param {Explore} view */
   constructor(view) {
@@ -109,11 +109,11 @@ class FindHeads {
 
   draw() {
     const { found } = this.view.picture;
-    const here = KINDS.filter(([name]) => found[name]);
-    this.element.hidden = !here.length;
-    if (!found[this.kind]) this.kind = here[0]?.[0] ?? "";
-    KINDS.forEach(([name], at) => {
-      this.kinds.buttons[at].hidden = !found[name];
+    const available = KINDS.filter(([name]) => found[name]);
+    this.element.hidden = !available.length;
+    if (!found[this.kind]) this.kind = available[0]?.[0] ?? "";
+    KINDS.forEach(([name], index) => {
+      this.kinds.buttons[index].hidden = !found[name];
     });
     this.kinds.press(this.kind);
     setText(this.rule, KINDS.find(([name]) => name === this.kind)?.[2] ?? "");

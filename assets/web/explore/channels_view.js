@@ -32,17 +32,25 @@ export class ChannelsView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.order = choice("Order of the channels", ORDERS, (state) => view.others.show(this, state));
-    this.said = div("said-of-view");
+    this.status = div("said-of-view");
     this.notes = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "orange bars are positive, blue ones negative; the strongest are in full colour");
-    const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
-    this.element = div("channels-view", div("actions", this.order.element), this.said, grid, under, table, this.notes);
+    const [grid, table, footer] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
+    this.element = div(
+      "channels-view",
+      div("actions", this.order.element),
+      this.status,
+      grid,
+      footer,
+      table,
+      this.notes,
+    );
   }
 
-  asked() {
+  params() {
     return { at: writeAt(this.view.at, true) };
   }
 
@@ -50,7 +58,7 @@ export class ChannelsView {
   take([message]) {
     const { header, floats } = unpackFloats(message);
     const d = floats.length / 3;
-    const part = (/** @type {number} */ at) => floats.subarray(at * d, (at + 1) * d);
+    const part = (/** @type {number} */ index) => floats.subarray(index * d, (index + 1) * d);
     this.answer = { ...header, q: part(0), k: part(1), products: part(2) };
   }
 
@@ -61,7 +69,7 @@ export class ChannelsView {
     this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
-    fill(this.said, answer.said, "p", setText);
+    fill(this.status, answer.said, "p", setText);
     fill(this.notes, answer.notes, "p", setText);
     const { q, k, products } = answer;
     const head = headName(`${answer.layer}.${answer.head}`);
@@ -111,7 +119,7 @@ const PRODUCT = "q · k";
 /** The channels in order, or with the largest product first and the smallest last. @param {ArrayLike<number>} products @param {boolean} sorted */
 export function orderOf(products, sorted) {
   const order = [...Array(products.length).keys()];
-  return sorted ? order.sort((one, other) => products[other] - products[one] || one - other) : order;
+  return sorted ? order.sort((a, b) => products[b] - products[a] || a - b) : order;
 }
 
 /** The sum after each channel, in this order. @param {ArrayLike<number>} products @param {number[]} order */
@@ -127,10 +135,10 @@ function stripOf(name, values, top, height) {
   return { name, top, height, values, zero: top + (unit ? up * unit : height / 2), unit };
 }
 
-/** Where all of it stands. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
+/** The layout of the rows. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
 export function layOutBars({ q, k, products }, order, { width, height }) {
   const wide = Math.max(MIN_WIDTH, (width - LEFT) / order.length);
-  const each = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
+  const rowHeight = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
   const inOrder = (/** @type {Float32Array} */ values) => order.map((channel) => values[channel]);
   const strips = /** @type {Strip[]} */ ([]);
   let top = 0;
@@ -140,8 +148,8 @@ export function layOutBars({ q, k, products }, order, { width, height }) {
     [PRODUCT, inOrder(products), 2],
     ["sum", runningSums(products, order), 1],
   ])) {
-    strips.push(stripOf(name, values, top, share * each));
-    top += share * each + GAP;
+    strips.push(stripOf(name, values, top, share * rowHeight));
+    top += share * rowHeight + GAP;
   }
   return { order, strips, wide, left: LEFT, width: LEFT + wide * order.length, height };
 }
@@ -153,8 +161,8 @@ export const barOf = ({ zero, unit }, value) => [zero - Math.max(0, value * unit
 
 /** The place in order at a pixel; null beside the bars. @param {Layout} layout @param {number} x */
 export function placeAt({ order, left, wide }, x) {
-  const at = Math.floor((x - left) / wide);
-  return at >= 0 && at < order.length ? at : null;
+  const index = Math.floor((x - left) / wide);
+  return index >= 0 && index < order.length ? index : null;
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Set<number>} strongest channels @param {Inks} inks */
@@ -174,8 +182,8 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
     context.fillStyle = inks.muted;
     context.fillRect(left, zero - 0.5, width - left, 1);
   }
-  const every = Math.ceil((2 * LETTERS) / wide);
+  const interval = Math.ceil((2 * LETTERS) / wide);
   Object.assign(context, { fillStyle: inks.muted, textAlign: "center" });
-  for (let place = 0; place < order.length; place += every)
+  for (let place = 0; place < order.length; place += interval)
     context.fillText(String(order[place]), left + place * wide + bar / 2, height - BELOW / 2);
 }

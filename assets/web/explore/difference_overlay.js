@@ -21,47 +21,47 @@ export class DifferenceOverlay {
 
   /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
   get isOn() {
-    const { look, picture, sight } = this.view;
+    const { look, picture, visibleMap } = this.view;
     if (isDrawn()) return false;
-    return look.difference && (picture.before !== null || (!sight.weights && picture.effect !== null));
+    return look.difference && (picture.before !== null || (!visibleMap.weights && picture.effect !== null));
   }
 
   /** Another head's numbers are on their way and not late: the last difference, and the last map whose colours come with
    * its numbers, stays rather than flicker.
-   * @param {import("../picture/map.js").BigMap} drawn
+   * @param {import("../picture/map.js").BigMap} picture
    */
-  isComing(drawn) {
-    const { sight, isLate } = this.view;
-    if (sight.weights || isLate) return false;
-    return this.isOn ? drawn === this.map : !sight.isHere && drawn.shown !== null;
+  isComing(picture) {
+    const { visibleMap, isLate } = this.view;
+    if (visibleMap.weights || isLate) return false;
+    return this.isOn ? picture === this.map : !visibleMap.isHere && picture.picture !== null;
   }
 
-  /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */
-  over(shown) {
-    if (!this.isOn) return shown;
-    const { picture, at, sight } = this.view;
-    const { weights } = sight;
-    const [n, wide] = [sight.tokens.length, sight.keys.length];
-    const before = weights && picture.before;
+  /** The map as its difference to the original, where that is switched on. @param {MapPicture} mapPicture @returns {MapPicture} */
+  overlay(mapPicture) {
+    if (!this.isOn) return mapPicture;
+    const { picture, at, visibleMap } = this.view;
+    const { weights } = visibleMap;
+    const [n, wide] = [visibleMap.tokens.length, visibleMap.keys.length];
+    const original = weights && picture.before;
     const none = { weights: null, distances: [], forbidden: [""] };
-    const { distances, forbidden, ...was } = before || none;
-    const { change, bytes } = before?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
-    const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
+    const { distances, forbidden, ...was } = original || none;
+    const { change, bytes } = original?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
+    const overlay = { name: `${NAME}, ${mapPicture.name}`, weights: change, map: { size: n, bytes }, whole: true };
     const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that was seen and is not has a difference
-    return Object.assign({ ...shown, ...own, ...cells }, { sides: [was.weights, weights], distances });
+    return Object.assign({ ...mapPicture, ...overlay, ...cells }, { sides: [was.weights, weights], distances });
   }
 
-  /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */
-  ofRow() {
-    const { picture, sight } = this.view;
+  /** The title: the largest change in the row in focus, or in its chosen cell; null while there is none. */
+  describeRow() {
+    const { picture, visibleMap } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = rowOf(picture.before.difference().change, sight.row, sight.keys.length);
-    const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
-    const key = sight.key ?? most;
-    if (!row[most]) return ["No difference from the original model in this row"];
-    const who = span("query", quoted(sight.tokens[sight.row]));
-    const whom = span("key", quoted(sight.keys[key]));
-    return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
+    const row = rowOf(picture.before.difference().change, visibleMap.row, visibleMap.keys.length);
+    const strongest = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
+    const key = visibleMap.key ?? strongest;
+    if (!row[strongest]) return ["No difference from the original model in this row"];
+    const query = span("query", quoted(visibleMap.tokens[visibleMap.row]));
+    const keyName = span("key", quoted(visibleMap.keys[key]));
+    return [`${NAME}: `, query, " → ", keyName, ` ${signed(row[key])}`];
   }
 
   /** @param {HTMLElement[]} parts @param {import("../base/colour.js").Inks} inks */

@@ -8,12 +8,12 @@ import { inks } from "../base/colour.js";
 import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
-import { FirstSteps } from "./first_steps.js";
+import { Suggestions } from "./suggestions.js";
 import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
-import { setParam, without } from "../link/link.js";
+import { setParam, omit } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
@@ -22,12 +22,12 @@ import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
-import { Given, recordedSteps } from "./given.js";
+import { Media, recordedSteps } from "./media.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { FIRST, isOf, isRowHere, linkOf, reduce, requestFor, runOf, samplingOf, textOf, valuesOf } from "./state.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
-import { UnderWay } from "./under_way.js";
+import { Progress } from "./progress.js";
 import { toggled } from "../base/words.js";
 import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -60,19 +60,19 @@ export class Explore extends ApiView {
     this.compared = ""; // the digest of the picture whose comparison was asked for
     this.proof = new SideRequest(this, "compared", () => this.redraw(), String);
     this.matching = false; // maps and picture are of one sentence and setting
-    this.underWay = new UnderWay(this);
+    this.progress = new Progress(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
-    this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.visibleMap = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.changes = new ChangeChips(this);
     this.reading = new ReadingAids(this);
     this.values = new ValueLengths(this);
     this.all = new AllHeads(this);
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
-    this.steps = new FirstSteps(this);
+    this.steps = new Suggestions(this);
     this.recorded = recordedSteps(this);
-    this.given = new Given(this);
+    this.media = new Media(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -88,7 +88,7 @@ export class Explore extends ApiView {
     const cut = () => this.retype([...this.text].slice(0, this.fits).join(""));
     this.cutText = button("shorten it to what fits", cut, { hidden: "", class: "cut" });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
-    const { notices: said, status, pieces } = this.parts;
+    const { notices: noticeList, status, pieces } = this.parts;
     const proof = h(
       "details",
       { class: "proof" },
@@ -96,16 +96,16 @@ export class Explore extends ApiView {
       this.figures.element,
       status,
     );
-    this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
+    this.inBox = div("in-box", this.changes.undo, this.bar.presetMenu.element);
     this.box.element.append(this.inBox);
     const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with the same edge colour share keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
-    const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);
+    const [media, recorded, progressBar] = [this.media, this.recorded, this.progress].map(({ element }) => element);
     this.show(
-      div("top", this.box.element, given, recorded, said, this.cutText, underWay),
+      div("top", this.box.element, media, recorded, noticeList, this.cutText, progressBar),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -121,18 +121,18 @@ export class Explore extends ApiView {
   // ---- what comes in
 
   /** @param {import("../base/messages.js").Ack & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
-  take(message) {
+  onMessage(message) {
     this.heard = message.heard;
-    super.take(message);
-    this.given.take(message.own);
+    super.onMessage(message);
+    this.media.take(message.own);
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
   onAnswer(bytes, question) {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
     const [focus, maps] = partsOf(bytes);
-    if (focus.length) return super.onAnswer(bytes, `?${without(query, "part")}`);
-    const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
+    if (focus.length) return super.onAnswer(bytes, `?${omit(query, "part")}`);
+    const coming = this.progress.take(maps, query); // of a long text whose layer in sight is not there yet
     if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
     this.redraw();
@@ -140,13 +140,13 @@ export class Explore extends ApiView {
 
   /** @param {string} sentence @param {string} key @param {number} fits */
   refuse(sentence, key, fits) {
-    this.underWay.of = "";
+    this.progress.run = "";
     super.refuse(sentence, key, fits);
   }
 
   get notices() {
-    const said = this.picture ? "" : this.underWay.said;
-    return said ? [said, ...super.notices] : super.notices;
+    const progress = this.picture ? "" : this.progress.sentence;
+    return progress ? [progress, ...super.notices] : super.notices;
   }
 
   /** @param {URLSearchParams} link */
@@ -174,7 +174,7 @@ export class Explore extends ApiView {
     return this.state.controls;
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return textOf(this.state);
   }
@@ -187,9 +187,9 @@ export class Explore extends ApiView {
     const { picture, isNewest } = this;
     const { tile, done, layers } = picture;
     if (maps) {
-      this.maps = this.underWay.take(maps, query);
+      this.maps = this.progress.take(maps, query);
       this.onUnchanged(query);
-    } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
+    } else if (tile) this.progress.comes(Math.min(done, this.progress.done), layers, query);
     this.state = reduce(this.state, { type: "arrive", picture, maps: this.maps, isNewest });
     this.box.text = this.text;
     this.pinOf = query.get("pin") ?? "";
@@ -232,9 +232,9 @@ export class Explore extends ApiView {
     return requestFor(this.state, this.query(), this);
   }
 
-  /** Of a long text its other layers may come later. */
+  /** Tell whether the picture is stale; other layers of a long text may arrive later. */
   get isLate() {
-    const isLong = this.underWay.of && this.waiting === "slow" && this.picture?.tile;
+    const isLong = this.progress.run && this.waiting === "slow" && this.picture?.tile;
     return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
@@ -248,16 +248,16 @@ export class Explore extends ApiView {
   }
 
   /** Another sentence, key by key; its rows stay. @param {string} text @param {boolean} [undoable] */
-  type(text, undoable = false) {
+  setText(text, undoable = false) {
     this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) }, undoable }, true);
   }
 
   /** Another sentence at one press, which has other rows. @param {string} text @param {boolean} [undoable] */
   retype(text, undoable = true) {
-    const known = this.picture.places[text];
-    const { layer, head } = parseAt(known ?? "");
-    const kept = /** @type {string} */ (this.clip(text, "s"));
-    this.edit({ sentence: { text: kept, rowChosen: false, ...(known && { layer, head }) }, undoable });
+    const place = this.picture.places[text];
+    const { layer, head } = parseAt(place ?? "");
+    const clipped = /** @type {string} */ (this.clip(text, "s"));
+    this.edit({ sentence: { text: clipped, rowChosen: false, ...(place && { layer, head }) }, undoable });
   }
 
   /** @param {import("./state.js").Edit} change @param {boolean} [typing] */
@@ -270,31 +270,31 @@ export class Explore extends ApiView {
     this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
   }
 
-  /** @param {Partial<import("../link/look.js").At>} at @param {Partial<import("../link/look.js").Look>} [look] */
-  go(at, look) {
-    this.dispatch({ type: "go", at, look });
+  /** @param {Partial<import("../link/look.js").At>} cursor @param {Partial<import("../link/look.js").Look>} [look] */
+  setCursor(cursor, look) {
+    this.dispatch({ type: "go", at: cursor, look });
   }
 
   /** @param {Partial<import("../link/look.js").Look>} look */
-  see(look) {
+  setDisplay(look) {
     this.dispatch({ type: "set", values: { look: { ...this.look, ...look } } });
   }
 
   toggleHidden(layer, head) {
-    this.see({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+    this.setDisplay({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
   }
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
-    if (this.look.solo === id) this.see({ solo: null });
-    else this.go({ layer, head }, { solo: id });
+    if (this.look.solo === id) this.setDisplay({ solo: null });
+    else this.setCursor({ layer, head }, { solo: id });
   }
 
   toggleOff(layer, head) {
     if (!this.picture.fixed.off) this.edit({ off: toggled(this.off, `${layer}.${head}`) });
   }
 
-  /** Keeps what is seen, or lets it go. */
+  /** Pin the picture in view, or unpin it. */
   togglePin() {
     const pin = this.state.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
     this.dispatch({ type: "set", values: { pin } });
@@ -307,7 +307,7 @@ export class Explore extends ApiView {
     document.documentElement.removeAttribute("data-given");
   }
 
-  /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
+  /** Move to another root, where nothing is scrolled yet. @param {ShadowRoot} root */
   move(root) {
     super.move(root);
     this.bar.scrolledTo = "";
@@ -321,15 +321,15 @@ export class Explore extends ApiView {
   draw() {
     const { maps, picture } = this;
     fillNotices(this.parts.notices, this.notices);
-    this.underWay.draw();
+    this.progress.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && this.at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.state = reduce(this.state, { type: "fit", picture, maps });
     const { look, at } = this.state;
     this.matching = picture.digest === maps.digest;
     const isNow = this.matching && isOf(picture, this.state);
-    this.sight = this.reading.sight(isNow);
-    this.weights = this.sight.isWords ? null : this.sight.weights;
+    this.visibleMap = this.reading.visibleMap(isNow);
+    this.weights = this.visibleMap.isWords ? null : this.visibleMap.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
@@ -341,14 +341,14 @@ export class Explore extends ApiView {
     const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // tokens left out at both ends
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
-    const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
-    const shown = { ...at, ...look, ...ofModel, first, last, theme, across };
+    const modelState = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
+    const headState = { ...at, ...look, ...modelState, first, last, theme, across };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
-    this.heads.update(shown, maps, order(this, all, across), side);
+    this.heads.update(headState, maps, order(this, all, across), side);
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
-    this.given.draw(); // first: it decides what room is left
+    this.media.draw(); // first: it decides what room is left
     this.foot.draw();
     for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw(colours);
     for (const part of [this.changes, this.steps, this.recorded, this.next]) part.draw();
@@ -360,18 +360,18 @@ export class Explore extends ApiView {
 
   /** The heads stand before the large map, on a phone under it. */
   placeHeads() {
-    const before = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
-    if (this.allHeads.nextSibling === before) return;
+    const anchor = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
+    if (this.allHeads.nextSibling === anchor) return;
     const focused = /** @type {HTMLElement | null} */ (this.allHeads.querySelector(":focus"));
-    before.before(this.allHeads);
+    anchor.before(this.allHeads);
     focused?.focus({ preventScroll: true }); // it lost it on the way
   }
 
   drawFigures() {
     const { picture, figures, proof } = this;
     const isAsked = this.compared === picture.digest;
-    const said = proof.asked === null ? (proof.answer ?? proof.refusal) : "";
-    const value = isAsked ? said : picture.compared;
+    const sentence = proof.pending === null ? (proof.answer ?? proof.refusal) : "";
+    const value = isAsked ? sentence : picture.compared;
     const all = picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure));
     figures.draw(all, isAsked);
   }

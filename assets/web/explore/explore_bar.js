@@ -7,7 +7,7 @@ import { store } from "../base/storage.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, group, rove } from "../base/view_base.js";
+import { choice, group, setRovingTabindex } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -41,11 +41,11 @@ function menu(view, name, ...inside) {
   const outside = (/** @type {Event} */ event) => {
     if (!event.composedPath().includes(element)) open(false);
   };
-  addEventListener("pointerdown", outside, { signal: view.here.signal });
+  addEventListener("pointerdown", outside, { signal: view.lifetime.signal });
   return { element, open };
 }
 
-/** How this browser draws on every page, whatever a link says. */
+/** The display settings of this browser, on every page and whatever a link says. */
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
@@ -69,7 +69,7 @@ export class ExploreBar {
   constructor(view) {
     this.view = view;
     this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
-    this.tries = menu(view, "try another", this.presets);
+    this.presetMenu = menu(view, "try another", this.presets);
     this.empty = div("empty", "Type a sentence, or press “try another”.");
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
@@ -77,11 +77,11 @@ export class ExploreBar {
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = groupChoice(view);
     this.layers = group("Layer");
-    this.every = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
-    this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));
-    this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
-    this.sort = button("", () => view.see({ sort: !view.look.sort }));
-    this.everyHead = button("show all heads", () => view.see({ hidden: new Set(), solo: null }));
+    this.allHeads = button("", () => view.setDisplay({ all: !view.look.all, open: false }), { class: "every" });
+    this.scales = choice("Colour scale", SCALES, (scale) => view.setDisplay({ scale }));
+    this.specials = button("show [CLS] [SEP]", () => view.setDisplay({ nospecials: !view.look.nospecials }));
+    this.sort = button("", () => view.setDisplay({ sort: !view.look.sort }));
+    this.everyHead = button("show all heads", () => view.setDisplay({ hidden: new Set(), solo: null }));
     this.pin = button("pin", () => view.togglePin(), { title: "keep this map for comparison with the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
@@ -105,7 +105,7 @@ export class ExploreBar {
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = span("push");
     this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.every);
+    this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.allHeads);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -133,12 +133,12 @@ export class ExploreBar {
   drawPresets() {
     const { picture, text } = this.view;
     const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
-    fill(this.presets, picture.presets, make, (element, preset, at) => {
+    fill(this.presets, picture.presets, make, (element, preset, index) => {
       element.onclick = () => {
-        this.tries.open(false);
+        this.presetMenu.open(false);
         this.view.retype(preset);
       };
-      setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
+      setText(element.children[0], picture.presetNames[index] && `${picture.presetNames[index]}: `);
       setText(element.children[1], preset);
       setAttribute(element, "aria-pressed", String(preset === text));
     });
@@ -153,7 +153,7 @@ export class ExploreBar {
       setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
-    rove(this.chips);
+    setRovingTabindex(this.chips);
     const place = `${at.row} ${maps.n}`;
     // the word in focus comes to the middle of the strip, when all is laid out
     if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row));
@@ -169,7 +169,7 @@ export class ExploreBar {
 
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
-    const go = (/** @type {number} */ layer) => this.view.go({ layer }, { all: false, open: false });
+    const go = (/** @type {number} */ layer) => this.view.setCursor({ layer }, { all: false, open: false });
     const make = (/** @type {number} */ layer) => button("", () => go(layer), {}, h("span"), h("small"));
     fill(this.layers, [...Array(maps.layers).keys()], make, (element, layer) => {
       const { badge, share } = changes.movedIn(layer);
@@ -180,19 +180,19 @@ export class ExploreBar {
       setAttribute(element, "title", badge ? `largest change of a weight in layer ${layer}: ${badge}` : null);
       setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
     });
-    rove(this.layers);
+    setRovingTabindex(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
-    this.every.hidden = maps.layers < 2 && !shownAll;
-    setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
-    setAttribute(this.every, "aria-pressed", String(shownAll));
+    this.allHeads.hidden = maps.layers < 2 && !shownAll;
+    setText(this.allHeads, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setAttribute(this.allHeads, "aria-pressed", String(shownAll));
   }
 
   /** Under a lesson's curtain the key is not named: it may be the answer. */
   drawSort() {
     const { maps, at, look } = this.view;
     const key = isDrawn() ? null : sortKey(this.view);
-    const by = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
-    setText(this.sort, `sort heads${by}`);
+    const source = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
+    setText(this.sort, `sort heads${source}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
   }

@@ -6,7 +6,7 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
 /** @typedef {Omit<Said, "before"> & {
- *   before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
+ *   before: ReturnType<typeof compareWithOriginal> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
  *   pinWeights: Float32Array,
  * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
  */
@@ -16,28 +16,28 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
  */
 export function unpackPicture(packed) {
   const { header, floats } = unpackFloats(packed);
-  const said = /** @type {Said} */ (header);
-  const { pin, tile } = said;
-  const read = reads(parseLook(said.look));
+  const message = /** @type {Said} */ (header);
+  const { pin, tile } = message;
+  const read = reads(parseLook(message.look));
   if (tile) {
     const none = { before: null, weights: null, pinWeights: floats.subarray(0, 0) };
-    return { ...said, ...none, ofRow: floats, bytes: () => new Uint8Array(), reads: read };
+    return { ...message, ...none, ofRow: floats, bytes: () => new Uint8Array(), reads: read };
   }
-  const own = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
-  const weights = floats.subarray(0, said.before ? own / 2 : own);
-  const pinWeights = floats.subarray(own);
-  const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
-  let made = /** @type {Uint8Array | null} */ (null);
-  const bytes = () => (made ??= toBytes(weights));
-  return { ...said, before, weights, ofRow: null, bytes, reads: read, pinWeights };
+  const length = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
+  const weights = floats.subarray(0, message.before ? length / 2 : length);
+  const pinWeights = floats.subarray(length);
+  const original = message.before && compareWithOriginal(message.before, weights, floats.subarray(length / 2, length));
+  let cached = /** @type {Uint8Array | null} */ (null);
+  const bytes = () => (cached ??= toBytes(weights));
+  return { ...message, before: original, weights, ofRow: null, bytes, reads: read, pinWeights };
 }
 
 /** The head in focus before the changes; the difference is made when it is first looked at.
- * @param {NonNullable<Said["before"]>} said @param {Float32Array} now @param {Float32Array} weights
+ * @param {NonNullable<Said["before"]>} original @param {Float32Array} now @param {Float32Array} weights
  */
-function beside(said, now, weights) {
-  let made = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
+function compareWithOriginal(original, now, weights) {
+  let cached = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
   const make = (/** @type {Float32Array} */ change) => ({ change, bytes: asBytes(change) });
-  const difference = () => (made ??= make(now.map((weight, at) => weight - weights[at])));
-  return { ...said, weights, difference };
+  const difference = () => (cached ??= make(now.map((weight, index) => weight - weights[index])));
+  return { ...original, weights, difference };
 }

@@ -37,7 +37,7 @@ export class FlowView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.measure = choice("Method", MEASURES, (state) => view.others.show(this, state));
-    this.said = div("said-of-view");
+    this.status = div("said-of-view");
     this.left = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({
@@ -47,13 +47,13 @@ export class FlowView {
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "Glossary →");
-    const drawn = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
-    this.element = div("flow-view", div("actions", this.measure.element), this.said, ...drawn);
+    const parts = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
+    this.element = div("flow-view", div("actions", this.measure.element), this.status, ...parts);
     this.element.append(this.left, this.table.element, this.notes, more);
   }
 
-  /** It is of all heads. */
-  asked() {
+  /** The link parameters of the view, which covers all heads. */
+  params() {
     const { at, state } = this.view;
     return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: state.panel };
   }
@@ -70,7 +70,7 @@ export class FlowView {
     if (!answer) return;
     const level = answer.layers - row;
     if (level) return view.focus.pickRow(token, level - 1);
-    return view.go({ row: answer.row, key: token }, { keys: [] });
+    return view.setCursor({ row: answer.row, key: token }, { keys: [] });
   }
 
   /** @param {Inks} inks */
@@ -84,7 +84,7 @@ export class FlowView {
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     const { tokens, layers, row } = answer;
-    fill(this.said, answer.said, "p", setText);
+    fill(this.status, answer.said, "p", setText);
     fill(this.notes, answer.assumes, "p", setText);
     setText(this.left, answer.left);
     const layout = layOutFlow(answer, { width: contentWidth(this.element), height: HIGH });
@@ -109,7 +109,7 @@ export class FlowView {
     if (this.table.isOpen) this.fillTable(answer);
   }
 
-  /** What a node says. @param {Answer} answer @param {number} level @param {number} token */
+  /** The readout of a node. @param {Answer} answer @param {number} level @param {number} token */
   say({ tokens, masses, row }, level, token) {
     const share = `${percent(masses[level * tokens.length + token])} of ${quoted(tokens[row])}`;
     return `${quoted(tokens[token])}, ${level ? `after layer ${level - 1}` : "input"}: ${share}`;
@@ -138,15 +138,15 @@ const MAX_LINE_WIDTH = 16; // pixels of a line that carries all
 const MIN_MASS = 0.004; // of a token that is drawn as a dot
 const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels from level to level
 
-/** Where the tokens and levels stand. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
+/** The layout of tokens and levels. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
 export function layOutFlow({ tokens, layers }, room) {
   const count = tokens.length;
-  const longest = tokens.reduce((most, token) => Math.max(most, Math.min(12, token.length)), 1);
-  const below = Math.sin(LEAN) * longest * 0.62 * LETTERS + 12;
+  const labelLength = tokens.reduce((max, token) => Math.max(max, Math.min(12, token.length)), 1);
+  const labelHeight = Math.sin(LEAN) * labelLength * 0.62 * LETTERS + 12;
   const right = 14;
   const [top, step] = [1.8 * LETTERS, Math.max(1, (room.width - LEFT - right) / count)];
-  const high = Math.max(LEAST_HIGH, Math.min(MAX_HIGH, (room.height - top - below) / layers));
-  const [width, height] = [LEFT + step * count + right, top + layers * high + below];
+  const high = Math.max(LEAST_HIGH, Math.min(MAX_HIGH, (room.height - top - labelHeight) / layers));
+  const [width, height] = [LEFT + step * count + right, top + layers * high + labelHeight];
   return { count, layers, left: LEFT, top, step, high, width, height };
 }
 
@@ -175,7 +175,7 @@ export function boxOfNode(layout, [level, token]) {
 /** Pixels of a line. @param {number} share */
 export const widthOf = (share) => Math.max(1, MAX_LINE_WIDTH * share);
 
-/** What a level is called. @param {number} level */
+/** The label of a level. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Flow} flow @param {Inks} inks
@@ -184,9 +184,9 @@ export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 export function drawFlow(context, layout, flow, inks, layer) {
   const { tokens, layers, row, lines, path, masses } = flow;
   drawLevels(context, layout, inks, layer);
-  for (const [level, above, below, share] of [...lines].reverse()) {
+  for (const [level, upper, lower, share] of [...lines].reverse()) {
     context.globalAlpha = 0.7 + 0.3 * Math.min(1, 3 * share); // 3 : 1 and more in both themes
-    line(context, layout, level, above, below, above === below ? inks.muted : inks.key, widthOf(share));
+    line(context, layout, level, upper, lower, upper === lower ? inks.muted : inks.key, widthOf(share));
   }
   context.globalAlpha = 1;
   drawDots(context, layout, masses, tokens.length, inks);
@@ -228,17 +228,17 @@ function drawLevels(context, { left, top, high, layers, width }, inks, layer) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {number} level @param {number} above @param {number} below @param {string} colour @param {number} wide */
-function line(context, layout, level, above, below, colour, wide) {
-  const [x, y] = spotOf(layout, level, above);
-  const [to, end] = spotOf(layout, level - 1, below);
+/** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {number} level @param {number} upper @param {number} lower @param {string} colour @param {number} wide */
+function line(context, layout, level, upper, lower, colour, wide) {
+  const [x, y] = spotOf(layout, level, upper);
+  const [start, end] = spotOf(layout, level - 1, lower);
   const middle = (y + end) / 2;
   context.strokeStyle = colour;
   context.lineWidth = wide;
   context.beginPath();
   context.moveTo(x, y);
-  if (x === to) context.lineTo(to, end);
-  else context.bezierCurveTo(x, middle, to, middle, to, end);
+  if (x === start) context.lineTo(start, end);
+  else context.bezierCurveTo(x, middle, start, middle, start, end);
   context.stroke();
 }
 
@@ -246,9 +246,9 @@ function line(context, layout, level, above, below, colour, wide) {
 function drawDots(context, layout, masses, count, inks) {
   context.fillStyle = inks.text;
   context.beginPath();
-  masses.forEach((mass, at) => {
+  masses.forEach((mass, index) => {
     if (mass < MIN_MASS) return;
-    const [x, y] = spotOf(layout, Math.floor(at / count), at % count);
+    const [x, y] = spotOf(layout, Math.floor(index / count), index % count);
     const radius = 1 + 5 * Math.sqrt(mass);
     context.moveTo(x + radius, y);
     context.arc(x, y, radius, 0, 2 * Math.PI);

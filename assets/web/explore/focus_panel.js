@@ -36,7 +36,7 @@ const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((
 const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: what is read in it
 
 /** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
-export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, largest: 68, least: 0 } });
+export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, maxCell: 68, minCell: 0 } });
 
 /** Pixels that a map may take: what stands above it stays in sight. @param {Explore} view @param {Element} element */
 export function roomFor({ all, alone, foot, narrow, compact, picture }, element) {
@@ -66,20 +66,20 @@ export class FocusPanel {
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = span("typed");
     this.changed = span("in-title");
-    const draw = (/** @type {string} */ mode) => view.see({ table: mode === "table", lines: mode === "lines" });
+    const draw = (/** @type {string} */ mode) => view.setDisplay({ table: mode === "table", lines: mode === "lines" });
     this.modes = choice("Lines, map or table", MODES, draw);
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "What it attends to" });
-    this.who = span("who");
-    this.looks = div("looks", this.who, this.list);
+    this.queryLabel = span("who");
+    this.summary = div("looks", this.queryLabel, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
-    const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
+    const lines = PARTS.flatMap((part, index) => [h("dt", { class: part }, part), this.lines[index]]);
     this.from = h("a", { class: "page-link from" });
-    this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
+    this.words = div("large-words", this.summary, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
     const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "Display" });
@@ -97,16 +97,16 @@ export class FocusPanel {
     if (key === null) return this.pickRow(token);
     const column = reading.tokenAt("columnOf", key);
     if (adds || reading.adds) return reading.add(column);
-    return view.go({ row: token, key: column }, { keys: [] });
+    return view.setCursor({ row: token, key: column }, { keys: [] });
   }
 
   /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token @param {number} [layer] */
   pickRow(row, layer = this.view.at.layer) {
     const { at, look } = this.view;
-    this.view.go({ layer, row, key: look.keys.length ? at.key : null });
+    this.view.setCursor({ layer, row, key: look.keys.length ? at.key : null });
   }
 
-  /** Says what is pointed at, in any of the maps. @param {string | null} text */
+  /** Show the readout of the cell under the pointer, in any of the maps. @param {string | null} text */
   read(text) {
     setText(this.readout, text ?? "");
   }
@@ -129,15 +129,15 @@ export class FocusPanel {
 
   /** The row in focus, once its numbers are here. */
   get row() {
-    const { weights, ofRow, row, keys } = this.view.sight;
+    const { weights, ofRow, row, keys } = this.view.visibleMap;
     return weights ? rowOf(weights, row, keys.length) : ofRow;
   }
 
-  /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
+  /** The column with the largest weight of the row in focus, while the map shows it. @returns {number | null} */
   get best() {
-    const { sight, reading } = this.view;
+    const { visibleMap, reading } = this.view;
     const { row } = this;
-    if (isDrawn() || !row || this.difference.isOn || sight.row >= sight.tokens.length) return null;
+    if (isDrawn() || !row || this.difference.isOn || visibleMap.row >= visibleMap.tokens.length) return null;
     const [[key, weight]] = ranked(row);
     return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
@@ -145,8 +145,8 @@ export class FocusPanel {
   /** @param {Inks} inks */
   draw(inks) {
     const { view } = this;
-    const { maps, picture, at, look, theme, matching, sight } = view;
-    const { tokens, keys } = sight;
+    const { maps, picture, at, look, theme, matching, visibleMap } = view;
+    const { tokens, keys } = visibleMap;
     setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
@@ -158,27 +158,27 @@ export class FocusPanel {
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
     setAttribute(this.lamp, "title", picture.fixed.off || ABLATES);
-    const most = Math.max(tokens.length, keys.length);
-    const mode = look.table ? "table" : look.lines && most <= MAX_WORDS ? "lines" : "map";
+    const count = Math.max(tokens.length, keys.length);
+    const mode = look.table ? "table" : look.lines && count <= MAX_WORDS ? "lines" : "map";
     this.modes.press(mode);
-    this.modes.buttons[0].disabled = most > MAX_WORDS;
+    this.modes.buttons[0].disabled = count > MAX_WORDS;
     setAttribute(
       this.modes.buttons[0],
       "title",
-      most > MAX_WORDS ? `lines are drawn for at most ${MAX_WORDS} words` : null,
+      count > MAX_WORDS ? `lines are drawn for at most ${MAX_WORDS} words` : null,
     );
     const isOfMap = matching && picture.reads === reads(look);
-    const shown = {
-      ...sight,
+    const mapPicture = {
+      ...visibleMap,
       name: view.reading.name,
-      others: sight.others.length ? sight.others : undefined,
+      others: visibleMap.others.length ? visibleMap.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
-    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
-    this.drawLegend(shown, mode, inks);
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.overlay(mapPicture), mode, inks);
+    this.drawLegend(mapPicture, mode, inks);
     this.columns.draw();
     view.reading.draw();
     const { row } = this;
@@ -186,14 +186,14 @@ export class FocusPanel {
     else if (!maps.isHere(at.layer)) setText(this.title, `Layer ${at.layer} is not computed yet`);
   }
 
-  /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
-  drawMap(shown, mode, inks) {
+  /** @param {import("../picture/map.js").MapPicture} mapPicture @param {string} mode @param {Inks} inks */
+  drawMap(mapPicture, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
-    const ofDifference = Object.assign(difference.map, { roomy: 2 * smallest });
-    map.use(Object.assign(difference.isOn ? ofDifference : isLong ? this.long : plain, { smallest }));
+    const differenceMap = Object.assign(difference.map, { roomy: 2 * smallest });
+    map.use(Object.assign(difference.isOn ? differenceMap : isLong ? this.long : plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
@@ -201,8 +201,8 @@ export class FocusPanel {
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;
-      asLines.draw(shown, inks, room);
-    } else map.draw(shown, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
+      asLines.draw(mapPicture, inks, room);
+    } else map.draw(mapPicture, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
@@ -212,36 +212,39 @@ export class FocusPanel {
     for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
     if (isOn) return this.difference.drawLegend(this.legend, inks);
     if (mode === "lines") return setText(law, "a thicker line means a larger weight");
-    const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
+    const max = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
-    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
+    setText(high, max >= 0.995 ? "1" : max.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
     const preview = this.view.picture.tile ? "" : "; preview while this layer loads"; // its map says it of its part
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
-  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best @param {Float32Array} row */
-  drawTitle(own, best, row) {
+  /** Draw the title: the row in focus in one sentence. @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
+  drawTitle(token, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
-    const { sight } = view;
-    const chosen = sight.key ?? sight.others[0] ?? null;
-    const isSeveral = chosen !== null && sight.others.some((other) => other !== chosen);
-    const all = chosen === null ? [key] : [...new Set([chosen, ...sight.others])].sort((a, b) => a - b);
-    const share = chosen === null ? weight : all.reduce((sum, to) => sum + row[to], 0);
-    const [who, whom] = [span("query", quoted(own)), span("key", listed(all.map((to) => quoted(sight.keys[to]))))];
-    const change = this.difference.ofRow();
+    const { visibleMap } = view;
+    const keyIndex = visibleMap.key ?? visibleMap.others[0] ?? null;
+    const isSeveral = keyIndex !== null && visibleMap.others.some((other) => other !== keyIndex);
+    const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...visibleMap.others])].sort((a, b) => a - b);
+    const share = keyIndex === null ? weight : all.reduce((sum, key) => sum + row[key], 0);
+    const [query, keyName] = [
+      span("query", quoted(token)),
+      span("key", listed(all.map((key) => quoted(visibleMap.keys[key])))),
+    ];
+    const change = this.difference.describeRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
       this.title.replaceChildren(
-        who,
-        chosen === null ? " attends most to " : " attends to ",
-        whom,
+        query,
+        keyIndex === null ? " attends most to " : " attends to ",
+        keyName,
         `: ${number(share)}`,
         view.reading.isMean ? " on average" : "",
       );
-    else this.title.replaceChildren(who, " may look at no key");
+    else this.title.replaceChildren(query, " may look at no key");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
@@ -251,34 +254,34 @@ export class FocusPanel {
 
   /** @param {Float32Array} row */
   drawWords(row) {
-    const { sight, picture, reading } = this.view;
-    const { tokens, keys } = sight;
-    const own = tokens[sight.row];
+    const { visibleMap, picture, reading } = this.view;
+    const { tokens, keys } = visibleMap;
+    const token = tokens[visibleMap.row];
     const best = looksOf(row);
-    const looks = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
-    this.drawTitle(own, best[0], row);
-    setText(this.who, own);
-    setAttribute(this.looks, "data-empty", best.length ? null : "");
+    const parts = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
+    this.drawTitle(token, best[0], row);
+    setText(this.queryLabel, token);
+    setAttribute(this.summary, "data-empty", best.length ? null : "");
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
-    setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
-    const lines = story(tokens, sight.row, row, keys, this.view.given.rows === "words" ? "word" : "token");
+    setText(this.sum, [picture.mean, reading.sentence].filter(Boolean).join(" "));
+    const lines = story(tokens, visibleMap.row, row, keys, this.view.media.rows === "words" ? "word" : "token");
     lines.forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
     const place = `L${this.view.reading.place.slice(1)}`;
-    this.view.say(`${place}${off}. ${change}${own} attends to ${looks.join(", ") || "nothing"}.`);
+    this.view.say(`${place}${off}. ${change}${token} attends to ${parts.join(", ") || "nothing"}.`);
   }
 }
 
-/** What a row looks at most, and how much. @param {Float32Array} row */
+/** The keys with the largest weights of a row. @param {Float32Array} row */
 export const looksOf = (row) =>
   ranked(row)
     .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
-/** Draws them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
+/** Draw them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
 export function fillLooks(list, tokens, best) {
   fill(list, best, makeBar, (bar, [key, weight]) => {
     const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
@@ -288,7 +291,7 @@ export function fillLooks(list, tokens, best) {
   });
 }
 
-/** One word that a row looks at, its weight as a bar and as a number. */
+/** A key of a row with its weight as a bar and as a number. */
 const makeBar = () =>
   h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
 

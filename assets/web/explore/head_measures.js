@@ -18,9 +18,9 @@ export function readShown(state, names) {
   const words = state.split(".");
   const isName = (/** @type {string} */ word) => (names.length ? names.includes(word) : !isSwitch(word));
   const [x = "previous", y = "entropy"] = words.filter((word) => word && isName(word));
-  const by = words.find((word) => word.startsWith("by-"))?.slice(3) ?? x;
-  const on = SOURCES.find((source) => words.includes(source)) ?? "";
-  return { x, y, by: by === HEAD || isName(by) ? by : x, up: words.includes("up"), on };
+  const sortKey = words.find((word) => word.startsWith("by-"))?.slice(3) ?? x;
+  const measuredOn = SOURCES.find((source) => words.includes(source)) ?? "";
+  return { x, y, by: sortKey === HEAD || isName(sortKey) ? sortKey : x, up: words.includes("up"), on: measuredOn };
 }
 
 /** @param {Shown} shown */
@@ -41,16 +41,18 @@ export function ordered(count, values, up) {
 export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
 
 /** The first head that has most of a measure. @param {ArrayLike<number>} values */
-export const most = (values) => Array.from(values).reduce((best, value, at, all) => (value > all[best] ? at : best), 0);
+export const argmax = (values) =>
+  Array.from(values).reduce((best, value, index, all) => (value > all[best] ? index : best), 0);
 
 /** @param {import("../base/messages.js").HeadsOverview} header @param {Float32Array} floats @returns {Measure[]} */
 export function withValues({ measures, layers, heads }, floats) {
-  const there = measures.filter(({ rows }) => rows);
-  const valuesOf = (/** @type {number} */ at) => floats.subarray(at * layers * heads, (at + 1) * layers * heads);
-  return measures.map((one) => ({ ...one, values: one.rows ? valuesOf(there.indexOf(one)) : null }));
+  const present = measures.filter(({ rows }) => rows);
+  const valuesOf = (/** @type {number} */ index) =>
+    floats.subarray(index * layers * heads, (index + 1) * layers * heads);
+  return measures.map((measure) => ({ ...measure, values: measure.rows ? valuesOf(present.indexOf(measure)) : null }));
 }
 
-/** Measures of several texts: each the mean over all their rows, as each text's is over its own. */
+/** Measure of several texts: each the mean over all their rows, as each text's is over its own. */
 export class Pool {
   /** @type {Map<string, {sums: Float64Array, rows: number}>} */
   #sums = new Map();
@@ -64,18 +66,18 @@ export class Pool {
     for (const { name, rows, values } of measures) {
       if (!values || !rows) continue;
       const had = this.#sums.get(name) ?? { sums: new Float64Array(values.length), rows: 0 };
-      for (let at = 0; at < values.length; at += 1) had.sums[at] += rows * values[at];
+      for (let index = 0; index < values.length; index += 1) had.sums[index] += rows * values[index];
       had.rows += rows;
       this.#sums.set(name, had);
     }
   }
 
-  /** The same measures over all texts until now, made once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
-  of(measures) {
-    this.#made ??= measures.map((one) => {
-      const had = this.#sums.get(one.name);
-      if (!had) return { ...one, rows: 0, values: null };
-      return { ...one, missing: "", rows: had.rows, values: Float32Array.from(had.sums, (sum) => sum / had.rows) };
+  /** The measures pooled over all texts so far, computed once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
+  pooled(measures) {
+    this.#made ??= measures.map((measure) => {
+      const had = this.#sums.get(measure.name);
+      if (!had) return { ...measure, rows: 0, values: null };
+      return { ...measure, missing: "", rows: had.rows, values: Float32Array.from(had.sums, (sum) => sum / had.rows) };
     });
     return this.#made;
   }

@@ -1,7 +1,7 @@
 // All heads as points of two measures that are chosen; a point opens its head.
 
-import { contentWidth, named } from "../base/view_base.js";
-import { digits, most } from "./head_measures.js";
+import { contentWidth, namedPart } from "../base/view_base.js";
+import { digits, argmax } from "./head_measures.js";
 import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 
@@ -14,67 +14,67 @@ const HIGH = 360; // pixels
 const MAX_NAMED = 3; // heads that lie over one
 
 export class HeadPlot {
-  /** @param {import("./heads_view.js").HeadsView} of */
-  constructor(of) {
-    this.of = of;
+  /** @param {import("./heads_view.js").HeadsView} view */
+  constructor(view) {
+    this.view = view;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {
-      const choose = (/** @type {any} */ { target }) => of.change({ [axis]: target.value });
+      const choose = (/** @type {any} */ { target }) => view.change({ [axis]: target.value });
       return h("select", { "aria-label": axis === "x" ? "x axis" : "y axis", onchange: choose });
     });
     this.readout = div("readout");
     this.grid = new DrawnGrid({
-      pick: (layer, head) => of.view.all.open(layer, head ?? 0),
-      hover: (text) => setText(this.readout, text || this.say(of.head)),
+      pick: (layer, head) => view.view.all.open(layer, head ?? 0),
+      hover: (text) => setText(this.readout, text || this.say(view.head)),
     });
     const [across, up] = this.axes;
-    this.chosen = div("actions", named("across", across), named("up", up));
-    this.element = div("head-plot", this.chosen, this.grid.element, this.readout);
-    this.shown = /** @type {Measure[]} */ ([]);
+    this.controls = div("actions", namedPart("across", across), namedPart("up", up));
+    this.element = div("head-plot", this.controls, this.grid.element, this.readout);
+    this.measures = /** @type {Measure[]} */ ([]);
     this.layout = /** @type {Scatter | null} */ (null);
   }
 
-  /** What a head says, and which points lie over its own. @param {number} at */
-  say(at) {
-    const { of, shown, layout } = this;
-    const texts = shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
-    const others = layout ? atTheSamePlace(layout, at).map((one) => of.nameOf(one)) : [];
+  /** Show the readout of a head and of the points that overlap its own. @param {number} index */
+  say(index) {
+    const { view, measures, layout } = this;
+    const texts = measures.map(({ title, unit, values }) => `${title} ${digits(values?.[index] ?? 0)} ${unit}`);
+    const others = layout ? atTheSamePlace(layout, index).map((index) => view.nameOf(index)) : [];
     const rest = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
-    const over = others.length ? `; over it ${others.slice(0, MAX_NAMED).join(", ")}${rest}` : "";
-    return `${of.nameOf(at)}: ${texts.join(", ")}${over}`;
+    const suffix = others.length ? `; over it ${others.slice(0, MAX_NAMED).join(", ")}${rest}` : "";
+    return `${view.nameOf(index)}: ${texts.join(", ")}${suffix}`;
   }
 
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
   draw(columns, inks) {
-    const { view, shown, head } = this.of;
-    const of = (/** @type {string} */ name) => columns.find((one) => one.name === name);
-    const [x, y] = [of(shown.x) ?? columns[0], of(shown.y) ?? columns[1] ?? columns[0]];
-    this.shown = [x, y];
-    this.axes.forEach((select, at) => {
+    const { view, settings: measures, head } = this.view;
+    const columnOf = (/** @type {string} */ name) => columns.find((column) => column.name === name);
+    const [x, y] = [columnOf(measures.x) ?? columns[0], columnOf(measures.y) ?? columns[1] ?? columns[0]];
+    this.measures = [x, y];
+    this.axes.forEach((select, index) => {
       fill(select, columns, "option", (option, { name, title }) => {
         setText(option, title);
         setAttribute(option, "value", name);
       });
-      select.value = this.shown[at].name;
-      setAttribute(select, "title", this.shown[at].says);
+      select.value = this.measures[index].name;
+      setAttribute(select, "title", this.measures[index].says);
     });
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
     this.layout = layout;
-    const at = (/** @type {Place} */ [layer, own]) => layer * heads + own;
-    const off = new Set([...view.off].map((id) => at(/** @type {Place} */ (id.split(".").map(Number)))));
-    const known = new Set([head, most(x.values ?? []), most(y.values ?? [])]);
-    const marked = { focus: head, off, names: new Map([...known].map((one) => [one, this.of.nameOf(one)])) };
+    const toIndex = (/** @type {Place} */ [layer, column]) => layer * heads + column;
+    const off = new Set([...view.off].map((id) => toIndex(/** @type {Place} */ (id.split(".").map(Number)))));
+    const labelled = new Set([head, argmax(x.values ?? []), argmax(y.values ?? [])]);
+    const marked = { focus: head, off, names: new Map([...labelled].map((index) => [index, this.view.nameOf(index)])) };
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
     this.grid.drawGrid(
       {
         name: `Heads by ${x.title} and ${y.title}`,
         how: "up and down arrows change the layer, left and right arrows the head",
         size: [layers, heads],
-        say: (place) => this.say(at(place)),
-        boxOf: (place) => boxOfPoint(layout, at(place)),
+        say: (place) => this.say(toIndex(place)),
+        boxOf: (place) => boxOfPoint(layout, toIndex(place)),
         at: (left, top) => {
-          const found = pointAt(layout, left, top);
-          return found === null ? null : [Math.floor(found / heads), found % heads];
+          const point = pointAt(layout, left, top);
+          return point === null ? null : [Math.floor(point / heads), point % heads];
         },
       },
       layout,
@@ -96,15 +96,15 @@ const STEPS = 4; // from one end of an axis to the other
 /** From 0 on, or below. @param {Measure} measure @returns {Axis} */
 function axisOf({ title, unit, values }) {
   const all = Array.from(values ?? []);
-  const [low, most] = [Math.min(0, ...all), Math.max(0, ...all)];
-  return { low, high: most > low ? most : low + 1, title: `${title} (${unit})` };
+  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
+  return { low, high: high > low ? high : low + 1, title: `${title} (${unit})` };
 }
 
 /** @param {Measure} across @param {Measure} up @param {{width: number, height: number}} size @returns {Scatter} */
 export function layOutScatter(across, up, { width, height }) {
   const [x, y] = [axisOf(across), axisOf(up)];
-  const points = Array.from(across.values ?? [], (value, at) =>
-    placed({ width, height, x, y }, value, up.values?.[at] ?? 0),
+  const points = Array.from(across.values ?? [], (value, index) =>
+    placed({ width, height, x, y }, value, up.values?.[index] ?? 0),
   );
   return { width, height, x, y, points };
 }
@@ -121,37 +121,38 @@ function placed({ width, height, x, y }, across, up) {
 /** The heads whose points are so near to a pixel, the nearest first. @param {Scatter} of @param {number} left @param {number} top @param {number} reach */
 function near({ points }, left, top, reach) {
   const far = points.map(([x, y]) => Math.hypot(x - left, y - top));
-  return [...far.keys()].filter((at) => far[at] <= reach).sort((one, other) => far[one] - far[other]);
+  return [...far.keys()].filter((index) => far[index] <= reach).sort((a, b) => far[a] - far[b]);
 }
 
-/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} of */
-export const pointAt = (of, left, top) => near(of, left, top, REACH)[0] ?? null;
+/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} layout */
+export const pointAt = (layout, left, top) => near(layout, left, top, REACH)[0] ?? null;
 
-/** The others whose points lie over the one of a head. @param {Scatter} of @param {number} at */
-const atTheSamePlace = (of, at) => near(of, ...of.points[at], 2 * RADIUS).filter((own) => own !== at);
+/** The others whose points lie over the one of a head. @param {Scatter} layout @param {number} index */
+const atTheSamePlace = (layout, index) =>
+  near(layout, ...layout.points[index], 2 * RADIUS).filter((other) => other !== index);
 
-/** @param {Scatter} of @param {number} at */
-export function boxOfPoint({ points }, at) {
-  const [x, y] = points[at];
+/** @param {Scatter} of @param {number} index */
+export function boxOfPoint({ points }, index) {
+  const [x, y] = points[index];
   const wide = RADIUS + 4;
   return { left: x - wide, top: y - wide, width: 2 * wide, height: 2 * wide };
 }
 
 const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
 
-/** @param {CanvasRenderingContext2D} pen @param {Scatter} of @param {import("../base/colour.js").Inks} inks
+/** @param {CanvasRenderingContext2D} pen @param {Scatter} layout @param {import("../base/colour.js").Inks} inks
  * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, those that are off, and
  * those that stand with their names
  */
-export function drawScatter(pen, of, inks, { focus, off, names }) {
-  const { width, height, x, y, points } = of;
+export function drawScatter(pen, layout, inks, { focus, off, names }) {
+  const { width, height, x, y, points } = layout;
   pen.font = `${LETTERS}px ${inks.mono}`;
-  const [left, bottom] = placed(of, x.low, y.low);
-  const [right, top] = placed(of, x.high, y.high);
+  const [left, bottom] = placed(layout, x.low, y.low);
+  const [right, top] = placed(layout, x.high, y.high);
   Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1 });
   for (let step = 0; step <= STEPS; step += 1) {
     const [across, up] = [x, y].map(({ low, high }) => low + (step / STEPS) * (high - low));
-    const [px, py] = placed(of, across, up);
+    const [px, py] = placed(layout, across, up);
     pen.strokeRect(px, top, 0, bottom - top);
     pen.strokeRect(left, py, right - left, 0);
     pen.textAlign = "center";
@@ -162,14 +163,14 @@ export function drawScatter(pen, of, inks, { focus, off, names }) {
   pen.fillText(`${x.title} →`, right, height - 6);
   pen.textAlign = "left";
   pen.fillText(`↑ ${y.title}`, left, 14);
-  for (const [at, point] of points.entries()) {
+  for (const [index, point] of points.entries()) {
     drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // ground between points that touch
-    drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head);
+    drawPoint(pen, point, off.has(index) ? null : inks.head, inks.head);
   }
   drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
   pen.fillStyle = inks.text;
-  for (const [at, name] of names) {
-    const [px, py] = points[at];
+  for (const [index, name] of names) {
+    const [px, py] = points[index];
     const isRight = px > width / 2;
     pen.textAlign = isRight ? "right" : "left";
     pen.fillText(name, px + (isRight ? -9 : 9), py - 6);

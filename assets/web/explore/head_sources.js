@@ -4,7 +4,7 @@
 import { SideRequest } from "../wire/side_request.js";
 import { div, h, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 import { parts } from "../wire/packets.js";
 import { Pool } from "./head_measures.js";
 import { setParam } from "../link/link.js";
@@ -15,34 +15,34 @@ import { ApiClient } from "../wire/api_client.js";
 const TWICE = "meaningless text, repeated once: in the second half a head can only copy from the first";
 
 export class HeadSources {
-  /** @param {import("./heads_view.js").HeadsView} of */
-  constructor(of) {
-    const { view } = of;
-    this.of = of;
+  /** @param {import("./heads_view.js").HeadsView} owner */
+  constructor(owner) {
+    const { view } = owner;
+    this.view = owner;
     const come = () => {
       if (this.ours.answer) this.texts.begin(this.ours.answer);
       view.redraw();
     };
     const linesOf = (/** @type {string} */ text) => text.split("\n").filter((line) => line.trim());
     this.ours = /** @type {SideRequest<string[]>} */ (new SideRequest(view, "sentences", come, linesOf));
-    this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
+    this.texts = new CollectionRun(view, (bytes) => owner.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
       ["random", "random tokens, repeated", TWICE],
       ["ours", "sample sentences", "from public-domain books"],
     ]);
-    this.choices = choice("Measured on", sources, (on) => {
+    this.choices = choice("Measured on", sources, (source) => {
       this.ours.stop(); // asked for again, if it was refused
-      of.change({ on });
+      owner.change({ on: source });
     });
-    this.said = h("p", { class: "label", role: "status" });
+    this.status = h("p", { class: "label", role: "status" });
     const row = div("actions", span("label", "Measured on"), this.choices.element);
-    this.element = div("head-sources", row, this.said);
+    this.element = div("head-sources", row, this.status);
   }
 
-  /** True where sentence after sentence is measured. */
+  /** Tell whether a collection of sentences is measured. */
   get isCollection() {
-    return this.of.shown.on === "ours";
+    return this.view.settings.on === "ours";
   }
 
   close() {
@@ -50,37 +50,37 @@ export class HeadSources {
     if (this.texts.isOn) this.texts.stop();
   }
 
-  /** @param {string} said of what is no collection */
-  draw(said) {
+  /** @param {string} text of what is no collection */
+  draw(text) {
     const { texts, ours, isCollection } = this;
     if (!isCollection) this.close();
     else if (texts.sentences.length) texts.follow();
     else ours.ask(new URLSearchParams()); // they come when they are first wanted
-    this.choices.press(this.of.shown.on);
-    setText(this.said, isCollection ? ours.refusal || texts.said : said);
+    this.choices.press(this.view.settings.on);
+    setText(this.status, isCollection ? ours.refusal || texts.sentence : text);
   }
 }
 
 export class CollectionRun {
-  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "here">} view
+  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "lifetime">} view
    * @param {(bytes: Uint8Array) => Measure[]} unpack reads an answer
    */
   constructor(view, unpack) {
     this.view = view;
     this.sentences = /** @type {string[]} */ ([]);
     this.base = ""; // the query that the pool is of
-    this.at = 0; // the sentence that is measured now
+    this.index = 0; // the sentence that is measured now
     this.isOn = false;
     this.pool = new Pool();
     this.refused = /** @type {string[]} */ ([]); // why sentences were left out
-    const hears = {
+    const handlers = {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
   }
 
-  /** What every sentence is asked about with. */
+  /** The query without its sentence, shared by all sentences. */
   get run() {
     const query = this.view.queryOfRun();
     query.delete("s");
@@ -89,11 +89,11 @@ export class CollectionRun {
 
   /** From the first sentence on, of the run as it is now. @param {string[]} sentences */
   begin(sentences) {
-    Object.assign(this, { sentences, base: String(this.run), at: 0, pool: new Pool(), refused: [] });
+    Object.assign(this, { sentences, base: String(this.run), index: 0, pool: new Pool(), refused: [] });
     this.goOn();
   }
 
-  /** What was broken off goes on; of another run all begins anew. */
+  /** Continue a stopped measurement; another run starts anew. */
   follow() {
     if (this.base !== String(this.run)) this.begin(this.sentences);
     else if (!this.isOn) this.goOn();
@@ -103,7 +103,7 @@ export class CollectionRun {
     this.isOn = this.isLeft;
     if (!this.isOn) return;
     const query = this.run;
-    setParam(query, "s", this.sentences[this.at]);
+    setParam(query, "s", this.sentences[this.index]);
     query.sort();
     this.wire.stop(); // or an equal sentence would not be asked about
     this.wire.ask("overview", query, this.view.visit);
@@ -119,23 +119,23 @@ export class CollectionRun {
   next(take) {
     if (!this.isOn) return;
     take();
-    this.at += 1;
+    this.index += 1;
     this.goOn();
     this.view.redraw();
   }
 
   get isLeft() {
-    return this.at < this.sentences.length;
+    return this.index < this.sentences.length;
   }
 
-  /** How far it is, in words; nothing before it has begun. */
-  get said() {
+  /** The progress in words; empty before the start. */
+  get sentence() {
     const { sentences, refused, pool, isLeft } = this;
     if (!sentences.length) return "";
-    const left = refused.length ? ` ${many(refused.length, "sentence")} left out: ${[...new Set(refused)][0]}` : "";
+    const left = refused.length ? ` ${counted(refused.length, "sentence")} left out: ${[...new Set(refused)][0]}` : "";
     const done = isLeft
-      ? `${pool.texts} of ${many(sentences.length, "sentence")}.`
-      : `The mean over all rows of ${many(pool.texts, "sentence")}.`;
+      ? `${pool.texts} of ${counted(sentences.length, "sentence")}.`
+      : `The mean over all rows of ${counted(pool.texts, "sentence")}.`;
     return done + left;
   }
 }

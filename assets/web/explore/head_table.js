@@ -3,7 +3,7 @@
 import { button, div, setText } from "../base/dom.js";
 import { digits, HEAD, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
@@ -11,43 +11,43 @@ const FEW = 15; // rows, until all are asked for
 
 /** All heads, sorted by the column that is pressed. */
 export class HeadTable {
-  /** @param {import("./heads_view.js").HeadsView} of */
-  constructor(of) {
-    this.of = of;
-    this.whole = false;
+  /** @param {import("./heads_view.js").HeadsView} view */
+  constructor(view) {
+    this.view = view;
+    this.isWhole = false;
     this.listing = makeListing();
-    this.every = button("", () => {
-      this.whole = !this.whole;
-      of.view.redraw();
+    this.showAll = button("", () => {
+      this.isWhole = !this.isWhole;
+      view.view.redraw();
     });
-    this.element = div("head-table", this.listing, this.every);
+    this.element = div("head-table", this.listing, this.showAll);
   }
 
-  /** @param {Measure[]} columns @param {number} at */
-  sort(columns, at) {
-    const { shown } = this.of;
-    const by = [HEAD, ...columns.map(({ name }) => name)][at];
-    this.of.change({ by, up: by === shown.by && !shown.up });
+  /** @param {Measure[]} columns @param {number} column */
+  sort(columns, column) {
+    const { settings } = this.view;
+    const sortKey = [HEAD, ...columns.map(({ name }) => name)][column];
+    this.view.change({ by: sortKey, up: sortKey === settings.by && !settings.up });
   }
 
   /** @param {Measure[]} columns */
   draw(columns) {
-    const { shown, head, count } = this.of;
-    const by = columns.findIndex(({ name }) => name === shown.by);
-    const all = ordered(count, columns[by]?.values, shown.up);
-    const rows = this.whole ? all : all.slice(0, FEW);
+    const { settings, head, count } = this.view;
+    const column = columns.findIndex(({ name }) => name === settings.by);
+    const all = ordered(count, columns[column]?.values, settings.up);
+    const rows = this.isWhole ? all : all.slice(0, FEW);
     const focused = rows.indexOf(head);
     const block = {
-      caption: `${many(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
+      caption: `${counted(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
       head: ["head", ...columns.map(({ title }) => title)],
-      rows: rows.map((at) => [this.of.nameOf(at), ...columns.map(({ values }) => digits(values?.[at] ?? 0))]),
+      rows: rows.map((head) => [this.view.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
       marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
       right: [false, ...columns.map(() => true)],
-      order: /** @type {[number, boolean]} */ ([by + 1, !shown.up]),
+      order: /** @type {[number, boolean]} */ ([column + 1, !settings.up]),
     };
-    const open = (/** @type {number} */ row) => this.of.open(rows[row]);
-    updateListing(this.listing, block, (at) => this.sort(columns, at), open);
-    this.every.hidden = all.length <= FEW;
-    setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
+    const open = (/** @type {number} */ row) => this.view.open(rows[row]);
+    updateListing(this.listing, block, (column) => this.sort(columns, column), open);
+    this.showAll.hidden = all.length <= FEW;
+    setText(this.showAll, this.isWhole ? `the first ${FEW}` : `all ${all.length} heads`);
   }
 }

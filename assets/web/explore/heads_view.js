@@ -1,12 +1,12 @@
 // All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
 
 import { button, div, fill, h, setText, span } from "../base/dom.js";
-import { digits, most, readShown, withValues, writeShown } from "./head_measures.js";
+import { digits, argmax, readShown, withValues, writeShown } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources } from "./head_sources.js";
 import { HeadTable } from "./head_table.js";
 import { unpackFloats } from "../wire/packets.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
@@ -24,21 +24,21 @@ export class HeadsView {
     this.plot = new HeadPlot(this);
     this.names = h("ul", { class: "named-heads", "aria-label": "Heads named in the literature" });
     this.table = new HeadTable(this);
-    this.without = h("p", { class: "label" });
+    this.missing = h("p", { class: "label" });
     this.element = div("heads-view");
-    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.without);
+    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.missing);
   }
 
-  /** What is asked with the run; a text collection asks by itself. */
+  /** The link parameters sent with the run; a text collection sends its own. */
   get route() {
     return this.sources.isCollection && this.header ? "" : "overview";
   }
 
-  asked() {
-    return { view: this.shown.on === "random" ? `${this.name}.random` : null };
+  params() {
+    return { view: this.settings.on === "random" ? `${this.name}.random` : null };
   }
 
-  get shown() {
+  get settings() {
     const names = this.ofText.map(({ name }) => name);
     return readShown(this.view.others.state, names);
   }
@@ -64,12 +64,12 @@ export class HeadsView {
 
   /** @param {Partial<import("./head_measures.js").Shown>} change */
   change(change) {
-    this.view.others.show(this, writeShown({ ...this.shown, ...change }));
+    this.view.others.show(this, writeShown({ ...this.settings, ...change }));
   }
 
-  /** @param {number} at */
-  open(at) {
-    this.view.all.open(Math.floor(at / this.heads), at % this.heads);
+  /** @param {number} index */
+  open(index) {
+    this.view.all.open(Math.floor(index / this.heads), index % this.heads);
   }
 
   // ---- drawing
@@ -88,45 +88,45 @@ export class HeadsView {
     return layer * this.heads + head;
   }
 
-  /** @param {number} at */
-  nameOf(at) {
-    return `L${Math.floor(at / this.heads)} H${at % this.heads}`;
+  /** @param {number} index */
+  nameOf(index) {
+    return `L${Math.floor(index / this.heads)} H${index % this.heads}`;
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { sources, header, ofText } = this;
-    sources.draw(header ? `${many(this.count, "head")} on ${many(this.tokens, "token")}.` : "…");
-    const measures = sources.isCollection ? sources.texts.pool.of(header?.measures ?? []) : ofText;
+    sources.draw(header ? `${counted(this.count, "head")} on ${counted(this.tokens, "token")}.` : "…");
+    const measures = sources.isCollection ? sources.texts.pool.pooled(header?.measures ?? []) : ofText;
     const columns = measures.filter(({ values }) => values);
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
       return;
     this.plot.draw(columns, inks);
     this.drawNames(columns, header.names);
     this.table.draw(columns);
-    setText(this.without, withoutOf(measures));
+    setText(this.missing, withoutOf(measures));
   }
 
   /** Heads that others have named, where they are in this model.
    * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it
    */
   drawNames(columns, names) {
-    const found = names.flatMap(([measure, title, who]) => {
+    const results = names.flatMap(([measure, title, unit]) => {
       const values = columns.find(({ name }) => name === measure)?.values;
-      return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
+      return values ? [{ title, who: unit, at: argmax(values), value: values[argmax(values)] }] : [];
     });
     const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
     const make = () => h("li", {}, makePress(), span("label"));
-    fill(this.names, found, make, (item, { title, who, at, value }) => {
-      const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
+    fill(this.names, results, make, (item, { title, who, at, value }) => {
+      const [press, status] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.nameOf(at));
       press.onclick = () => this.open(at);
-      setText(said, `is closest to ${title} (${who}), with ${digits(value)}`);
+      setText(status, `is closest to ${title} (${who}), with ${digits(value)}`);
     });
   }
 }
 
-/** Why some measures are not there, those with one reason together. @param {Measure[]} measures */
+/** The reasons why measures are missing, those with one reason together. @param {Measure[]} measures */
 function withoutOf(measures) {
   const reasons = /** @type {Map<string, string[]>} */ (new Map());
   for (const { title, values, missing } of measures)

@@ -5,7 +5,7 @@ import { button, contextOf, div, frame, h, setText, span } from "../base/dom.js"
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { setParam } from "../link/link.js";
 import { BigMap } from "../picture/map.js";
-import { cellsOf, including, pieceOf, previewOf, stepOf, within, zoomed } from "../picture/window.js";
+import { cellsOf, including, pieceOf, previewOf, stepOf, clampWindow, zoomed } from "../picture/window.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { ApiClient } from "../wire/api_client.js";
 
@@ -26,35 +26,35 @@ export class LongMap extends BigMap {
   constructor(view, actions) {
     super({
       pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),
-      hover: (text, at) => actions.hover(text, at),
+      hover: (text, cell) => actions.hover(text, cell),
     });
     this.view = view;
     this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
-    this.of = ""; // the map whose window it is
+    this.digest = ""; // the map whose window it is
     this.placed = ""; // the row and key that the window was last moved to
     this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by what was asked
-    const hears = {
+    const handlers = {
       take: (bytes, question) => this.take(bytes, question),
-      refuse: (sentence) => setText(this.said, sentence),
+      refuse: (sentence) => setText(this.status, sentence),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;
-    this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
-    this.said = span("label");
-    const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ by) =>
-      button(sign, () => this.zoom(by), { "aria-label": name, title: name });
+    this.overview = h("canvas", { class: "whole-map", "aria-hidden": "true" });
+    this.status = span("label");
+    const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ factor) =>
+      button(sign, () => this.zoom(factor), { "aria-label": name, title: name });
     const buttons = h("span", { class: "actions", role: "group", "aria-label": "Visible part of the map" });
     buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show a smaller part, enlarged", -1));
     buttons.append(zoom("whole", "show the whole map", Infinity));
-    this.bar = div("long-bar", this.whole, div("", buttons, this.said));
+    this.bar = div("long-bar", this.overview, div("", buttons, this.status));
     this.element.classList.add("long");
     this.listen();
   }
 
   listen() {
-    const { element, whole } = this;
+    const { element, overview } = this;
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     element.addEventListener("pointerdown", (event) => this.grab(event));
     element.addEventListener("pointermove", (event) => this.drag(event));
@@ -64,69 +64,72 @@ export class LongMap extends BigMap {
       });
     // a drag is no click on the cell where it ends
     element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
-    whole.addEventListener("pointerdown", (event) => this.center(event));
+    overview.addEventListener("pointerdown", (event) => this.center(event));
   }
 
   get n() {
     return this.view.maps.n;
   }
 
-  /** @param {MapPicture} shown the whole map, as a thumbnail @param {Inks} inks @param {Room} room */
-  draw(shown, inks, room) {
-    this.again = () => this.draw(shown, inks, room);
-    this.place(shown);
+  /** @param {MapPicture} mapPicture the whole map, as a thumbnail @param {Inks} inks @param {Room} room */
+  draw(mapPicture, inks, room) {
+    this.again = () => this.draw(mapPicture, inks, room);
+    this.place(mapPicture);
     const { row, column, size } = this.window;
     const piece = this.pieces.get(`tile?${this.query()}`);
     if (!piece) this.ask();
-    const key = shown.key === null || shown.key < column || shown.key >= column + size ? null : shown.key - column;
+    const key =
+      mapPicture.key === null || mapPicture.key < column || mapPicture.key >= column + size
+        ? null
+        : mapPicture.key - column;
     const part = {
-      ...shown,
-      ...this.cells(shown, piece),
-      tokens: shown.tokens.slice(row, row + size),
-      keys: shown.keys.slice(column, column + size),
-      row: shown.row - row < size ? shown.row - row : -1,
+      ...mapPicture,
+      ...this.cells(mapPicture, piece),
+      tokens: mapPicture.tokens.slice(row, row + size),
+      keys: mapPicture.keys.slice(column, column + size),
+      row: mapPicture.row - row < size ? mapPicture.row - row : -1,
       key,
       best: null,
       first: 0,
       last: 0,
     };
     super.draw(part, inks, room);
-    this.drawWhole(shown, inks);
+    this.drawWhole(mapPicture, inks);
     const places = (/** @type {number} */ from) => `${from}–${Math.min(from + size, this.n) - 1}`;
-    const n = shown.tokens.length.toLocaleString("en");
-    setText(this.said, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
+    const n = mapPicture.tokens.length.toLocaleString("en");
+    setText(this.status, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
-  /** Moves the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
+  /** Move the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
   place({ row, key, name }) {
     const { n } = this;
     const { digest } = this.view.maps;
-    const to = `${row} ${key}`;
-    if (this.of !== digest) {
-      const from = (/** @type {number} */ at) => at - FIRST / 2;
-      this.window = within({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
+    const label = `${row} ${key}`;
+    if (this.digest !== digest) {
+      const from = (/** @type {number} */ centre) => centre - FIRST / 2;
+      this.window = clampWindow({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
       this.active = null;
-    } else if (to !== this.placed) this.moveWindow(including(this.window, n, [row, key ?? this.window.column]));
-    Object.assign(this, { of: digest, placed: to, name });
+    } else if (label !== this.placed) this.moveWindow(including(this.window, n, [row, key ?? this.window.column]));
+    Object.assign(this, { digest, placed: label, name });
   }
 
-  /** What is known of the cells in sight. @param {MapPicture} shown @param {Piece | undefined} piece
+  /** The cells in sight, as far as they have arrived. @param {MapPicture} shown @param {Piece | undefined} piece
    * @returns {Pick<MapPicture, "map" | "weights" | "whole" | "forbids">}
    */
   cells({ map }, piece) {
     const { window, n } = this;
     const open = () => false;
     if (!piece) return { map: previewOf(map, window, n), weights: null, whole: false, forbids: open };
-    const { rows: size, values: found } = cellsOf(piece.floats, piece.header.columns, piece.header, window, n);
+    const { rows: size, values: cells } = cellsOf(piece.floats, piece.header.columns, piece.header, window, n);
     if (stepOf(window.size) > 1)
-      return { map: { size, bytes: toBytes(found) }, weights: null, whole: false, forbids: open };
-    const weights = found.map((weight) => weight || 0);
+      return { map: { size, bytes: toBytes(cells) }, weights: null, whole: false, forbids: open };
+    const weights = cells.map((weight) => weight || 0);
     const forbids = (/** @type {number} */ i, /** @type {number} */ j) =>
-      Number.isNaN(found[i * (found.length / size) + j]);
+      Number.isNaN(cells[i * (cells.length / size) + j]);
     return { map: { size, bytes: toBytes(weights) }, weights, whole: true, forbids };
   }
 
-  /** What the cells in sight are, where they are not the map's own. @param {Piece | undefined} piece */
+  /** The label of cells in sight that are not the map's own. @param {Piece | undefined} piece */
   law(piece) {
     const step = stepOf(this.window.size);
     if (!this.isComputed) return "; not computed yet";
@@ -160,28 +163,28 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  /** Draws the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
+  /** Draw the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
-    const context = contextOf(this.whole, WHOLE, WHOLE);
+    const context = contextOf(this.overview, WHOLE, WHOLE);
     context.imageSmoothingEnabled = false;
     context.drawImage(picture(map, theme, scale), 0, 0, WHOLE, WHOLE);
     const scaled = (/** @type {number} */ cells) => (cells * WHOLE) / this.n;
     frame(context, scaled(column), scaled(row), Math.max(4, scaled(size)), Math.max(4, scaled(size)), inks.query);
   }
 
-  /** @param {Window} to */
-  moveWindow(to) {
+  /** @param {Window} place */
+  moveWindow(place) {
     const { row, column } = this.window;
     const { active } = this;
     if (active)
-      this.active = /** @type {[number, number]} */ ([active[0] + row - to.row, active[1] + column - to.column]);
-    this.window = to;
+      this.active = /** @type {[number, number]} */ ([active[0] + row - place.row, active[1] + column - place.column]);
+    this.window = place;
   }
 
-  /** @param {number} by sizes: more than 0 shows more of the map @param {[number, number]} [cell] that stays */
-  zoom(by, cell = this.middle) {
-    this.moveWindow(zoomed(this.window, this.n, by, cell));
+  /** @param {number} factor sizes: more than 0 shows more of the map @param {[number, number]} [cell] that stays */
+  zoom(factor, cell = this.middle) {
+    this.moveWindow(zoomed(this.window, this.n, factor, cell));
     this.again();
   }
 
@@ -200,13 +203,16 @@ export class LongMap extends BigMap {
     if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at its edge the page goes on
   }
 
-  /** Moves the window by so many cells; tells whether it could. @param {number} rows @param {number} columns */
+  /** Move the window by so many cells; returns whether it could. @param {number} rows @param {number} columns */
   pan(rows, columns, from = this.window) {
     const far = (/** @type {number} */ cells) => Math.sign(cells) * Math.ceil(Math.abs(cells));
-    const to = within({ row: from.row + far(rows), column: from.column + far(columns), size: from.size }, this.n);
-    const moves = to.row !== this.window.row || to.column !== this.window.column;
+    const next = clampWindow(
+      { row: from.row + far(rows), column: from.column + far(columns), size: from.size },
+      this.n,
+    );
+    const moves = next.row !== this.window.row || next.column !== this.window.column;
     if (moves) {
-      this.moveWindow(to);
+      this.moveWindow(next);
       this.again();
     }
     return moves;
@@ -230,11 +236,14 @@ export class LongMap extends BigMap {
 
   /** The place on the whole map that was pressed comes to the middle of the window. @param {PointerEvent} event */
   center(event) {
-    const box = this.whole.getBoundingClientRect();
+    const box = this.overview.getBoundingClientRect();
     const { size } = this.window;
-    const at = (/** @type {number} */ share) => share * this.n - size / 2;
-    const [row, column] = [at((event.clientY - box.top) / box.height), at((event.clientX - box.left) / box.width)];
-    this.moveWindow(within({ row, column, size }, this.n));
+    const toCell = (/** @type {number} */ share) => share * this.n - size / 2;
+    const [row, column] = [
+      toCell((event.clientY - box.top) / box.height),
+      toCell((event.clientX - box.left) / box.width),
+    ];
+    this.moveWindow(clampWindow({ row, column, size }, this.n));
     this.again();
   }
 
@@ -242,20 +251,20 @@ export class LongMap extends BigMap {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const by = KEYS[event.key];
-    if (by !== undefined && !isShortcut(event)) {
+    const factor = KEYS[event.key];
+    if (factor !== undefined && !isShortcut(event)) {
       event.preventDefault();
-      return this.zoom(by);
+      return this.zoom(factor);
     }
     const { n } = this;
-    const to = this.active && !isShortcut(event) && walked(event, this.middle, [0, n - 1], [0, n - 1]);
-    if (!to) return super.key(event);
+    const next = this.active && !isShortcut(event) && walked(event, this.middle, [0, n - 1], [0, n - 1]);
+    if (!next) return super.key(event);
     event.preventDefault();
-    this.moveWindow(including(this.window, n, to));
-    const at = /** @type {[number, number]} */ ([to[0] - this.window.row, to[1] - this.window.column]);
-    this.active = at;
+    this.moveWindow(including(this.window, n, next));
+    const offset = /** @type {[number, number]} */ ([next[0] - this.window.row, next[1] - this.window.column]);
+    this.active = offset;
     this.again();
-    this.moveTo(at);
+    this.moveTo(offset);
   }
 
   /** The cell is one of the whole map. */

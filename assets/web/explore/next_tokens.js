@@ -13,25 +13,25 @@ export class NextTokens {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
+    this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }));
     this.draws = makeSampling((change) => this.choose(change));
-    this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
+    this.inputs = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     const key = { title: "appends the next token (key n)", "aria-keyshortcuts": "n" };
-    this.one = button("add a word", () => this.writeNext(), key);
+    this.addOne = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     const title = "the bar at each word shows its surprisal: −log of the probability that the model assigned to it";
-    const turn = () => view.see({ surprise: !view.look.surprise });
+    const turn = () => view.setDisplay({ surprise: !view.look.surprise });
     this.losses = button("show the surprisal of each word", turn, { title });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     const line = div("next-line", span("label", "Most likely next word:"), this.list);
-    line.append(this.one, this.back, this.more);
+    line.append(this.addOne, this.back, this.more);
     const props = { class: "next-tokens", "aria-label": "Next-word predictions", hidden: "" };
     this.element = h("section", props, line, this.room);
-    addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: view.lifetime.signal });
   }
 
   /** @param {boolean} is what stands under the line is in sight */
@@ -53,7 +53,7 @@ export class NextTokens {
     this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
-  /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
+  /** The next token: the one that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
   get first() {
     const { drawn, next } = this.view.picture;
     return drawn ?? next[0];
@@ -64,16 +64,16 @@ export class NextTokens {
     if (this.first?.text && picture.typed === text && !waiting) this.write(this.first.text);
   }
 
-  /** Writes a token behind the sentence. @param {string} text */
+  /** Write a token behind the sentence. @param {string} text */
   write(text) {
     const { view } = this;
-    const before = view.text;
-    this.written.push({ text: before + text, before, n: view.maps.n });
-    view.retype(before + text, false);
+    const previous = view.text;
+    this.additions.push({ text: previous + text, before: previous, n: view.maps.n });
+    view.retype(previous + text, false);
   }
 
   takeBack() {
-    const last = this.written.pop();
+    const last = this.additions.pop();
     if (last) this.view.retype(last.before, false);
   }
 
@@ -81,9 +81,9 @@ export class NextTokens {
     const { picture, text } = this.view;
     this.element.hidden = !picture.next.length;
     setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
-    if (this.written.at(-1)?.text !== text) this.written = []; // typed since
-    this.back.hidden = !this.written.length;
-    const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
+    if (this.additions.at(-1)?.text !== text) this.additions = []; // typed since
+    this.back.hidden = !this.additions.length;
+    const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, before: "in the unchanged model" });
     this.draws.draw(picture);
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
@@ -94,31 +94,31 @@ export class NextTokens {
     this.drawLosses();
   }
 
-  /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
+  /** Mark each word of the sentence: who wrote it, and its loss as a bar. */
   drawLosses() {
     const { picture, look, bar, maps } = this.view;
-    const shown = look.surprise ? picture.surprise : null;
-    const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
-    const drawn = [shown, from, maps.tokens];
-    if (drawn.every((one, at) => one === this.drawn[at])) return; // of a long text it takes as long as all the rest
-    this.drawn = drawn;
-    [...bar.chips.children].forEach((chip, at) => {
-      const [loss, before] = shown?.[at] ?? [null, null];
+    const surprise = look.surprise ? picture.surprise : null;
+    const from = this.additions[0]?.n ?? Number.POSITIVE_INFINITY;
+    const inputs = [surprise, from, maps.tokens];
+    if (inputs.every((input, index) => input === this.inputs[index])) return; // of a long text it takes as long as all the rest
+    this.inputs = inputs;
+    [...bar.chips.children].forEach((chip, index) => {
+      const [loss, previous] = surprise?.[index] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
-      const was = before === null ? "" : ` (${before.toFixed(2)} in the unchanged model)`;
+      const was = previous === null ? "" : ` (${previous.toFixed(2)} in the unchanged model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
       const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
-      const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}; probability ${chance}`;
-      setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
-      setAttribute(chip, "data-written", at >= from ? "" : null);
-      const told = [piece, at >= from ? "generated by the model" : "", said].filter(Boolean);
-      setAttribute(chip, "title", told.join("; ") || null);
+      const lossText = loss === null ? "" : `loss ${loss.toFixed(2)}${was}; probability ${chance}`;
+      setAttribute(chip, "data-chance", previous === null ? chance : `${number(Math.exp(-previous))} → ${chance}`);
+      setAttribute(chip, "data-written", index >= from ? "" : null);
+      const parts = [piece, index >= from ? "generated by the model" : "", lossText].filter(Boolean);
+      setAttribute(chip, "title", parts.join("; ") || null);
     });
   }
 }
 
-/** How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
+/** The controls of sampling: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
  * nothing to do with the temperature of attention's softmax.
  * @param {(change: Record<string, string | null>) => void} choose
  */

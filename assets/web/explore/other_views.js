@@ -7,14 +7,14 @@ import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
-import { rove } from "../base/view_base.js";
+import { setRovingTabindex } from "../base/view_base.js";
 import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
  * @property {string} route that answers it; "" = it asks by itself
- * @property {() => import("../link/link.js").Values} asked what is asked beside the query of the run
+ * @property {() => import("../link/link.js").Values} params added to the query of the run
  * @property {HTMLElement} element
  * @property {(parts: Uint8Array[]) => void} take
  * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
@@ -25,16 +25,16 @@ export class OtherViews {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.shown = /** @type {OtherView | null} */ (null); // the one that was drawn last
+    this.current = /** @type {OtherView | null} */ (null); // the one that was drawn last
     /** @type {OtherView[]} */
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
-    const hears = {
+    const handlers = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
-    this.toggles = this.all.map((one) => button(one.title, () => this.show(this.open === one ? null : one)));
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
+    this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");
@@ -45,13 +45,13 @@ export class OtherViews {
   /** The view that is open, as the link says. @returns {OtherView | null} */
   get open() {
     const [name] = (this.view.state.panel ?? "").split(".");
-    return this.all.find((one) => one.name === name) ?? null;
+    return this.all.find((view) => view.name === name) ?? null;
   }
 
-  /** Opens a view in a state; none where it is null. @param {OtherView | null} one @param {string} [state] */
-  show(one, state) {
+  /** Open a view in a state; none where it is null. @param {OtherView | null} view @param {string} [state] */
+  show(view, state) {
     setText(this.refusal, ""); // it was of the state before
-    this.view.dispatch({ type: "set", values: { panel: one && [one.name, state].filter(Boolean).join(".") } });
+    this.view.dispatch({ type: "set", values: { panel: view && [view.name, state].filter(Boolean).join(".") } });
   }
 
   /** The own text in the link of the view that is open, as chosen measures. */
@@ -72,22 +72,22 @@ export class OtherViews {
   ask(open) {
     if (!open.route) return this.wire.cancelAll();
     const query = this.view.queryOfRun();
-    for (const [key, value] of Object.entries(open.asked())) setParam(query, key, value);
+    for (const [key, value] of Object.entries(open.params())) setParam(query, key, value);
     query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }
 
   /** @param {import("../base/colour.js").Inks} colours */
   draw(colours) {
-    const { view, open, room, shown } = this;
-    if (open !== shown) {
-      shown?.close?.();
+    const { view, open, room, current } = this;
+    if (open !== current) {
+      current?.close?.();
       this.wire.stop();
       setText(this.refusal, "");
-      this.shown = open;
+      this.current = open;
     }
-    this.toggles.forEach((press, at) => setAttribute(press, "aria-pressed", String(this.all[at] === open)));
-    rove(this.row);
+    this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
+    setRovingTabindex(this.row);
     room.hidden = !open;
     if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture stands alone
     if (room.firstChild !== open.element) room.replaceChildren(open.element);

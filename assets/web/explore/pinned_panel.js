@@ -21,12 +21,12 @@ export class PinnedPanel {
     this.title = h("h2");
     this.label = span("label");
     this.readout = div("readout");
-    this.who = span("who");
+    this.queryLabel = span("who");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "What the pinned row attends to" });
-    this.looks = div("looks", this.who, this.list);
+    this.summary = div("looks", this.queryLabel, this.list);
     const unpin = button("unpin", () => view.togglePin());
     const header = [div("titles", this.title, this.label), div("actions", unpin)];
-    this.element = panel("pinned", "Pinned map", header, this.map.element, div("under", this.readout), this.looks);
+    this.element = panel("pinned", "Pinned map", header, this.map.element, div("under", this.readout), this.summary);
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
@@ -36,11 +36,11 @@ export class PinnedPanel {
     if (!pin) return;
     const { layer, head, row, key } = parseAt(pin.at);
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
-    const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
-    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
+    const maximum = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
+    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${maximum}` : ""));
     const [first, last] = specials(pin, look);
     const keys = pin.columns ?? pin.tokens;
-    const shown = wholeMap(pin.tokens, pinWeights, {
+    const mapPicture = wholeMap(pin.tokens, pinWeights, {
       keys,
       name: `Pinned: layer ${layer} head ${head}`,
       row: row ?? -1,
@@ -51,10 +51,10 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length, keys.length),
     });
-    this.looks.hidden = row === null;
-    setText(this.who, pin.tokens[row ?? 0]);
+    this.summary.hidden = row === null;
+    setText(this.queryLabel, pin.tokens[row ?? 0]);
     fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
     this.map.map.project(this.view.foot.isOn);
-    this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
+    this.map.draw(mapPicture, look.table, inks, roomFor(this.view, this.map.element));
   }
 }

@@ -4,7 +4,7 @@ import { button, setAttribute } from "../base/dom.js";
 import { meanChoice } from "../picture/map_choice.js";
 import { meanOf } from "../link/look.js";
 import { rowOf, specials } from "../wire/packets.js";
-import { many, number, quoted, total } from "../base/words.js";
+import { counted, number, quoted, total } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
@@ -25,7 +25,8 @@ export class ReadingAids {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () => view.see({ [name]: !view.look[name] });
+    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
+      view.setDisplay({ [name]: !view.look[name] });
     this.words = button("merge word pieces", press("words"), { title: WORDS });
     this.first = button("show first token", press("nofirst"));
     this.renorm = button("rescale rows to 1", press("renorm"), { title: RENORM });
@@ -36,19 +37,19 @@ export class ReadingAids {
     };
     this.more = button("select several columns", turn, { title: SEVERAL });
     this.means = meanChoice(view, true);
-    this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
+    this.cached = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 
-  /** Chooses a key beside those that are, or takes it out. @param {number} key a token */
+  /** Add a key to the chosen ones, or remove it. @param {number} key a token */
   add(key) {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];
-    const [first = null, ...others] = now.includes(key) ? now.filter((own) => own !== key) : [key, ...now];
-    this.view.go({ row: at.row, key: first }, { keys: others });
+    const [first = null, ...others] = now.includes(key) ? now.filter((column) => column !== key) : [key, ...now];
+    this.view.setCursor({ row: at.row, key: first }, { keys: others });
   }
 
-  /** It is over heads, whichever. */
+  /** Tell whether the map is a mean over heads. */
   get isMean() {
     return meanOf(this.view.look) !== "";
   }
@@ -59,34 +60,34 @@ export class ReadingAids {
     const mean = meanOf(look);
     if (!mean) return maps.map(at.layer, at.head);
     if (mean !== "mean") return null;
-    if (this.kept.maps !== maps || this.kept.layer !== at.layer)
-      this.kept = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
-    return this.kept.map;
+    if (this.cached.maps !== maps || this.cached.layer !== at.layer)
+      this.cached = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
+    return this.cached.map;
   }
 
-  /** Where the map in focus is from. */
+  /** The layer and head of the map in focus. */
   get place() {
     const { maps, at, look } = this.view;
     const mean = meanOf(look);
-    if (mean === "meanall") return `mean over the ${many(maps.layers * maps.heads, "head")} of all layers`;
+    if (mean === "meanall") return `mean over the ${counted(maps.layers * maps.heads, "head")} of all layers`;
     if (mean === "meanseen")
       return look.all ? "mean over the visible heads" : `layer ${at.layer}, mean over the visible heads`;
-    return `layer ${at.layer}, ${mean ? `mean over ${many(maps.heads, "head")}` : `head ${at.head}`}`;
+    return `layer ${at.layer}, ${mean ? `mean over ${counted(maps.heads, "head")}` : `head ${at.head}`}`;
   }
 
-  /** What the map in focus is called. */
+  /** The name of the map in focus. */
   get name() {
     const { at } = this.view;
     return this.isMean ? `${this.place[0].toUpperCase()}${this.place.slice(1)}` : `Layer ${at.layer} head ${at.head}`;
   }
 
-  /** What the numbers are of is not every token as it is. */
+  /** Tell whether the numbers are of joined words or without the special tokens. */
   get isOn() {
     return this.view.picture.reading !== null;
   }
 
   /** @param {boolean} fits the numbers of the map in focus are here @returns {Sight} */
-  sight(fits) {
+  visibleMap(fits) {
     const { maps, picture, at, look, matching } = this.view;
     const words = look.words && matching ? picture.reading : null;
     const column = (/** @type {number} */ key) => words?.columnOf[key] ?? key;
@@ -95,7 +96,7 @@ export class ReadingAids {
     const weights = fits ? picture.weights : null;
     const [first, last] = picture.tile ? [0, 0] : specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
     const isRead = words !== null || (look.renorm && first + last > 0);
-    const own = isRead ? null : this.map;
+    const map = isRead ? null : this.map;
     const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
     return {
       tokens,
@@ -107,59 +108,59 @@ export class ReadingAids {
       last,
       weights,
       ofRow: fits && picture.row === at.row ? picture.ofRow : null,
-      map: own ?? { size: tokens.length, bytes: bytes() },
-      whole: own ? maps.isWhole(at.layer) : true,
-      isHere: own !== null || weights !== null,
+      map: map ?? { size: tokens.length, bytes: bytes() },
+      whole: map ? maps.isWhole(at.layer) : true,
+      isHere: map !== null || weights !== null,
       isWords: words !== null,
     };
   }
 
-  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} at */
-  tokenAt(side, at) {
-    const { sight, picture } = this.view;
-    return sight.isWords ? (picture.reading?.[side].indexOf(at) ?? at) : at;
+  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} index */
+  tokenAt(side, index) {
+    const { visibleMap, picture } = this.view;
+    return visibleMap.isWords ? (picture.reading?.[side].indexOf(index) ?? index) : index;
   }
 
   /** The column of a token. @param {number | null} token */
   columnOf(token) {
-    const { sight, picture } = this.view;
-    return token !== null && sight.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
+    const { visibleMap, picture } = this.view;
+    return token !== null && visibleMap.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
   }
 
-  /** How it is read, and what of the row in focus is not shown. */
-  get said() {
-    const { picture, sight, look, maps } = this.view;
+  /** The sentence on how the map is read, and on what of the row in focus is not shown. */
+  get sentence() {
+    const { picture, visibleMap, look, maps } = this.view;
     if (picture.tile) return "";
     const [front, back] = look.nospecials ? maps.ends : [0, 0];
-    const isAll = !sight.first && !sight.last && !maps.columns && (front || back || look.nofirst);
+    const isAll = !visibleMap.first && !visibleMap.last && !maps.columns && (front || back || look.nofirst);
     return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
   }
 
-  /** How much of the row in focus goes to what is not shown. */
+  /** The share of the row in focus that goes to hidden keys. */
   get leftOut() {
-    const { picture, sight, look, maps } = this.view;
-    const { keys, row, first, last, weights } = sight;
+    const { picture, visibleMap, look, maps } = this.view;
+    const { keys, row, first, last, weights } = visibleMap;
     if ((!first && !last) || !weights) return "";
     const front = keys.slice(0, first).map((key) => (maps.ends[0] ? key : quoted(key)));
     const hidden = [...front, ...keys.slice(keys.length - last)];
     const names = [...new Set(hidden)].join(" and ");
-    const which = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
-    if (row < first || row >= keys.length - last) return `Row ${quoted(sight.tokens[row])} itself is not shown.`;
-    const own = rowOf(weights, row, keys.length);
-    const shown = own.subarray(first, keys.length - last);
-    const ends = [...own.subarray(0, first), ...own.subarray(keys.length - last)];
+    const clause = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
+    if (row < first || row >= keys.length - last) return `Row ${quoted(visibleMap.tokens[row])} itself is not shown.`;
+    const rowWeights = rowOf(weights, row, keys.length);
+    const visible = rowWeights.subarray(first, keys.length - last);
+    const ends = [...rowWeights.subarray(0, first), ...rowWeights.subarray(keys.length - last)];
     const sunk = look.renorm ? (picture.reading?.sunk[row] ?? 0) : ends.reduce((sum, weight) => sum + weight, 0);
-    const isNone = shown.every((weight) => weight === 0);
+    const isNone = visible.every((weight) => weight === 0);
     const rest = !look.renorm
-      ? `what is shown sums to ${total(shown)}`
+      ? `what is shown sums to ${total(visible)}`
       : isNone
         ? "nothing of it is left"
         : "the rest is divided by its sum";
-    return `A weight of ${number(sunk)} of this row is on ${which}; ${rest}.`;
+    return `A weight of ${number(sunk)} of this row is on ${clause}; ${rest}.`;
   }
 
   draw() {
-    const { look, maps, sight, picture } = this.view;
+    const { look, maps, visibleMap, picture } = this.view;
     const isLong = picture.tile > 0;
     for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // of one layer at a time the maps are here
     this.means.draw();
@@ -170,7 +171,7 @@ export class ReadingAids {
     setAttribute(this.first, "aria-pressed", String(!look.nofirst));
     this.first.hidden = maps.ends[0] > 0 || maps.columns !== null || isLong;
     setAttribute(this.renorm, "aria-pressed", String(look.renorm));
-    this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
+    this.renorm.disabled = !look.renorm && !visibleMap.first && !visibleMap.last;
     setAttribute(
       this.renorm,
       "title",
@@ -181,9 +182,9 @@ export class ReadingAids {
 
 /** @param {Maps} maps @param {number} layer @returns {Bytes} */
 function meanOfLayer(maps, layer) {
-  const each = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
-  const [{ size, bytes: cells }] = each;
+  const headMaps = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
+  const [{ size, bytes: cells }] = headMaps;
   const sums = new Float32Array(cells.length);
-  for (const { bytes } of each) bytes.forEach((byte, at) => (sums[at] += byte));
+  for (const { bytes } of headMaps) bytes.forEach((byte, index) => (sums[index] += byte));
   return { size, bytes: Uint8Array.from(sums, (sum) => Math.round(sum / maps.heads)) };
 }

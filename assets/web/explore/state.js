@@ -1,9 +1,19 @@
 // What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
 
 import { changed, controlsOf } from "../link/changes.js";
-import { setParam, without } from "../link/link.js";
-import { askedOf, headName, headsOf, inOrder, ofOneMap, parseLook, reads, writeAt, writeLook } from "../link/look.js";
-import { arrived, moved, placeOf, within } from "../link/place.js";
+import { setParam, omit } from "../link/link.js";
+import {
+  askedOf,
+  headName,
+  headsOf,
+  inOrder,
+  singleMapLook,
+  parseLook,
+  reads,
+  writeAt,
+  writeLook,
+} from "../link/look.js";
+import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 
 /** @typedef {import("../link/changes.js").Controls} Controls */
 /** @typedef {import("../link/look.js").Look} Look */
@@ -34,10 +44,10 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
  *   | {type: "undo"}} Action
  */
 
-/** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
+/** The answers that have arrived from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
  * the run that they are all of, and how far a long text is.
  * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
- *   underWay: {of: string, done: number, isStopped: boolean}}} Cache
+ *   progress: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
 const SAMPLING = ["temp", "dice", "word"];
@@ -54,7 +64,7 @@ export const FIRST = {
 
 // ---- the state
 
-/** What stands in the box. @param {State} state */
+/** The text of the box. @param {State} state */
 export const textOf = ({ text, typed }) => text ?? typed;
 
 /** The sentence, and what is looked at in it. @param {State} state @returns {Sentence} */
@@ -67,18 +77,18 @@ export function reduce(state, action) {
   return next;
 }
 
-/** What an action changes of the state. @param {State} state @param {Action} action @returns {Partial<State>} */
+/** The changes that an action makes to the state. @param {State} state @param {Action} action @returns {Partial<State>} */
 function step(state, action) {
   switch (action.type) {
     case "open":
       return { text: action.text, ...readLink(action.link, action.picture) };
     case "arrive": {
       const { picture, maps, isNewest } = action;
-      const look = picture.tile ? ofOneMap(state.look) : state.look;
+      const look = picture.tile ? singleMapLook(state.look) : state.look;
       return { typed: picture.typed, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
     }
     case "fit":
-      return within(state, action.picture, action.maps.n, action.maps.keys.length);
+      return clampPlace(state, action.picture, action.maps.n, action.maps.keys.length);
     case "go": {
       const place = moved(state, action.at);
       const look = { ...state.look, ...action.look };
@@ -96,7 +106,7 @@ function step(state, action) {
   }
 }
 
-/** What a link says beside the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
+/** The parameters of a link without the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
 const readLink = (link, picture) => ({
   ...placeOf(link.get("at"), picture),
   look: parseLook(link.get("look") ?? ""),
@@ -113,27 +123,27 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
   const isOther = "text" in sentence;
   const slid = Object.keys(controls).join();
   const isStep = undoable && !(slides && slid === state.slid);
-  const before = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
+  const previous = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
   return {
     ...{ text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
     controls: { ...state.controls, ...controls },
     off: new Set(off),
     look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
-    past: isStep ? [...state.past.slice(1 - MAX_UNDO), before] : state.past,
+    past: isStep ? [...state.past.slice(1 - MAX_UNDO), previous] : state.past,
     slid,
   };
 }
 
 // ---- the link, and what the server is asked
 
-/** What the link says of the state. @param {State} state @returns {import("../link/link.js").Values} */
+/** The link parameters of the state. @param {State} state @returns {import("../link/link.js").Values} */
 export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, panel, sampling }) {
   const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
   const model = { ...controls, off: inOrder(off).map(headName) };
   return { s: text, ...model, ...place, pin: pin || null, view: panel, ...sampling };
 }
 
-/** What the server is asked with: another row, and how it is drawn, make no other picture.
+/** The request parameters: another row, or another way to draw it, makes no other picture.
  * @param {State} state @param {boolean} isLong of a long text the numbers of one row are here
  */
 export function valuesOf(state, isLong) {
@@ -143,40 +153,40 @@ export function valuesOf(state, isLong) {
 }
 
 /** The query of the run alone, wherever in it is looked. @param {URLSearchParams} query */
-export const runOf = (query) => without(query, ...PLACE);
+export const runOf = (query) => omit(query, ...PLACE);
 
-/** How the next token is drawn, and the word that is asked about. @param {URLSearchParams} query */
+/** The parameters of the next token: how it is drawn, and the word whose probability is shown. @param {URLSearchParams} query */
 export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
-/** Whether a picture's numbers are those of the map that is looked at. @param {Picture} picture @param {State} state */
+/** Tell whether the numbers of a picture belong to the map in focus. @param {Picture} picture @param {State} state */
 export const isOf = (picture, { at, look }) =>
   picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);
 
-/** Whether the numbers of the row in focus of a long text are here. @param {State} state @param {Cache} cache */
+/** Tell whether the numbers of the row in focus of a long text have arrived. @param {State} state @param {Cache} cache */
 export const isRowHere = (state, { picture, maps }) =>
   isOf(picture, state) && picture.row === state.at.row && picture.digest === maps?.digest;
 
-/** Whether the picture tells all that is asked about what comes next. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
-function tellsNext({ look }, sampling, { picture, samplingOf: of }) {
+/** Tell whether the picture answers everything about the next token. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
+function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
   if (!picture.next.length) return true;
-  return of === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
+  return usedSampling === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
 }
 
-/** What is to be asked next, or null: all maps, or where they are here the picture in focus alone; of a long text its next
+/** The next request, or null: all maps, or where they are here the picture in focus alone; of a long text its next
  * layers. Another place in a map asks nothing.
  * @param {State} state @param {URLSearchParams} query of what is to be shown @param {Cache} cache
  * @returns {{route: "maps" | "focus" | "part", query: URLSearchParams} | null}
  */
 export function requestFor(state, query, cache) {
-  const { picture, maps, mapsOf, pinOf, underWay } = cache;
+  const { picture, maps, mapsOf, pinOf, progress } = cache;
   const { at, look, pin } = state;
   const run = runOf(query);
-  const continues = !underWay.isStopped && underWay.of !== "" && underWay.of === run;
+  const continues = !progress.isStopped && progress.run !== "" && progress.run === run;
   const isHere = maps !== null && mapsOf === run;
   const isTold = () => tellsNext(state, samplingOf(query), cache);
   if (continues || (isHere && picture.tile)) {
     const part = new URLSearchParams(query);
-    setParam(part, "part", String(underWay.done));
+    setParam(part, "part", String(progress.done));
     const isMissing = !isRowHere(state, cache) || !isTold();
     if (isHere && picture.tile && maps.isHere(at.layer) && isMissing) return { route: "focus", query: part };
     return continues ? { route: "part", query: part } : null;

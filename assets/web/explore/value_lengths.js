@@ -18,11 +18,11 @@ export class ValueLengths {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value norms", () => view.see({ values: !view.look.values }), { title: HANDED });
-    this.said = h("p", { class: "handed", role: "status" });
+    this.opener = button("value norms", () => view.setDisplay({ values: !view.look.values }), { title: HANDED });
+    this.status = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });
-    this.element = div("values", this.said, this.table);
+    this.element = div("values", this.status, this.table);
   }
 
   /** @param {Float32Array} row weights of the row in focus */
@@ -42,37 +42,40 @@ export class ValueLengths {
     const zeroed = new Set(valuesOff(controls));
     const isZeroed = (/** @type {number} */ key) => zeroed.has(key) && key !== at.row;
     const handed = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
-    const all = handed.reduce((sum, own) => sum + own, 0);
+    const all = handed.reduce((sum, length) => sum + length, 0);
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MAX_LISTED);
     const nothing = `Nothing is passed on to ${quoted(maps.tokens[at.row])}.`;
-    setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
+    setText(this.status, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
-      const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
+      const [name, looked, length, effect] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.keys[key]);
       setText(length, digits(values[key]));
       fillShare(looked, percent(weight), weight);
-      fillShare(taken, percent(share(key)), share(key));
+      fillShare(effect, percent(share(key)), share(key));
     });
   }
 
-  /** What the key with the most weight hands over, and which key hands over most.
-   * @param {Float32Array} row @param {(key: number) => number} share @param {number} most
+  /** The sentence on what the key with the most weight contributes, and on the largest contribution.
+   * @param {Float32Array} row @param {(key: number) => number} share @param {number} strongest
    * @param {(key: number) => boolean} isZeroed
    */
-  sentence(row, share, most, isZeroed) {
+  sentence(row, share, strongest, isZeroed) {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
     const { tokens, keys } = maps;
     const [[best, weight]] = ranked(row);
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
-    const [own, whom] = [quoted(tokens[at.row]), quoted(keys[best])];
-    const known = words.length && mean ? `, whose value norm is ${digits(values[best] / mean)} times the mean` : "";
-    const long = isZeroed(best) ? ", whose value is zeroed" : known;
-    const rest = most === best ? "" : ` The largest share, ${percent(share(most))}, comes from ${quoted(keys[most])}.`;
-    return `${own} attends to ${whom} with weight ${number(weight)}${long}, which makes ${percent(share(best))} of what is passed on.${rest}`;
+    const [query, keyName] = [quoted(tokens[at.row]), quoted(keys[best])];
+    const ratio = words.length && mean ? `, whose value norm is ${digits(values[best] / mean)} times the mean` : "";
+    const long = isZeroed(best) ? ", whose value is zeroed" : ratio;
+    const rest =
+      strongest === best
+        ? ""
+        : ` The largest share, ${percent(share(strongest))}, comes from ${quoted(keys[strongest])}.`;
+    return `${query} attends to ${keyName} with weight ${number(weight)}${long}, which makes ${percent(share(best))} of what is passed on.${rest}`;
   }
 }
 

@@ -20,9 +20,9 @@ export class ColumnSwitches {
     this.name = span("label");
     this.unseen = button("mask this word for all others", () => this.toggleUnseen(), { title: SEEN });
     this.value = button("zero its value, keep its weights", () => this.toggleValue(), { title: HEARD });
-    this.said = h("p", { class: "taken-out", role: "status" });
+    this.status = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
-    this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
+    this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.status);
   }
 
   /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
@@ -47,11 +47,11 @@ export class ColumnSwitches {
     this.set(key, painted ?? maskOf(rule));
   }
 
-  /** What is painted but in that column, which the rule beneath decides from now on. @param {number} key */
+  /** The painted cells without those of this column, which the rule below decides from now on. @param {number} key */
   unpainted(key) {
     const { maps, controls } = this.view;
     const flips = readFlips(controls.p ?? "", maps.n, maps.heads);
-    for (const own of flips) for (let row = 0; row < maps.n; row++) if (row !== key) own[row * maps.n + key] = 0;
+    for (const cells of flips) for (let row = 0; row < maps.n; row++) if (row !== key) cells[row * maps.n + key] = 0;
     return writeFlips(flips, maps.n) || null;
   }
 
@@ -79,6 +79,6 @@ export class ColumnSwitches {
     this.value.disabled = Boolean(unheard);
     setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));
-    setText(this.said, view.matching ? picture.columns : "");
+    setText(this.status, view.matching ? picture.columns : "");
   }
 }

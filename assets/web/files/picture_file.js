@@ -24,20 +24,20 @@ const COLOURS = {
 /** @param {Element} element @param {string} kind */
 const inSight = (element, kind) =>
   [...element.querySelectorAll(kind)].filter(
-    (one) => one.clientWidth && one.checkVisibility({ visibilityProperty: true }),
+    (element) => element.clientWidth && element.checkVisibility({ visibilityProperty: true }),
   );
 
 /** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
 export function picturesOfPage() {
   return [...views].flatMap(({ element }) => {
     const framed = inSight(element, FRAMED).filter(
-      (one) => inSight(one, "canvas").length && !one.matches(".drawn:not([data-name])"),
+      (element) => inSight(element, "canvas").length && !element.matches(".drawn:not([data-name])"),
     );
-    const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
-    const large = outer.filter((one) => one.matches(".large"));
-    const ordered = [...large, ...outer.filter((one) => !large.includes(one))];
-    const named = ordered.map((one) => ({ element: one, name: nameOf(one) }));
-    return outer.length > 1 ? [...named, { element, name: ALL }] : named;
+    const outer = framed.filter((element) => !framed.some((other) => other !== element && other.contains(element)));
+    const large = outer.filter((element) => element.matches(".large"));
+    const ordered = [...large, ...outer.filter((element) => !large.includes(element))];
+    const pictures = ordered.map((element) => ({ element, name: nameOf(element) }));
+    return outer.length > 1 ? [...pictures, { element, name: ALL }] : pictures;
   });
 }
 
@@ -53,7 +53,7 @@ function nameOf(element) {
 /** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
  * @template Result @param {Theme} theme @param {number} ratio @param {() => Result} make
  */
-function drawn(theme, ratio, make) {
+function drawAs(theme, ratio, make) {
   try {
     drawing.ratio = ratio;
     drawViews(theme);
@@ -86,8 +86,8 @@ function composed(element, theme, larger) {
   const pen = paper(scale * (right - left), scale * (bottom - top), theme);
   pen.scale(scale, scale);
   pen.translate(-left, -top);
-  parts.forEach((part, at) => {
-    const box = boxes[at];
+  parts.forEach((part, index) => {
+    const box = boxes[index];
     if (part instanceof HTMLCanvasElement) return pen.drawImage(part, box.left, box.top, box.width, box.height);
     const { fontWeight, fontSize, fontFamily, color } = getComputedStyle(part);
     Object.assign(pen, { font: `${fontWeight} ${fontSize} ${fontFamily}`, fillStyle: color, textBaseline: "middle" });
@@ -96,19 +96,19 @@ function composed(element, theme, larger) {
   return pen.canvas;
 }
 
-/** As much of a line as fits. @param {string} line @param {number} size @param {number} width pixels */
+/** Cut a line to the width. @param {string} line @param {number} size @param {number} width pixels */
 function fitted(line, size, width) {
-  const most = Math.max(12, Math.floor(width / (0.5 * size)));
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  const maxLetters = Math.max(12, Math.floor(width / (0.5 * size)));
+  return line.length > maxLetters ? `${line.slice(0, maxLetters - 1)}…` : line;
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {Caption} caption @param {{x: number, y: number, width: number, size: number}} place */
 function write(pen, { lines, theme }, { x, y, width, size }) {
-  lines.forEach((line, at) => {
-    pen.fillStyle = at ? COLOURS[theme].muted : COLOURS[theme].ink;
-    pen.font = `${at ? 0.86 * size : size}px ${FONT}`;
+  lines.forEach((line, index) => {
+    pen.fillStyle = index ? COLOURS[theme].muted : COLOURS[theme].ink;
+    pen.font = `${index ? 0.86 * size : size}px ${FONT}`;
     pen.textBaseline = "top";
-    pen.fillText(fitted(line, size, width), x, y + at * size * 1.35, width);
+    pen.fillText(fitted(line, size, width), x, y + index * size * 1.35, width);
   });
 }
 
@@ -116,17 +116,20 @@ function write(pen, { lines, theme }, { x, y, width, size }) {
 export async function pngOf({ element }, caption, asSlide) {
   const { lines, theme } = caption;
   const larger = asSlide ? 2 * LARGER : LARGER;
-  const made = drawn(theme, larger, () => composed(element, theme, larger));
+  const canvas = drawAs(theme, larger, () => composed(element, theme, larger));
   const [margin, size] = asSlide ? [60, 30] : [LARGER * MARGIN, LARGER * 14];
-  const below = lines.length * size * 1.35;
-  const own = { width: Math.max(made.width, 420 * LARGER) + 2 * margin, height: made.height + below + 3 * margin };
-  const { width, height } = asSlide ? SLIDE : own;
+  const captionHeight = lines.length * size * 1.35;
+  const canvasSize = {
+    width: Math.max(canvas.width, 420 * LARGER) + 2 * margin,
+    height: canvas.height + captionHeight + 3 * margin,
+  };
+  const { width, height } = asSlide ? SLIDE : canvasSize;
   const pen = paper(width, height, theme);
-  const room = { width: width - 2 * margin, height: height - below - 3 * margin };
-  const fits = asSlide ? Math.min(room.width / made.width, room.height / made.height) : 1;
-  const left = asSlide ? (width - fits * made.width) / 2 : margin;
-  pen.drawImage(made, left, margin, fits * made.width, fits * made.height);
-  write(pen, caption, { x: margin, y: height - below - margin, width: room.width, size });
+  const room = { width: width - 2 * margin, height: height - captionHeight - 3 * margin };
+  const fits = asSlide ? Math.min(room.width / canvas.width, room.height / canvas.height) : 1;
+  const left = asSlide ? (width - fits * canvas.width) / 2 : margin;
+  pen.drawImage(canvas, left, margin, fits * canvas.width, fits * canvas.height);
+  write(pen, caption, { x: margin, y: height - captionHeight - margin, width: room.width, size });
   return /** @type {Promise<Blob>} */ (
     new Promise((done) => pen.canvas.toBlob((blob) => done(/** @type {Blob} */ (blob)), "image/png"))
   );

@@ -27,7 +27,7 @@ const KINDS = {
 const MAX_LETTERS = 60; // of a file’s name
 const OF_SERVER = ["csv", "npz", "html"];
 
-/** What a link changes in the model, in words. @param {URLSearchParams} link */
+/** The changes of a link to the model, in words. @param {URLSearchParams} link */
 function changes(link) {
   const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
   const off = link.getAll("off");
@@ -36,7 +36,7 @@ function changes(link) {
   return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
 }
 
-/** What a file is called, "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
+/** The name of a file, as "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
  * then what is changed.
  * @param {string} page @param {string} title @param {URLSearchParams} link
  */
@@ -47,7 +47,7 @@ export function fileNameOf(page, title, link) {
   return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
 }
 
-/** What went wrong, in a sentence for the visitor. */
+/** The reason of a failure, as a sentence. */
 class Told extends Error {}
 
 /** Hands a file to the browser. @param {BlobPart} content @param {string} name @param {string} type */
@@ -64,7 +64,7 @@ export class TakeAlong {
     this.picture = h("select", { "aria-label": "Picture" });
     const themes = THEMES.map((theme) => h("option", {}, theme));
     this.theme = h("select", { "aria-label": "Theme of the picture" }, ...themes);
-    this.said = h("p", { role: "status" });
+    this.status = h("p", { role: "status" });
     this.presses = /** @type {Kind[]} */ (Object.keys(KINDS)).map((kind) =>
       button(KINDS[kind][0], () => this.take(kind), { title: KINDS[kind][2], "data-kind": kind }),
     );
@@ -75,7 +75,7 @@ export class TakeAlong {
       h("h3", {}, "Download"),
       div("choices-of-picture", this.picture, this.theme),
       div("kinds", ...this.presses, print),
-      this.said,
+      this.status,
     );
     this.picture.addEventListener("pointerdown", () => this.list());
     this.picture.addEventListener("focus", () => this.list());
@@ -83,25 +83,28 @@ export class TakeAlong {
 
   /** The pictures of the page as it is now, and what the server makes of it. */
   list() {
-    const found = picturesOfPage();
-    fill(this.picture, found, "option", (option, { name }) => setText(option, name));
-    this.picture.hidden = found.length < 2;
+    const pictures = picturesOfPage();
+    fill(this.picture, pictures, "option", (option, { name }) => setText(option, name));
+    this.picture.hidden = pictures.length < 2;
     for (const press of this.presses) {
       const kind = press.dataset.kind ?? "";
       press.hidden = OF_SERVER.includes(kind) && !this.place.routes.includes(kind);
     }
-    return found;
+    return pictures;
   }
 
   /** The one that is chosen, also where others have come in front of it since. */
-  get chosen() {
-    const at = Math.max(0, this.picture.selectedIndex);
-    const name = this.picture.options[at]?.textContent;
-    const found = this.list();
-    const one = found[at]?.name === name ? found[at] : (found.find((own) => own.name === name) ?? found[0]);
-    if (!one) throw new Told(NO_PICTURE);
-    this.picture.selectedIndex = found.indexOf(one);
-    return one;
+  get selected() {
+    const index = Math.max(0, this.picture.selectedIndex);
+    const name = this.picture.options[index]?.textContent;
+    const pictures = this.list();
+    const picture =
+      pictures[index]?.name === name
+        ? pictures[index]
+        : (pictures.find((candidate) => candidate.name === name) ?? pictures[0]);
+    if (!picture) throw new Told(NO_PICTURE);
+    this.picture.selectedIndex = pictures.indexOf(picture);
+    return picture;
   }
 
   /** The title of the picture that is chosen; under a lesson's curtain it may be the answer. */
@@ -112,29 +115,29 @@ export class TakeAlong {
 
   /** @param {Kind} kind */
   async take(kind) {
-    setText(this.said, "");
+    setText(this.status, "");
     try {
-      const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.drawn(kind));
+      const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.makePicture(kind));
       const name = `${fileNameOf(this.place.page, this.title, read())}${kind === "slide" ? "-slide.png" : `.${kind}`}`;
       save(content, name, KINDS[kind][1]);
-      setText(this.said, `Saved as ${name}.`);
+      setText(this.status, `Saved as ${name}.`);
     } catch (error) {
-      setText(this.said, error instanceof Told ? error.message : "The file could not be created; try again.");
+      setText(this.status, error instanceof Told ? error.message : "The file could not be created; try again.");
     }
   }
 
   /** @param {Kind} kind */
-  drawn(kind) {
+  makePicture(kind) {
     if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new Told(COMING);
-    const picture = this.chosen;
+    const picture = this.selected;
     const theme = this.theme.selectedIndex ? /** @type {Theme} */ (this.theme.value) : themeOf(this.element);
-    const said = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
+    const title = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
     const label = picture.element.querySelector(".titles .label")?.textContent; // with what is changed
-    const caption = { lines: [said, ...(label ? [label] : []), this.place.link()], theme };
+    const caption = { lines: [title, ...(label ? [label] : []), this.place.link()], theme };
     return pngOf(picture, caption, kind === "slide");
   }
 
-  /** What the server makes of the link, whole or not at all. @param {Kind} kind */
+  /** Fetch the file that the server makes of the link. @param {Kind} kind */
   async fetched(kind) {
     const answer = await fetch(urlOf(`api/${this.place.page}.${kind}?${read()}`)).catch(() => null);
     if (!answer) throw new Told("The server cannot be reached; try again.");

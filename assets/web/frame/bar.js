@@ -7,6 +7,7 @@ import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
+import { makeSearch } from "./search.js";
 import { share } from "./share.js";
 import { explain, forgetTerms } from "../base/terms.js";
 
@@ -34,17 +35,18 @@ function makeGroup(name, pages) {
   return element;
 }
 
-/** Closes what is open, but for what holds this. @param {EventTarget | null} at */
-function close(at = null) {
+/** Close what is open, but for what holds this. @param {EventTarget | null} target */
+function close(target = null) {
   for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
-    if (!(at instanceof Node && opener.parentElement?.contains(at))) setAttribute(opener, "aria-expanded", "false");
+    if (!(target instanceof Node && opener.parentElement?.contains(target)))
+      setAttribute(opener, "aria-expanded", "false");
 }
 
 /** The theme of every page; the whole state is in the link. */
 function switchTheme() {
-  const chosen = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
-  for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), chosen);
-  localStorage.setItem(storeOf(location.pathname), chosen);
+  const theme = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
+  for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), theme);
+  localStorage.setItem(storeOf(location.pathname), theme);
   location.reload();
 }
 
@@ -59,7 +61,7 @@ function makeSkip() {
 
 /** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
 function makeLetters() {
-  const title = "P, N, B, those of the projector, of lessons and of rooms";
+  const title = "P, N, B, /, those of the projector, of lessons and of rooms";
   const name = () => `Single-key shortcuts: ${lettersAct() ? "on" : "off"}`;
   const act = () => {
     switchLetters();
@@ -72,8 +74,8 @@ function makeLetters() {
 /** Arrows walk along the pages of a group, and open it; on a phone along those of all. @param {KeyboardEvent} event */
 function walk(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const at = /** @type {HTMLElement} */ (event.target);
-  const holder = at.closest(".group") ?? at.closest(".menu");
+  const target = /** @type {HTMLElement} */ (event.target);
+  const holder = target.closest(".group") ?? target.closest(".menu");
   if (!step || !holder) return;
   const menu = /** @type {HTMLElement} */ (document.querySelector(`#${ID} .menu`));
   const isPhone = menu.checkVisibility();
@@ -84,7 +86,7 @@ function walk(event) {
   if (!links.length) return;
   event.preventDefault();
   if (opener?.getAttribute("aria-expanded") === "false") opener.click();
-  const now = links.indexOf(at);
+  const now = links.indexOf(target);
   const from = now < 0 && step < 0 ? 0 : now;
   links[(from + step + links.length) % links.length].focus();
 }
@@ -103,12 +105,12 @@ function follow() {
   const { path, group, title, within } = pageNow();
   document.documentElement.dataset.page = path;
   for (const link of bar.querySelectorAll("a[data-path]")) {
-    const to = link.getAttribute("data-path") ?? "";
-    setAttribute(link, "href", addressOf(to) + location.search);
-    setAttribute(link, "aria-current", to === (within || path) ? "page" : null);
+    const linkPath = link.getAttribute("data-path") ?? "";
+    setAttribute(link, "href", addressOf(linkPath) + location.search);
+    setAttribute(link, "aria-current", linkPath === (within || path) ? "page" : null);
   }
-  for (const own of bar.querySelectorAll(".group"))
-    setAttribute(own, "data-current", own.firstElementChild?.textContent === group ? "" : null);
+  for (const element of bar.querySelectorAll(".group"))
+    setAttribute(element, "data-current", element.firstElementChild?.textContent === group ? "" : null);
   setText(bar.querySelector(".menu"), title);
 }
 
@@ -138,6 +140,7 @@ function make() {
     menu,
     h("nav", { "aria-label": "Pages" }, ...groups),
     span("push"),
+    makeSearch(),
     pickers,
     share,
     makeOpener(),
@@ -162,7 +165,7 @@ export function makeTitle({ question, line }) {
   return div("question", h("h1", {}, question), words);
 }
 
-/** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
+/** Put the bar there once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {
   let bar = document.getElementById(ID);
   if (!bar) {

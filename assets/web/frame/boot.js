@@ -5,7 +5,7 @@
 
 {
   /** @type {any} */ (window).__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href };
-  const kept = (/** @type {string} */ key) => {
+  const stored = (/** @type {string} */ key) => {
     try {
       return localStorage.getItem(key);
     } catch {
@@ -13,9 +13,9 @@
     }
   };
   const { dataset } = document.documentElement;
-  const wants = matchMedia("(prefers-contrast: more)").matches;
-  if ((kept("headlight-contrast") ?? `${wants}`) === "true") dataset.contrast = "strong";
-  if (kept("headlight-hatch") === "false") dataset.hatch = "none";
+  const prefersContrast = matchMedia("(prefers-contrast: more)").matches;
+  if ((stored("headlight-contrast") ?? `${prefersContrast}`) === "true") dataset.contrast = "strong";
+  if (stored("headlight-hatch") === "false") dataset.hatch = "none";
   const MAX_WAIT_MS = 600; // ms
   const release = () => {
     const later = /** @type {HTMLTemplateElement | null} */ (document.getElementById("headlight-later"));

@@ -2,43 +2,44 @@
 
 import { isShortcut } from "../base/grid_keys.js";
 
-/** @typedef {{count: number, at: (point: number) => object, place: (point: number) => [number, number]}} Line */
+/** @typedef {{count: number, hoverOf: (point: number) => object, place: (point: number) => [number, number]}} Line */
 
 const CHART = ".stPlotlyChart";
 const KEYS = "Left and right move along a curve, up and down change the curve, Enter selects.";
 
-/** Where the keys are in each chart: its line, and the point of it. @type {WeakMap<Element, [number, number]>} */
+/** Chart -> its line and point with the keyboard focus. @type {WeakMap<Element, [number, number]>} */
 const places = new WeakMap();
 
-/** What the pointer could read out of a chart: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
+/** The parts of a chart that have a readout: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
 function linesOf({ _fullData: traces, calcdata }) {
   return traces.flatMap((/** @type {any} */ trace, /** @type {number} */ curveNumber) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return [];
     if (trace.z) {
       const [{ x, y }] = calcdata[curveNumber]; // borders of the cells
-      const middle = (/** @type {number[]} */ ends, /** @type {number} */ at) => (ends[at] + ends[at + 1]) / 2;
+      const middle = (/** @type {number[]} */ ends, /** @type {number} */ index) => (ends[index] + ends[index + 1]) / 2;
       return Array.from({ length: y.length - 1 }, (_, row) => {
-        const place = (/** @type {number} */ at) => /** @type {[number, number]} */ ([middle(x, at), middle(y, row)]);
-        return { count: x.length - 1, place, at: (/** @type {number} */ at) => named(place(at)) };
+        const place = (/** @type {number} */ column) =>
+          /** @type {[number, number]} */ ([middle(x, column), middle(y, row)]);
+        return { count: x.length - 1, place, hoverOf: (/** @type {number} */ column) => toPoint(place(column)) };
       });
     }
-    const known = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ at) =>
-      Number.isFinite(point.y) ? [at] : [],
+    const points = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ index) =>
+      Number.isFinite(point.y) ? [index] : [],
     );
-    if (!known.length) return [];
-    const pointOf = (/** @type {number} */ at) => calcdata[curveNumber][known[at]];
+    if (!points.length) return [];
+    const pointOf = (/** @type {number} */ index) => calcdata[curveNumber][points[index]];
     return {
-      count: known.length,
-      place: (/** @type {number} */ at) => [pointOf(at).x, pointOf(at).y],
-      at: (/** @type {number} */ at) => ({ curveNumber, pointNumber: known[at] }),
+      count: points.length,
+      place: (/** @type {number} */ index) => [pointOf(index).x, pointOf(index).y],
+      hoverOf: (/** @type {number} */ index) => ({ curveNumber, pointNumber: points[index] }),
     };
   });
 }
 
 /** @param {[number, number]} place */
-const named = ([xval, yval]) => ({ xval, yval });
+const toPoint = ([xval, yval]) => ({ xval, yval });
 
-/** Where a key leads: along a line, which ends, or to the same point of another one; null for other keys.
+/** The point that a key leads to: along a line, or to the same point of another one; null for other keys.
  * @param {string} key @param {[number, number]} from @param {Line[]} lines @returns {[number, number] | null}
  */
 export function ledTo(key, [line, point], lines) {
@@ -55,10 +56,10 @@ export function ledTo(key, [line, point], lines) {
 function press(plot, [x, y]) {
   const { xaxis, yaxis } = plot._fullLayout;
   const { left, top } = plot.getBoundingClientRect();
-  const at = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
-  const [over] = plot.getElementsByClassName("nsewdrag");
+  const position = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
+  const [overlay] = plot.getElementsByClassName("nsewdrag");
   for (const kind of ["mousemove", "mousedown", "mouseup"])
-    over.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...at }));
+    overlay.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...position }));
 }
 
 /** @param {KeyboardEvent} event */
@@ -70,21 +71,21 @@ function key(event) {
   if (!lines.length) return;
   const from = places.get(chart);
   const line = Math.min(from?.[0] ?? 0, lines.length - 1); // what was drawn anew may have fewer, and shorter ones
-  const at = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
-  if (event.key === "Enter" && from) press(plot, lines[line].place(at[1]));
-  const led = ledTo(event.key, at, lines);
-  const to = led && !from ? at : led; // the first key comes to the first point
-  if (!to && event.key !== "Enter") return;
+  const start = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
+  if (event.key === "Enter" && from) press(plot, lines[line].place(start[1]));
+  const led = ledTo(event.key, start, lines);
+  const next = led && !from ? start : led; // the first key comes to the first point
+  if (!next && event.key !== "Enter") return;
   event.preventDefault();
   event.stopPropagation();
-  if (!to) return;
+  if (!next) return;
   const layer = plot.querySelector(".hoverlayer"); // where Plotly writes it, now or in a moment
   if (!from) new MutationObserver(() => say(chart)).observe(layer, { childList: true, subtree: true });
-  places.set(chart, to);
-  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[to[0]].at(to[1])]);
+  places.set(chart, next);
+  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].hoverOf(next[1])]);
 }
 
-/** What is read out is the chart's value, as a screen reader knows that of a slider. @param {Element} chart */
+/** Set the readout as the value of the chart, as a screen reader knows it of a slider. @param {Element} chart */
 function say(chart) {
   if (chart !== document.activeElement) return;
   const texts = [...chart.querySelectorAll(".hoverlayer .hovertext")].map(({ textContent }) => textContent.trim());
@@ -94,7 +95,7 @@ function say(chart) {
   chart.setAttribute("aria-valuetext", texts.join("; "));
 }
 
-/** Every chart can have the focus. As a slider it gets the arrows, which a screen reader would keep at a figure. */
+/** Make all charts focusable. As a slider it gets the arrows, which a screen reader would keep at a figure. */
 function open() {
   for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
     const aria = { roledescription: "chart", description: KEYS, valuenow: "0", valuetext: "no point yet" };
@@ -104,7 +105,7 @@ function open() {
   }
 }
 
-/** Listens for charts and to keys at them. */
+/** Listen for charts and to keys at them. */
 export function listenToCharts() {
   new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
   addEventListener("keydown", key, true);

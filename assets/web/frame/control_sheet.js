@@ -15,25 +15,25 @@ const measured = new ResizeObserver(() => {
   document.documentElement.style.setProperty("--model", `${high}px`);
 });
 
-/** Opens or closes it; views bring their picture into sight above an open one. @param {boolean} is */
+/** Open or close it; views bring their picture into sight above an open one. @param {boolean} is */
 export function openSheet(is) {
   if (is === isOpen()) return;
   document.documentElement.classList.toggle("sheet-open", is);
-  const own = opener();
-  if (own) setAttribute(own, "aria-expanded", String(is));
+  const toggle = opener();
+  if (toggle) setAttribute(toggle, "aria-expanded", String(is));
   const model = document.querySelector(MODEL);
   measured.disconnect();
   if (is && model) measured.observe(model);
   if (is) requestAnimationFrame(() => dispatchEvent(new Event("headlight-sheet")));
 }
 
-/** Closes it by hand: who closed it stands at what opens it. */
+/** Close it by hand: who closed it stands at what opens it. */
 function leave() {
   openSheet(false);
   opener()?.focus();
 }
 
-/** What opens it, in the bar. */
+/** The button in the bar that opens the sheet. */
 export const makeOpener = () =>
   button("⚙", () => openSheet(!isOpen()), {
     class: "jump",

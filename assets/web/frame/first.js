@@ -17,30 +17,30 @@ const COLOURS = {
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */
 function theme() {
   const options = new URLSearchParams(location.search).getAll("embed_options");
-  const chosen = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
-  if (options.includes("dark_theme") || chosen === "dark") return "dark";
-  if (options.includes("light_theme") || chosen === "light") return "light";
+  const savedTheme = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
+  if (options.includes("dark_theme") || savedTheme === "dark") return "dark";
+  if (options.includes("light_theme") || savedTheme === "light") return "light";
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
-/** True when the head of the page is there. */
+/** Tell whether the head of the page is there. */
 const ready = () =>
   Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
   document.querySelector(".st-key-stage .question") !== null;
 
-/** True when something stands under it. */
+/** Tell whether the page has content below its head. */
 const isFilled = () => {
-  const [, ...under] = document.querySelector(".st-key-stage")?.children ?? [];
-  return under.some((own) => own.getBoundingClientRect().height > 0);
+  const [, ...siblings] = document.querySelector(".st-key-stage")?.children ?? [];
+  return siblings.some((element) => element.getBoundingClientRect().height > 0);
 };
 
-/** Reads the message out of the page. @param {Element} block */
+/** Read the message out of the page. @param {Element} block */
 const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
 
 /** The head of the page, and a place for its picture or the outline of its cards, until Streamlit has drawn its own.
  * @param {"dark" | "light"} now @param {boolean} hasPicture
  */
-function makeEarly(now, hasPicture) {
+function prerender(now, hasPicture) {
   const place = hasPicture ? div("stage") : div("stage outline", div("card"), div("card"), div("card"));
   const page = pageNow();
   const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
@@ -50,7 +50,7 @@ function makeEarly(now, hasPicture) {
 
 /** @typedef {(file: string) => any} Open what a module exports */
 
-/** Draws the picture, where the page brought one.
+/** Draw the picture, where the page brought one.
  * @param {Open} open @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block
  */
 function drawPicture(open, place, remove, block) {
@@ -65,7 +65,7 @@ function drawPicture(open, place, remove, block) {
 async function draw(open) {
   const block = document.getElementById("headlight-first");
   const now = theme();
-  const { element, place } = makeEarly(now, Boolean(block));
+  const { element, place } = prerender(now, Boolean(block));
   const remove = () => element.remove();
   setTimeout(remove, MAX_WAIT_MS);
   const font = document.fonts.load('1rem "Source Sans"');

@@ -35,19 +35,19 @@ const OURS = ["big", "learn", "film"]; // keys that no script writes
 
 const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
 
-/** Whether the visitor used one of Streamlit's controls since the page was entered: the bar and the views are ours. */
+/** True when one of Streamlit's controls was used since the page was entered: the bar and the views are ours. */
 let touched = false;
-/** What a control wrote since the last press: a run of the script that began before does not know it yet. */
-let written = /** @type {[string, string[]][]} */ ([]);
+/** The parameters that a control wrote since the last press: a run of the script that began before does not know it yet. */
+let writes = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
 const touch = ({ type, target }) => {
   touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
-  if (type === "pointerdown" || type === "keydown") written = [];
+  if (type === "pointerdown" || type === "keydown") writes = [];
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
 addEventListener("popstate", () => {
   touched = false;
-  written = [];
+  writes = [];
 });
 
 /** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
@@ -59,19 +59,19 @@ addEventListener("popstate", () => {
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
   if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
-  const [before, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
-  const lost = new Set([...before.keys()].filter((key) => !after.has(key)));
+  const [current, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
+  const lost = new Set([...current.keys()].filter((key) => !after.has(key)));
   if (navigationType === "replace" && (!touched || lost.size > 1)) return event.preventDefault();
   if (navigationType === "replace")
     for (const key of new Set(after.keys()))
-      if (`${after.getAll(key)}` !== `${before.getAll(key)}`) written.push([key, after.getAll(key)]);
+      if (`${after.getAll(key)}` !== `${current.getAll(key)}`) writes.push([key, after.getAll(key)]);
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
     if (next.pathname !== now.pathname) return notify();
     for (const key of OURS) setParam(next.searchParams, key, now.searchParams.getAll(key));
-    for (const [key, values] of written) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
+    for (const [key, values] of writes) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
     setHistory("replaceState", history.state, next);
   });
 }
@@ -79,13 +79,13 @@ function join(event) {
 
 listenToCharts();
 
-/** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
- * @param {HTMLElement} here
+/** Remove the heading of the previous page, which Streamlit removes only when the new script has ended.
+ * @param {HTMLElement} current
  */
-function forgetOthers(here) {
+function forgetOthers(current) {
   for (const question of document.querySelectorAll(".st-key-stage .question")) {
     const place = /** @type {HTMLElement} */ (question.parentElement);
-    if (place === here) continue;
+    if (place === current) continue;
     delete place.dataset.path;
     question.remove();
   }
@@ -120,7 +120,7 @@ export function house({ data, parentElement }) {
   }
 }
 
-/** What the link of a page said and its script could not use must not stay in it; that is known when the page is made.
+/** Remove the parameters from the address that the script of the page could not use.
  * @param {{data: {unusable: string}}} component
  */
 export const page_flags = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));

@@ -20,11 +20,11 @@ const IN_PYTHON =
 /** The titles of models that were opened here, by their names. @type {Map<string, string>} */
 export const titles = new Map();
 
-/** What the server's machine answers. Raises an Error that says why it does not.
- * @param {string} question @param {Record<string, string>} [asked]
+/** Fetch an answer about the server's machine. Raises an Error with the reason of a refusal.
+ * @param {string} question @param {Record<string, string>} [params]
  */
-async function answered(question, asked) {
-  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(asked)}`)).catch(() => null);
+async function answered(question, params) {
+  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(params)}`)).catch(() => null);
   if (!answer) throw new Error(LOST);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
@@ -45,7 +45,7 @@ async function eachLine(answer, take) {
 }
 
 /** 1_340_000 -> "1.3 MB" @param {number} bytes */
-export const written = (bytes) =>
+export const formatBytes = (bytes) =>
   bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.max(0.1, bytes / 1e6).toFixed(1)} MB`;
 
 /** A line to type into, with a button. @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
@@ -64,19 +64,19 @@ export class OtherModels {
   /** @param {(name: string) => void} choose */
   constructor(choose) {
     this.choose = choose;
-    this.under = /** @type {AbortController | null} */ (null); // way: a download
+    this.controller = /** @type {AbortController | null} */ (null); // way: a download
     this.list = h("ul", { class: "models" });
-    this.said = h("p", { role: "status" });
+    this.status = h("p", { role: "status" });
     this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
     this.id = line("Name on the hub", "google-t5/t5-small", "Check size", (id) => this.size(id));
     this.bring = button("", () => this.download(), { hidden: "" });
     this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
-    this.stops = button("Stop", () => this.under?.abort(), { hidden: "" });
+    this.stops = button("Stop", () => this.controller?.abort(), { hidden: "" });
     const titled = (/** @type {string} */ title) => h("h3", {}, title);
     const leaves = h("p", { class: "leaves" }, LEAVES);
     const bringing = div("bringing", this.bring, this.bar, this.stops);
     this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
-    this.machine = h("section", {}, titled("On this computer"), this.list, this.said);
+    this.machine = h("section", {}, titled("On this computer"), this.list, this.status);
     this.machine.append(titled("Folder on this computer"), this.folder.form, this.hub);
     this.element = h(
       "dialog",
@@ -90,7 +90,7 @@ export class OtherModels {
       h("p", {}, IN_PYTHON),
       h("pre", {}, OWN_CODE),
     );
-    this.element.addEventListener("close", () => this.under?.abort());
+    this.element.addEventListener("close", () => this.controller?.abort());
   }
 
   /** @param {{machine: boolean, hub: boolean}} house what may be asked here */
@@ -105,7 +105,7 @@ export class OtherModels {
     if (!this.machine.hidden) this.look();
   }
 
-  /** What the cache holds now. */
+  /** List the models in the cache. */
   look() {
     this.tell("Reading the cache …", async () => {
       this.draw(/** @type {Found[]} */ (await answered("cached")));
@@ -113,16 +113,16 @@ export class OtherModels {
     });
   }
 
-  /** @param {Found[]} found */
-  draw(found) {
-    for (const { name, title } of found) titles.set(name, title);
-    const make = (/** @type {number} */ at) => {
-      const press = button("", () => this.take(/** @type {Found} */ (found[at])), {});
+  /** @param {Found[]} models */
+  draw(models) {
+    for (const { name, title } of models) titles.set(name, title);
+    const make = (/** @type {number} */ index) => {
+      const press = button("", () => this.take(/** @type {Found} */ (models[index])), {});
       press.append(h("strong"), span("says"));
       return h("li", {}, press);
     };
     this.list.replaceChildren();
-    fill(this.list, found, make, (item, { title, says, why_not }) => {
+    fill(this.list, models, make, (item, { title, says, why_not }) => {
       const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
       setText(press.children[0], title);
       setText(press.children[1], [says, why_not].filter(Boolean).join(": "));
@@ -151,18 +151,18 @@ export class OtherModels {
     this.tell("Asking the hub …", async () => {
       const { size } = await answered("size", { id });
       this.bring.dataset.id = id;
-      setText(this.bring, size ? `Download ${written(size)}` : "Open (already downloaded)");
+      setText(this.bring, size ? `Download ${formatBytes(size)}` : "Open (already downloaded)");
       this.bring.hidden = false;
       return size
-        ? `${id}: ${written(size)} will be downloaded to this computer’s cache.`
+        ? `${id}: ${formatBytes(size)} will be downloaded to this computer’s cache.`
         : `${id} is already in this computer’s cache.`;
     });
   }
 
   download() {
     const id = this.bring.dataset.id ?? "";
-    this.under = new AbortController();
-    const { signal } = this.under;
+    this.controller = new AbortController();
+    const { signal } = this.controller;
     this.tell(`Downloading ${id} …`, async () => {
       this.bringing(true);
       const answer = await fetch(urlOf(`api/machine/download?${new URLSearchParams({ id })}`), { signal });
@@ -179,17 +179,17 @@ export class OtherModels {
   bringing(is) {
     this.bar.hidden = this.stops.hidden = !is;
     this.bring.hidden = is || this.bring.hidden;
-    if (!is) this.under = null;
+    if (!is) this.controller = null;
   }
 
-  /** Says what goes on, and what came of it. @param {string} doing @param {() => Promise<string>} act */
+  /** Show that something is going on, then its result. @param {string} doing @param {() => Promise<string>} act */
   async tell(doing, act) {
-    setText(this.said, doing);
+    setText(this.status, doing);
     try {
-      setText(this.said, await act());
+      setText(this.status, await act());
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
-      setText(this.said, WHY[name] ?? message);
+      setText(this.status, WHY[name] ?? message);
     }
   }
 }

@@ -20,8 +20,8 @@ const others = new OtherModels((name) => choose("model", name));
 function choose(key, value) {
   const detail = { [key]: value };
   if (!dispatchEvent(new CustomEvent("headlight-choose", { detail, cancelable: true }))) return;
-  const gone = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
-  write({ ...Object.fromEntries(gone.map((one) => [one, null])), ...detail });
+  const dropped = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
+  write({ ...Object.fromEntries(dropped.map((name) => [name, null])), ...detail });
   notify();
 }
 
@@ -46,7 +46,7 @@ class Picker {
     this.options = options;
     this.select.disabled = false;
     const names = [...new Set(options.map(([, , group]) => group))];
-    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , of]) => of === name);
+    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , group]) => group === name);
     if (names.every(Boolean))
       fill(this.select, names, "optgroup", (group, name) => {
         setAttribute(group, "label", name);
@@ -64,22 +64,22 @@ class Picker {
     return others.show();
   }
 
-  /** Says what the address says, as far as there is such an option. */
+  /** Select the option of the address, if there is one. */
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
-    const at = this.options.findIndex(([value]) => value === now);
-    if ((isForeign(now) || isRecording(now)) && at < 0 && this.options.length)
+    const index = this.options.findIndex(([value]) => value === now);
+    if ((isForeign(now) || isRecording(now)) && index < 0 && this.options.length)
       return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
-    this.select.selectedIndex = Math.max(0, at);
+    this.select.selectedIndex = Math.max(0, index);
   }
 }
 
 /** @param {Element} parent @param {Option[]} options */
 function fillOptions(parent, options) {
-  fill(parent, options, "option", (option, [value, text, , says]) => {
+  fill(parent, options, "option", (option, [value, text, , subtitle]) => {
     setAttribute(option, "value", value);
-    setText(option, says && !hasSecondLine() ? `${text} · ${says}` : text);
-    setAttribute(option, "data-says", says ?? null);
+    setText(option, subtitle && !hasSecondLine() ? `${text} · ${subtitle}` : text);
+    setAttribute(option, "data-says", subtitle ?? null);
   });
 }
 

@@ -10,7 +10,7 @@ const isLarge = () => read().get("big") === "true";
 
 export const switchProjector = () => write({ big: isLarge() ? null : "true" });
 
-/** Does what the address says. */
+/** Do what the address says. */
 function follow() {
   const { classList } = document.documentElement;
   if (classList.contains("projector") === isLarge()) return;
@@ -18,15 +18,15 @@ function follow() {
   dispatchEvent(new Event("headlight-projector"));
 }
 
-/** True in a menu that is open: Escape closes it. @param {EventTarget[]} path from what has the focus outwards */
+/** Tell whether a menu is open, which Escape closes. @param {EventTarget[]} path from what has the focus outwards */
 const inMenu = (path) =>
   path.some(
-    (at) =>
-      at instanceof Element &&
-      (at.matches(`${OPEN}, .settings`) || at.parentElement?.querySelector(`:scope > ${OPEN}`)),
+    (node) =>
+      node instanceof Element &&
+      (node.matches(`${OPEN}, .settings`) || node.parentElement?.querySelector(`:scope > ${OPEN}`)),
   ) || document.querySelector(`#headlight-bar ${OPEN}, ${LAID_OVER}`) !== null;
 
-/** Listens to the address, and to the keys before a menu that closes forgets that it was open. */
+/** Listen to the address, and to the keys before a menu that closes forgets that it was open. */
 export function listen() {
   follow();
   addEventListener("headlight-address", follow);

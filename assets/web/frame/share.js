@@ -22,7 +22,7 @@ function linkAt(address) {
   return url.href;
 }
 
-/** What a route says of a query. @param {string} route @param {URLSearchParams} query */
+/** Fetch the answer of a route to a query. @param {string} route @param {URLSearchParams} query */
 async function fetched(route, query) {
   const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
   const text = answer ? await answer.text() : LOST;
@@ -51,7 +51,7 @@ class SharePanel {
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
     this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
     this.pictured = ""; // the link whose picture is there, or comes
-    this.told = ""; // what the facts and the code were asked for
+    this.requested = ""; // what the facts and the code were asked for
   }
 
   /** The link for whoever opens it. */
@@ -70,12 +70,17 @@ class SharePanel {
     Object.assign(this.take.place, { page, routes: kinds });
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
-    const here = [address && isOwn ? "link" : "link for this computer only", ""];
+    const ownLink = [address && isOwn ? "link" : "link for this computer only", ""];
     const make = () => this.makeRow();
-    fill(this.rows, isOwn ? [here] : [["link for the class", address], here], make, (row, [name, at]) => {
-      setText(row.children[0], name);
-      setText(row.children[1], linkAt(at));
-    });
+    fill(
+      this.rows,
+      isOwn ? [ownLink] : [["link for the class", address], ownLink],
+      make,
+      (row, [name, linkAddress]) => {
+        setText(row.children[0], name);
+        setText(row.children[1], linkAt(linkAddress));
+      },
+    );
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
     this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
@@ -107,7 +112,7 @@ class SharePanel {
 
   async openRoom() {
     if (await openRoom()) openShare(false);
-    else setText(this.note, room.said);
+    else setText(this.note, room.sentence);
   }
 
   /** The picture fills the screen, for the last row; a press or Escape brings it back. */
@@ -116,14 +121,14 @@ class SharePanel {
     else this.camera.requestFullscreen?.();
   }
 
-  /** Fills what is unfolded. */
+  /** Fill what is unfolded. */
   async tell() {
-    const asked = `${shared.page}?${read()}`;
-    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === asked) return;
-    this.told = asked;
+    const request = `${shared.page}?${read()}`;
+    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.requested === request) return;
+    this.requested = request;
     const { text, isThere } = await fetched(`${shared.page}.about`, read());
-    if (this.told !== asked) return;
-    if (!isThere) this.told = "";
+    if (this.requested !== request) return;
+    if (!isThere) this.requested = "";
     const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
     fill(this.facts, facts, "pre", setText);
     setText(this.code, code);
@@ -139,7 +144,7 @@ const opener = /** @type {HTMLButtonElement} */ (
     disabled: "", // until the page says what there is
   })
 );
-/** Its button, then what that opens. */
+/** The button, then the panel that it opens. */
 export const share = div("share-place", opener, place);
 let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
 
@@ -151,7 +156,7 @@ function openShare(is) {
   draw();
 }
 
-/** Draws the panel while it is open. */
+/** Draw the panel while it is open. */
 function draw() {
   if (!isOpen()) return;
   panel ??= new SharePanel();
@@ -160,7 +165,7 @@ function draw() {
 }
 addEventListener("headlight-address", draw);
 
-/** Takes over what the present page has to share. @param {Shared} page */
+/** Update the panel for the present page. @param {Shared} page */
 export function drawShare({ page, address, kinds }) {
   Object.assign(shared, { page, address, kinds });
   opener.disabled = false;

@@ -3,12 +3,12 @@
 
 import { urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
-import { before } from "../link/navigation.js";
+import { prerequisites } from "../link/navigation.js";
 
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
-/** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
+/** @typedef {{lesson: Lesson, number: number, total: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
 
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way its steps in order: "it.2" */
 
@@ -18,29 +18,29 @@ const WAY = "headlight-way";
 const KEY = "learn"; // of the link
 
 /** @type {Promise<Course> | null} */
-let asked = null;
+let loading = null;
 /** @type {Course | null} */
 let course = JSON.parse(document.getElementById("headlight-course")?.textContent ?? "null");
 
 /** The course; a page that was opened by a lesson's link has brought it along. */
 export function load() {
-  asked ??= course ? Promise.resolve(course) : fetchCourse();
-  return asked;
+  loading ??= course ? Promise.resolve(course) : fetchCourse();
+  return loading;
 }
 
-before.lesson = load;
+prerequisites.lesson = load;
 
 async function fetchCourse() {
   const answer = await fetch(urlOf("api/course"));
   if (!answer.ok) {
-    asked = null;
+    loading = null;
     throw new Error(await answer.text());
   }
   course = /** @type {Course} */ (await answer.json());
   return course;
 }
 
-/** What the present address asks for: "it.2"; empty where it asks for none. */
+/** The step in the address, as "it.2"; empty without one. */
 export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";
 
 /** The step of this name, as far as the course is here; null where there is none of it. @param {string} name @returns {Place | null} */
@@ -52,12 +52,12 @@ export function find(name) {
   const step = more && first ? first.second && { ...first, ...first.second } : first;
   if (!step) return null;
   const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
-  const order = [...new Set(walked.map((one) => one.split(".")[0]))];
-  const where = { number: order.indexOf(id) + 1, of: order.length };
-  return { ...where, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
+  const order = [...new Set(walked.map((step) => step.split(".")[0]))];
+  const position = { number: order.indexOf(id) + 1, total: order.length };
+  return { ...position, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
-/** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */
+/** The name of a step in links: "it.2"; "it.2.2" is its second question. @param {Place} place */
 export const nameOf = ({ lesson, at, again }) => `${lesson.id}.${at}${again ? ".2" : ""}`;
 
 /** The steps of the chosen way, where this one is among them. @param {string} name */
@@ -66,14 +66,14 @@ function wayOf(name) {
   return steps?.includes(name) ? steps : null;
 }
 
-/** Why there is no such step, in one sentence. @param {string} name */
+/** The reason why there is no such step, in one sentence. @param {string} name */
 export function whyNot(name) {
   const [, id, step] = name.match(/^([\w-]+)\.(\d+)(?:\.2)?$/) ?? [];
   const short = `“${name.slice(0, 40)}”`;
   if (!id) return `The link has ${short}, which is not a lesson and step such as it.2.`;
-  const known = course?.lessons.find((lesson) => lesson.id === id);
-  if (!known) return `There is no lesson “${id.slice(0, 40)}”, which the link asks for.`;
-  return `The lesson “${known.title}” has ${known.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
+  const knownLesson = course?.lessons.find((lesson) => lesson.id === id);
+  if (!knownLesson) return `There is no lesson “${id.slice(0, 40)}”, which the link asks for.`;
+  return `The lesson “${knownLesson.title}” has ${knownLesson.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
 }
 
 /** The address of a step; one without a name leaves the lesson, and the picture as it is. @param {Place | null} place */
@@ -101,14 +101,14 @@ export function done() {
   return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
-/** Notes that a step was answered. @param {Place} place */
+/** Note that a step was answered. @param {Place} place */
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
   store("localStorage", DONE, all);
 }
 
-/** True where an answer does not open the curtain. */
+/** Tell whether an answer leaves the curtain closed: a class is taught. */
 export const isTaught = () => stored("sessionStorage", TAUGHT) === true;
 
 /** @param {boolean} taught */

@@ -23,13 +23,13 @@ export class Hands {
     Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
   }
 
-  /** One more hand. @param {string} letter */
+  /** Count another hand. @param {string} letter */
   count(letter) {
     if (this.letters.includes(letter)) this.rounds[this.round].push(letter);
     this.tell();
   }
 
-  /** Takes the last one back. */
+  /** Remove the last hand. */
   undo() {
     this.rounds[this.round].pop();
     this.tell();
@@ -41,7 +41,7 @@ export class Hands {
     this.tell();
   }
 
-  /** True where a hand was counted. */
+  /** Tell whether a hand was counted. */
   get any() {
     return this.rounds.some((hands) => hands.length);
   }

@@ -31,7 +31,7 @@ const COMING = "The numbers are still being computed.";
 const hands = new Hands(() => show());
 const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
 const black = h("div", { id: "headlight-black", hidden: "" });
-/** What was done at each step of this visit. @type {Map<string, {answer: string | null, open: boolean}>} */
+/** Step -> its answer on this visit, and whether the curtain is open. @type {Map<string, {answer: string | null, open: boolean}>} */
 const visited = new Map();
 const state = {
   name: "", // of the step, as in the link
@@ -42,22 +42,22 @@ const state = {
   sentence: "",
   notes: false,
   keys: false,
-  whole: false, // the page is shown with all that can be changed, not the step's picture alone
+  isWholePage: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
   room: false, // phones vote
 };
 let pause = 0;
 
 const wire = new ApiClient({
-  take: (bytes) => told({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
-  refuse: (sentence) => told({ verdict: null, sentence }),
+  take: (bytes) => setState({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
+  refuse: (sentence) => setState({ verdict: null, sentence }),
   wait: (waiting) => {
-    if (waiting === "slow" && !state.verdict) told({ sentence: COMING });
+    if (waiting === "slow" && !state.verdict) setState({ sentence: COMING });
   },
 });
 
 /** @param {Partial<typeof state>} change */
-function told(change) {
+function setState(change) {
   Object.assign(state, change);
   show();
 }
@@ -79,18 +79,18 @@ const acts = {
   },
   again: () => state.place && go(addressOf(state.place)),
   lessons: () => toCourse(),
-  notes: () => told({ notes: !state.notes, keys: false }),
-  page: () => state.open && told({ whole: !state.whole }),
+  notes: () => setState({ notes: !state.notes, keys: false }),
+  page: () => state.open && setState({ isWholePage: !state.isWholePage }),
   class: () => {
-    told({ taught: !state.taught });
+    setState({ taught: !state.taught });
     keepTaught(state.taught);
   },
-  keys: () => told({ keys: !state.keys, notes: false }),
+  keys: () => setState({ keys: !state.keys, notes: false }),
 };
 /** Shows, then goes on. */
 const onward = () => state.place && acts[state.open ? "next" : "show"]();
 
-/** Opens the curtain and has the numbers judge. */
+/** Open the curtain and request the verdict. */
 function open() {
   state.open = true;
   done();
@@ -105,7 +105,7 @@ function done() {
   show();
 }
 
-/** Asks what the numbers that are shown now say. */
+/** Ask what the numbers that are shown now say. */
 function judge() {
   clearTimeout(pause);
   const { place } = state;
@@ -120,10 +120,10 @@ function follow() {
   pause = setTimeout(judge, PAUSE);
 }
 
-/** Whether another page than the step's is shown. */
+/** Tell whether another page than the step's is shown. */
 const isAway = () => state.place !== null && pageNow().path !== state.place.step.path;
 
-/** Makes this the step; "" for none. @param {string} name */
+/** Set the step; "" for none. @param {string} name */
 function take(name) {
   if (name === state.name && (state.place || !name)) {
     state.place &&= find(name); // on another way through the course, perhaps
@@ -132,7 +132,7 @@ function take(name) {
   wire.stop();
   const place = name ? find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
-  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", whole: false });
+  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", isWholePage: false });
   hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) load().then(() => name === state.name && missed(), missed);
@@ -144,15 +144,15 @@ function missed(error) {
   if (find(state.name)) {
     state.name += " "; // it was not this one as long as its lesson was not here
     take(state.name.trim());
-  } else told({ sentence: error?.message || whyNot(state.name) });
+  } else setState({ sentence: error?.message || whyNot(state.name) });
 }
 
 /** @param {1 | -1} way */
 function step(way) {
-  const to = state.place && neighbour(state.place, way);
-  if (!to) return way > 0 ? toCourse() : undefined;
-  take(nameOf(to)); // its curtain comes before its picture
-  go(addressOf(to));
+  const next = state.place && neighbour(state.place, way);
+  if (!next) return way > 0 ? toCourse() : undefined;
+  take(nameOf(next)); // its curtain comes before its picture
+  go(addressOf(next));
   panel.element.scrollTop = 0;
   panel.p.title.focus({ preventScroll: true });
 }
@@ -163,19 +163,19 @@ function toCourse() {
   go(new URL(`./${COURSE}`, new URL("./", location.href)));
 }
 
-/** True while a lesson stands beside the page. */
+/** Tell whether a lesson stands beside the page. */
 const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 
 /** The step that is asked of the picture beside it; null where none is. */
 const askedNow = () => (isHere() && !isAway() ? state.place : null);
 
-/** What a room needs of the lesson: its step while it stands beside its page, the way to the answer, and places for its votes. */
-export const beside = {
+/** The interface of the lesson for a room: its step while it stands beside its page, the way to the answer, and places for its votes. */
+export const roomActions = {
   askedNow,
   isOpen: () => state.open,
   open,
   /** The class votes by phone: an answer opens no curtain, and no hands are counted. */
-  askByPhone: () => told({ room: true }),
+  askByPhone: () => setState({ room: true }),
   /** Votes stand where hands would. @param {string[][]} rounds */
   count(rounds) {
     if (JSON.stringify(rounds) === JSON.stringify(hands.rounds)) return;
@@ -184,18 +184,19 @@ export const beside = {
   },
 };
 
-/** Draws it all. */
+/** Draw it all. */
 function show() {
   const { place, open: isOpen } = state;
-  const here = isHere();
-  document.documentElement.classList.toggle("learning", here);
+  const isShown = isHere();
+  document.documentElement.classList.toggle("learning", isShown);
   const away = isAway();
-  const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
+  const hidden = isShown && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
-  const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
-  drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
+  const picture =
+    isShown && place && !away && !state.isWholePage && place.step.picture !== WHOLE ? place.step.picture : "";
+  drawCurtain(hidden, isShown && isOpen && !away && row !== null, picture);
   dispatchEvent(new Event("headlight-lesson"));
-  panel.element.hidden = !here || (!place && !state.sentence);
+  panel.element.hidden = !isShown || (!place && !state.sentence);
   if (panel.element.hidden) return;
   const following = place && neighbour(place, 1);
   const isLast = following?.lesson.id !== place?.lesson.id;
@@ -208,9 +209,9 @@ function key(event) {
   if (!black.hidden && !["Shift", "Control", "Alt", "Meta"].includes(event.key)) {
     black.hidden = true;
   } else {
-    const wish = isHere() && state.place ? wishOf(event, panel.letters) : null;
-    if (!wish) return;
-    const [name, letter] = wish;
+    const action = isHere() && state.place ? wishOf(event, panel.letters) : null;
+    if (!action) return;
+    const [name, letter] = action;
     if (name === "close" && !state.notes && !state.keys) return;
     if (name === "hand" || name === "undo" || name === "round") {
       if (!state.taught || state.room) return;
@@ -219,7 +220,7 @@ function key(event) {
       else hands.turn();
     } else if (name === "black") black.hidden = false;
     else if (name === "space") onward();
-    else if (name === "close") told({ notes: false, keys: false });
+    else if (name === "close") setState({ notes: false, keys: false });
     else acts[name](letter);
   }
   event.preventDefault();
@@ -236,7 +237,7 @@ function begin() {
   addEventListener("keydown", key, true);
 }
 
-/** Puts the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
+/** Put the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
 export function drawLesson(theme) {
   if (!panel.element.isConnected) {
     begin();

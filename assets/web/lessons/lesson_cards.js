@@ -12,48 +12,50 @@ const EVERY = "all lessons";
 function drawChoice(group, label, options, now, choose) {
   setAttribute(group, "aria-label", label);
   const make = () => button("", () => {});
-  fill(group, options, make, (one, option) => {
-    setText(one, typeof option === "number" ? `${option} minutes` : option);
-    setAttribute(one, "aria-pressed", String(option === now));
-    /** @type {HTMLButtonElement} */ (one).onclick = () => choose(option);
+  fill(group, options, make, (press, option) => {
+    setText(press, typeof option === "number" ? `${option} minutes` : option);
+    setAttribute(press, "aria-pressed", String(option === now));
+    /** @type {HTMLButtonElement} */ (press).onclick = () => choose(option);
   });
 }
 
-/** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
-const firstOpen = ({ steps }, own) => steps.findIndex((_, at) => !own.includes(at + 1)) + 1 || 1;
+/** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} done */
+const firstOpen = ({ steps }, done) => steps.findIndex((_, index) => !done.includes(index + 1)) + 1 || 1;
 
 function makeCard() {
-  const where = h("p", { class: "where label" }, span("here"), h("span"));
+  const progress = h("p", { class: "where label" }, span("here"), h("span"));
   const title = h("h2", {}, h("a", { class: "begin" }));
   const paper = h("a", { target: "_blank", rel: "noopener" }, "printable handout");
   const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"), paper);
-  return h("li", { class: "lesson panel" }, where, title, h("p"), done);
+  return h("li", { class: "lesson panel" }, progress, title, h("p"), done);
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
  * @param {boolean} isFirst of those shown
  */
 function updateCard(place, card, number, steps, isFirst) {
-  const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
-  const open = firstOpen(card, own);
-  const at = !steps.length || steps.includes(open) ? open : steps[0];
-  const [where, title, aim, progress] = place.children;
+  const doneSteps = (done()[card.id] ?? []).filter((step) => step <= card.steps.length);
+  const open = firstOpen(card, doneSteps);
+  const current = !steps.length || steps.includes(open) ? open : steps[0];
+  const [position, title, aim, progress] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · in this plan: steps ${steps.join(", ")}` : "";
-  setText(where.children[0], isFirst && !own.length ? "Start here" : "");
+  setText(position.children[0], isFirst && !doneSteps.length ? "Start here" : "");
   const size = `${card.minutes} minutes · ${card.steps.length} steps${part}`;
-  setText(where.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
+  setText(position.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(progress.children[2], "href", handout);
   setText(aim, card.aim);
-  setAttribute(link, "href", `./${card.steps[at - 1]}`);
+  setAttribute(link, "href", `./${card.steps[current - 1]}`);
   fill(progress.children[0], card.steps, "i", (mark, _, step) =>
-    setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
+    setAttribute(mark, "data-done", doneSteps.includes(step + 1) ? "" : null),
   );
-  const said =
-    own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, continue at step ${at}`;
-  setText(progress.children[1], own.length ? said : "not started");
+  const label =
+    doneSteps.length === card.steps.length
+      ? "done ✓"
+      : `${doneSteps.length} of ${card.steps.length} done, continue at step ${current}`;
+  setText(progress.children[1], doneSteps.length ? label : "not started");
 }
 
 /** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.
@@ -68,32 +70,37 @@ function drawStart(place, walked) {
   place.toggleAttribute("hidden", !next);
 }
 
-/** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
+/** The last choice; it outlives a visit to the page. @type {{minutes: number | string, audience: string} | null} */
 let last = null;
 
 /** @param {Element} element @param {{cards: Card[], ways: Way[]}} block */
 function update(element, block) {
   const { cards, ways } = block;
   last ??= wayKept() ?? { minutes: EVERY, audience: ways[0]?.audience ?? "" };
-  const chosen = last;
+  const choice = last;
   const [times, audiences, begin, list] = element.children;
   const choose = (/** @type {object} */ change) => {
-    Object.assign(chosen, change);
+    Object.assign(choice, change);
     update(element, block);
   };
   const minutes = [...new Set(ways.map((way) => way.minutes))];
-  const people = [...new Set(ways.filter((way) => way.minutes === chosen.minutes).map(({ audience }) => audience))];
-  if (people.length && !people.includes(chosen.audience)) chosen.audience = people[0];
-  drawChoice(times, "Time", [EVERY, ...minutes], chosen.minutes, (value) => choose({ minutes: value }));
-  drawChoice(audiences, "For", people, chosen.audience, (value) => choose({ audience: value }));
-  const way = ways.find((one) => one.minutes === chosen.minutes && one.audience === chosen.audience);
-  const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
-  const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
-  const walked = shown.map(({ card, steps }) => ({ card, at: steps.length ? steps : card.steps.map((_, n) => n + 1) }));
-  const named = walked.flatMap(({ card, at }) => at.map((step) => `${card.id}.${step}`));
+  const people = [...new Set(ways.filter((way) => way.minutes === choice.minutes).map(({ audience }) => audience))];
+  if (people.length && !people.includes(choice.audience)) choice.audience = people[0];
+  drawChoice(times, "Time", [EVERY, ...minutes], choice.minutes, (value) => choose({ minutes: value }));
+  drawChoice(audiences, "For", people, choice.audience, (value) => choose({ audience: value }));
+  const way = ways.find((path) => path.minutes === choice.minutes && path.audience === choice.audience);
+  const numbered = cards.map((card, index) => ({ card, number: index + 1, steps: way?.lessons[card.id] ?? [] }));
+  const visible = numbered.filter(({ card }) => !way || card.id in way.lessons);
+  const walked = visible.map(({ card, steps }) => ({
+    card,
+    at: steps.length ? steps : card.steps.map((_, n) => n + 1),
+  }));
+  const stepNames = walked.flatMap(({ card, at }) => at.map((step) => `${card.id}.${step}`));
   drawStart(begin, way ? walked : []);
-  keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
-  fill(list, shown, makeCard, (place, { card, number, steps }, at) => updateCard(place, card, number, steps, !at));
+  keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: stepNames } : null);
+  fill(list, visible, makeCard, (place, { card, number, steps }, index) =>
+    updateCard(place, card, number, steps, !index),
+  );
 }
 
 function make() {

@@ -20,7 +20,7 @@ const ALWAYS = {
 const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", " ": "space" };
 const USES = 'button, a, summary, [role], [tabindex="0"], .large[tabindex]'; // what takes arrows or the space bar itself
 
-/** What a key asks of the lesson; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the options
+/** The action of a key; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the options
  * @returns {[Wish, string] | null}
  */
 export function wishOf(event, letters) {
@@ -32,7 +32,8 @@ export function wishOf(event, letters) {
   if (/^[1-4]$/.test(key) && digit) return ["answer", digit];
   const always = ALWAYS[key.length > 1 ? key : key.toLowerCase()];
   if (always) return [always, ""];
-  const [at] = event.composedPath();
-  const used = at instanceof Element && at.matches(USES) && !at.matches(".option[aria-pressed='true']");
-  return UNLESS_USED[key] && !used ? [UNLESS_USED[key], ""] : null;
+  const [target] = event.composedPath();
+  const isControl =
+    target instanceof Element && target.matches(USES) && !target.matches(".option[aria-pressed='true']");
+  return UNLESS_USED[key] && !isControl ? [UNLESS_USED[key], ""] : null;
 }

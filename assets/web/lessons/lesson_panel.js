@@ -16,7 +16,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
  * @property {boolean} away another page than the step's stands beside it
  * @property {boolean} notes the teacher's are shown
  * @property {boolean} keys the list of keys is shown
- * @property {boolean} whole the page is shown with all that can be changed
+ * @property {boolean} isWholePage the page is shown with all that can be changed
  * @property {boolean} taught an answer does not open the curtain
  * @property {string} back @property {string} next what the ways lead to
  */
@@ -39,7 +39,7 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-/** What the notes of a step say, line by line. @param {Place} place */
+/** The notes of a step, line by line. @param {Place} place */
 function notesOf({ lesson, step }) {
   const papers = lesson.papers.length ? `Further reading: ${lesson.papers.join("; ")}.` : "";
   const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
@@ -54,11 +54,8 @@ export class LessonPanel {
     this.letters = /** @type {string[]} */ ([]); // of the options
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
-      where: h("p", { class: "where" }),
-      leave: press("leave", "leave the lesson", {
-        class: "quiet",
-        title: "the picture stays as it is",
-      }),
+      placeLabel: h("p", { class: "where" }),
+      leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
       away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
@@ -73,7 +70,7 @@ export class LessonPanel {
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
       lines: div("lines"),
-      said: div("notes over"),
+      overlayNotes: div("notes over"),
       page: press("page", "whole page", {
         class: "quiet",
         title: "the page with all its controls",
@@ -81,11 +78,11 @@ export class LessonPanel {
       }),
       breaks: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))),
+      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]))),
     };
     const { p } = this;
     const keyed = { space: p.show, W: p.page, N: p.notes, "?": p.help };
-    for (const [key, one] of Object.entries(keyed)) one.append(h("kbd", { "aria-hidden": "true" }, key));
+    for (const [key, part] of Object.entries(keyed)) part.append(h("kbd", { "aria-hidden": "true" }, key));
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
     // a button that was clicked keeps no focus: the space bar then means the lesson again
     this.element.addEventListener("click", ({ detail, target }) => {
@@ -95,13 +92,13 @@ export class LessonPanel {
     this.arrange();
   }
 
-  /** Puts the parts in order. */
+  /** Put the parts in order. */
   arrange() {
     const { p, hands } = this;
-    p.said.append(p.lines);
+    p.overlayNotes.append(p.lines);
     setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
     this.element.append(
-      div("head", p.where, p.leave),
+      div("head", p.placeLabel, p.leave),
       p.title,
       p.progress,
       p.away,
@@ -115,65 +112,66 @@ export class LessonPanel {
       p.now,
       div("ways", p.back, p.next),
       div("more", p.page, p.notes, p.help),
-      p.said,
+      p.overlayNotes,
       p.keys,
     );
   }
 
-  /** @param {PanelState} shown */
-  draw(shown) {
+  /** @param {PanelState} state */
+  draw(state) {
     const { p } = this;
-    const { place, sentence } = shown;
+    const { place, sentence } = state;
     this.element.hidden = false;
     for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
       part.hidden = !place;
-    for (const part of [p.page, p.breaks, p.now, p.away, p.said, p.keys, this.hands.element]) part.hidden = true;
-    if (place) this.drawStep({ ...shown, place });
+    for (const part of [p.page, p.breaks, p.now, p.away, p.overlayNotes, p.keys, this.hands.element])
+      part.hidden = true;
+    if (place) this.drawStep({ ...state, place });
     else {
-      setText(p.where, "Lesson");
+      setText(p.placeLabel, "Lesson");
       setText(p.title, "This step does not exist");
       const all = button("all lessons", () => this.act("lessons"));
       p.verdict.replaceChildren(h("p", {}, sentence), all);
     }
   }
 
-  /** @param {PanelState & {place: Place}} shown */
-  drawStep(shown) {
+  /** @param {PanelState & {place: Place}} state */
+  drawStep(state) {
     const { p } = this;
-    const { lesson, number, of, step, at } = shown.place;
+    const { lesson, number, total, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
-    p.where.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
+    p.placeLabel.replaceChildren(`Lesson ${number} of ${total}`, minutes, ` · step ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
     setText(p.say, step.say);
     setText(p.ask, step.ask);
     setAttribute(p.options, "aria-label", step.ask);
-    p.away.hidden = !shown.away;
-    this.drawOptions(shown);
-    p.show.hidden = shown.open;
-    setAttribute(p.taught, "aria-pressed", String(shown.taught));
-    this.hands.element.hidden = !shown.taught || (shown.open && !this.hands.any);
+    p.away.hidden = !state.away;
+    this.drawOptions(state);
+    p.show.hidden = state.open;
+    setAttribute(p.taught, "aria-pressed", String(state.taught));
+    this.hands.element.hidden = !state.taught || (state.open && !this.hands.any);
     this.hands.draw();
-    this.drawVerdict(shown);
-    p.page.hidden = !shown.open || shown.away;
-    setAttribute(p.page, "aria-pressed", String(shown.whole));
-    p.breaks.hidden = !shown.open || at < count;
+    this.drawVerdict(state);
+    p.page.hidden = !state.open || state.away;
+    setAttribute(p.page, "aria-pressed", String(state.isWholePage));
+    p.breaks.hidden = !state.open || at < count;
     if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "Misconception: "), lesson.breaks);
-    p.now.hidden = !shown.open || at < count || !lesson.now_you;
+    p.now.hidden = !state.open || at < count || !lesson.now_you;
     if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
-    setText(p.back, shown.back);
-    setText(p.next, shown.next);
-    p.back.hidden = !shown.back;
-    setAttribute(p.next, "class", shown.open ? "strong" : null);
-    setAttribute(p.notes, "aria-expanded", String(shown.notes));
-    setAttribute(p.help, "aria-expanded", String(shown.keys));
-    this.drawOver(p.said, shown.notes, "Teacher’s notes");
-    this.drawOver(p.keys, shown.keys, "Keys");
-    fill(p.lines, [...notesOf(shown.place), OPEN], "p", setText);
+    setText(p.back, state.back);
+    setText(p.next, state.next);
+    p.back.hidden = !state.back;
+    setAttribute(p.next, "class", state.open ? "strong" : null);
+    setAttribute(p.notes, "aria-expanded", String(state.notes));
+    setAttribute(p.help, "aria-expanded", String(state.keys));
+    this.drawOver(p.overlayNotes, state.notes, "Teacher’s notes");
+    this.drawOver(p.keys, state.keys, "Keys");
+    fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
   }
 
-  /** What lies over the picture: a dialog while it is there. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
+  /** Open or close an overlay over the picture, which is a dialog while it is open. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
   drawOver(part, isOpen, name) {
     part.hidden = !isOpen;
     setAttribute(part, "role", isOpen ? "dialog" : null);
@@ -182,19 +180,19 @@ export class LessonPanel {
 
   /** @param {PanelState & {place: Place}} shown */
   drawOptions({ place, answer, open, verdict }) {
-    const make = (/** @type {number} */ at) => {
-      const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
+    const make = (/** @type {number} */ index) => {
+      const option = button("", () => this.act("answer", this.letters[index]), { class: "option" });
       option.append(span("letter"), span("text"), span("mark"), span("votes"));
       return option;
     };
     this.letters = place.step.options.map(({ letter }) => letter);
     fill(this.p.options, place.step.options, make, (option, { letter, text }) => {
       const [name, words, mark, votes] = option.children;
-      const [chosen, right] = [answer === letter, open && verdict?.picked === letter];
+      const [isChosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
-      setText(mark, right ? "✓ right, as just measured" : chosen && open ? "your answer" : "");
-      setAttribute(option, "aria-pressed", String(chosen));
+      setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
+      setAttribute(option, "aria-pressed", String(isChosen));
       setAttribute(option, "data-right", right ? "" : null);
       this.hands.drawBars(votes, letter);
     });
@@ -206,10 +204,10 @@ export class LessonPanel {
     const lines = /** @type {HTMLElement[]} */ ([]);
     if (open && verdict) {
       const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
-      const told = verdict.numbers.map(([label, , text]) => line(label, text));
+      const numbers = verdict.numbers.map(([label, , text]) => line(label, text));
       lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
       if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
-      lines.push(h("ul", {}, ...told));
+      lines.push(h("ul", {}, ...numbers));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");
     if (p.verdict.dataset.text === text) return; // said once

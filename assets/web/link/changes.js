@@ -13,7 +13,7 @@ const UNSEEN = "unseen";
 /** The keys of the link that these controls have; the heads stand apart. */
 const KEYS = SIDE.filter((key) => key !== "off");
 
-/** What a link says of the controls. @param {URLSearchParams} link @returns {Controls} */
+/** The controls of a link. @param {URLSearchParams} link @returns {Controls} */
 export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
 
 /** The rule of the mask that the controls say, as it is written; of a painted one the rule beneath. @param {Controls} controls */
@@ -21,17 +21,17 @@ export function ruleOf(controls) {
   const { mask } = controls;
   if (mask === "combination") return controls.rule ?? RULE;
   if (mask === "painted") return controls.on ?? "none";
-  const known = MASKS.find(({ name }) => name === mask);
-  return [mask ?? "none", ...(known?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");
+  const kind = MASKS.find(({ name }) => name === mask);
+  return [mask ?? "none", ...(kind?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");
 }
 
-/** What the controls say of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
+/** The controls of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
 export function maskOf(rule) {
   const [kind, ...numbers] = rule.split(":");
-  const known = MASKS.find(({ name }) => name === kind);
-  if (!known || known.numbers.length !== numbers.length) return { mask: "combination", rule };
-  const said = known.numbers.map(([key], at) => [key, numbers[at]]);
-  return { mask: kind === "none" ? null : kind, ...Object.fromEntries(said) };
+  const maskKind = MASKS.find(({ name }) => name === kind);
+  if (!maskKind || maskKind.numbers.length !== numbers.length) return { mask: "combination", rule };
+  const params = maskKind.numbers.map(([key], index) => [key, numbers[index]]);
+  return { mask: kind === "none" ? null : kind, ...Object.fromEntries(params) };
 }
 
 /** The tokens whose value no other takes in. @param {Controls} controls */
@@ -50,23 +50,23 @@ export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
   return true;
 }
 
-/** What is changed, each with a name and what takes it back. @param {Controls} controls @param {Set<string>} off
+/** The changes, each with a name and the controls that undo it. @param {Controls} controls @param {Set<string>} off
  * @param {string[]} tokens of the sentence
  * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
  */
 export function changed(controls, off, tokens = []) {
   const { pos, t } = controls;
-  const found = changedMasks(controls, tokens);
+  const masks = changedMasks(controls, tokens);
   const unheard = valuesOff(controls).map((place) => quoted(tokens[place] ?? String(place)));
   if (unheard.length)
-    found.push({ key: "unheard", text: `value of ${unheard.join(", ")} zeroed`, back: { unheard: null } });
+    masks.push({ key: "unheard", text: `value of ${unheard.join(", ")} zeroed`, back: { unheard: null } });
   if (pos && pos !== "as trained")
-    found.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
-  if (t && Number(t) !== 1) found.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
+    masks.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
+  if (t && Number(t) !== 1) masks.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
   const heads = [...off];
   const names = heads.length === 1 ? `${headName(heads[0])} off` : `${heads.length} heads off`;
-  if (heads.length) found.push({ key: "off", text: names, back: {}, heads });
-  return found;
+  if (heads.length) masks.push({ key: "off", text: names, back: {}, heads });
+  return masks;
 }
 
 /** The mask, and apart from it the columns that it takes out. @param {Controls} controls @param {string[]} tokens
@@ -78,16 +78,16 @@ function changedMasks(controls, tokens) {
   const unseen = [...unseenOf(rule)].map((place) => quoted(tokens[place] ?? String(place)));
   const rest = withoutUnseen(rule);
   const seen = { ...controls, ...(painted ? { on: rest } : maskOf(rest)) };
-  const found = [];
+  const parts = [];
   if (seen.mask && seen.mask !== "none") {
     const [, ...numbers] = painted ? [] : ruleOf(seen).split(":");
-    const said = seen.mask === "combination" ? [rest] : numbers;
+    const values = seen.mask === "combination" ? [rest] : numbers;
     const out = painted ? { mask: null } : maskOf(onlyUnseen(rule));
-    found.push({ key: "mask", text: [`mask: ${seen.mask}`, ...said].join(" "), back: out });
+    parts.push({ key: "mask", text: [`mask: ${seen.mask}`, ...values].join(" "), back: out });
   }
   const back = painted ? { on: rest } : maskOf(rest);
-  if (unseen.length) found.push({ key: "unseen", text: `masked for all others: ${unseen.join(", ")}`, back });
-  return found;
+  if (unseen.length) parts.push({ key: "unseen", text: `masked for all others: ${unseen.join(", ")}`, back });
+  return parts;
 }
 
 // ---- the keys that a written rule takes out
@@ -105,10 +105,10 @@ const placesOf = (term) =>
 /** A rule whose every term takes out these keys and no other. @param {string} rule @param {Set<number>} places */
 function withPlaces(rule, places) {
   const sorted = [...places].sort((a, b) => a - b);
-  const own = sorted.length ? [[UNSEEN, ...sorted].join(":")] : [];
+  const unseen = sorted.length ? [[UNSEEN, ...sorted].join(":")] : [];
   const terms = termsOf(rule).map((term) => {
     const rest = term.filter((part) => part !== "none" && part.split(":")[0] !== UNSEEN);
-    return [...rest, ...own].join(" & ") || "none";
+    return [...rest, ...unseen].join(" & ") || "none";
   });
   return terms.includes("none") ? "none" : [...new Set(terms)].join(" | ");
 }
@@ -116,7 +116,7 @@ function withPlaces(rule, places) {
 /** The keys that every term of a rule takes out. @param {string} rule */
 export function unseenOf(rule) {
   const [first, ...others] = termsOf(rule).map(placesOf);
-  return new Set(first.filter((place) => others.every((own) => own.includes(place))));
+  return new Set(first.filter((place) => others.every((places) => places.includes(place))));
 }
 
 /** The rule with that key out, or where it is out already, in again. @param {string} rule @param {number} place */

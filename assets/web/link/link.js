@@ -8,10 +8,10 @@ import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 export const OF_ONE_MODEL = ["at", "look"]; // keys that name its heads
 export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right side
 
-/** True while we write the address: the rest is Streamlit's. */
+/** True while we write the address ourselves; other writes are Streamlit's. */
 export const writing = { isOurs: false };
 
-/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+/** Write the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
 export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
@@ -27,17 +27,17 @@ export function setParam(params, key, value) {
   const values = value === null ? [] : [value].flat();
   if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
   params.delete(key);
-  for (const one of values) params.append(key, one);
+  for (const item of values) params.append(key, item);
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
-export function without(query, ...keys) {
+export function omit(query, ...keys) {
   const rest = new URLSearchParams(query);
   for (const key of keys) rest.delete(key);
   return String(rest);
 }
 
-/** What this entry of the history says: its address, and what had no room there. */
+/** The parameters of this history entry: its address, and those that had no room there. */
 export function read() {
   const link = new URLSearchParams(location.search);
   for (const [key, text] of Object.entries(history.state?.leftOut ?? {})) if (!link.has(key)) link.set(key, text);
@@ -52,17 +52,17 @@ export const leftOut = () => Object.keys(history.state?.leftOut ?? {});
  */
 function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
-  const whole = () => Object.assign(new URL(url), { search: String(short) });
+  const toUrl = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= MAX_LINK_BYTES) break;
+    if (toUrl().search.length <= MAX_LINK_BYTES) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);
   }
-  return { url: whole(), state: Object.keys(left).length ? { leftOut: left } : null };
+  return { url: toUrl(), state: Object.keys(left).length ? { leftOut: left } : null };
 }
 
-/** Writes into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
+/** Write into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
  * @param {Values} values
  */
 export function write(values) {
@@ -74,8 +74,8 @@ export function write(values) {
   if (!navigation) tell();
 }
 
-/** Makes this address a new entry of the history. @param {URL} to */
-export function push(to) {
-  const { url, state } = fitted(to, to.searchParams);
+/** Push this address as a new history entry. @param {URL} address */
+export function push(address) {
+  const { url, state } = fitted(address, address.searchParams);
   setHistory("pushState", state, url);
 }

@@ -23,10 +23,10 @@ export function parseAt(text) {
   return { layer, head, row, key };
 }
 
-/** @param {At} at @param {boolean} chosen the visitor, not the page, chose row and key */
-export function writeAt({ layer, head, row, key }, chosen) {
+/** @param {At} at @param {boolean} withRow the visitor, not the page, chose row and key */
+export function writeAt({ layer, head, row, key }, withRow) {
   const numbers = [layer, head];
-  if (chosen && row !== null) numbers.push(row, ...(key === null ? [] : [key]));
+  if (withRow && row !== null) numbers.push(row, ...(key === null ? [] : [key]));
   return numbers.join(".");
 }
 
@@ -50,12 +50,12 @@ export function parseLook(text) {
 /** The mean that stands in the place of one head's map, "" for none. @param {Look} look */
 export const meanOf = (look) => MEANS.find((name) => look[name]) ?? "";
 
-/** What a press on a mean changes: it, or none where it stands there. @param {Look} look @param {Mean | ""} mean */
+/** The change that a press on a mean makes: select it, or clear it. @param {Look} look @param {Mean | ""} mean */
 export const choosesMean = (look, mean) =>
   Object.fromEntries(MEANS.map((name) => [name, name === mean && meanOf(look) !== mean]));
 
-/** As it can be drawn where one map at a time is here. @param {Look} look @returns {Look} */
-export const ofOneMap = (look) => ({
+/** The display options for a page that has one map at a time. @param {Look} look @returns {Look} */
+export const singleMapLook = (look) => ({
   ...look,
   meanall: false,
   meanseen: false,
@@ -64,7 +64,7 @@ export const ofOneMap = (look) => ({
   values: false,
 });
 
-/** How the map in focus is computed, of all that is said of how it is drawn: a text as in the link. @param {Look} look */
+/** The display options that change how the map in focus is computed, as a text of the link. @param {Look} look */
 export function reads(look) {
   const mean = meanOf(look);
   const hides = look.renorm && (look.nospecials || look.nofirst);
@@ -75,7 +75,7 @@ export function reads(look) {
   return writeLook({ ...parseLook(""), ...read });
 }
 
-/** What the server is asked with of it. @param {Look} look */
+/** The display options that the server needs. @param {Look} look */
 export const askedOf = (look) =>
   writeLook({ ...parseLook(reads(look)), ...Object.fromEntries(ASKED.map((name) => [name, look[name]])) });
 

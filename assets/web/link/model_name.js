@@ -6,13 +6,13 @@ const GROUP = /~(encoder|decoder|cross|\d{1,2})$/; // of a recording its number
 /** Without the kind of attention. @param {string} name */
 export const baseOf = (name) => name.replace(GROUP, "");
 
-/** Tells whether it is one of this machine, which no list need have. @param {string} name */
+/** Tell whether the model is one of this machine, which no list need have. @param {string} name */
 export const isForeign = (name) => name.startsWith("hf:") || name.startsWith("folder:");
 
-/** Tells whether it is a recording, which reads no text. @param {string} name */
+/** Tell whether the model is a recording, which reads no text. @param {string} name */
 export const isRecording = (name) => name.startsWith("recording:");
 
-/** What a person reads of it. @param {string} name */
+/** The title of a model for people. @param {string} name */
 export const titleOf = (name) =>
   name.startsWith("hf:")
     ? baseOf(name)

@@ -8,21 +8,21 @@ const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, wh
 const BAR = "#headlight-bar";
 export const MAIN = '[data-testid="stMain"]'; // what scrolls
 
-/** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
+/** The way to the present page: by the bar, which carries the picture of another page along, or otherwise. */
 export const arrival = { byBar: false };
 let telling = false;
 
-/** What must be here before a step of a lesson is gone to; the lessons say what. */
-export const before = { lesson: () => /** @type {Promise<unknown>} */ (Promise.resolve()) };
+/** A promise that must settle before a step of a lesson is opened. */
+export const prerequisites = { lesson: () => /** @type {Promise<unknown>} */ (Promise.resolve()) };
 
-/** True when the script of a page has been here: before that, Streamlit knows no pages. */
+/** Tell whether the script of a page has run: before that, Streamlit knows no pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
 
-const kept = { state: /** @type {object | null} */ (null) };
+const saved = { state: /** @type {object | null} */ (null) };
 
 /** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
 export function notify() {
-  kept.state = history.state;
+  saved.state = history.state;
   telling = true;
   location.replace(`${location.href}#`);
   telling = false;
@@ -30,13 +30,13 @@ export function notify() {
 // before anybody else: what is heard is the address itself
 addEventListener("popstate", () => {
   arrival.byBar &&= telling; // Back and Forward lead to what was
-  if (location.href.endsWith("#")) setHistory("replaceState", kept.state, location.href.slice(0, -1));
+  if (location.href.endsWith("#")) setHistory("replaceState", saved.state, location.href.slice(0, -1));
 });
 
-/** Goes to an address of this app, in the same visit. @param {URL | string} to @param {{byBar?: boolean}} [how] */
-export function go(to, { byBar = false } = {}) {
+/** Go to an address of this app, in the same visit. @param {URL | string} address @param {{byBar?: boolean}} [how] */
+export function go(address, { byBar = false } = {}) {
   dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
-  const url = new URL(to, location.href);
+  const url = new URL(address, location.href);
   const now = read();
   for (const key of STAYS) if (!url.searchParams.has(key)) setParam(url.searchParams, key, now.getAll(key));
   if (!isThere()) return location.assign(url);
@@ -53,25 +53,29 @@ const isOfPage = ({ origin, pathname, hash }) =>
 
 /** A press on any link to a page, wherever it stands, stays in this visit. @param {MouseEvent} event */
 function follow(event) {
-  const isLink = (/** @type {EventTarget} */ at) => at instanceof Element && at.matches("a[href]");
+  const isLink = (/** @type {EventTarget} */ target) => target instanceof Element && target.matches("a[href]");
   const link = /** @type {Element | undefined} */ (event.composedPath().find(isLink));
   const addressed = () => new URL(link?.getAttribute("href") ?? "", document.baseURI);
-  if (!link || !isOfPage(addressed())) return;
+  if (!link || link.matches("[role=option]") || !isOfPage(addressed())) return; // the search box visits its results itself
   dispatchEvent(new Event("headlight-leave")); // also before another tab: links of the bar say what the address says
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
   if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
   event.preventDefault();
   event.stopImmediatePropagation();
   if (link.ariaCurrent === "page") return;
-  const [to, from] = [addressed(), location.href];
-  const byBar = link.closest(BAR) !== null;
-  if (byBar) {
-    const link = read();
-    for (const key of leftOut()) setParam(to.searchParams, key, link.getAll(key));
-    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: to.searchParams })); // a view keeps what is its own
-  }
-  if (!to.searchParams.has("learn")) return go(to, { byBar });
-  const begin = () => location.href === from && go(to); // with the lesson, whose curtain comes before the picture
-  before.lesson().then(begin, begin);
+  visit(addressed(), link.closest(BAR) !== null);
 }
 addEventListener("click", follow, true);
+
+/** Go to a page in the same visit; one of a lesson waits for the course. @param {URL} address @param {boolean} byBar */
+export function visit(address, byBar) {
+  const from = location.href;
+  if (byBar) {
+    const link = read();
+    for (const key of leftOut()) setParam(address.searchParams, key, link.getAll(key));
+    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: address.searchParams })); // a view keeps what is its own
+  }
+  if (!address.searchParams.has("learn")) return go(address, { byBar });
+  const begin = () => location.href === from && go(address); // with the lesson, whose curtain comes before the picture
+  prerequisites.lesson().then(begin, begin);
+}

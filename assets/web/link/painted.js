@@ -6,13 +6,13 @@ const placeOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
 /** @param {Uint8Array} cells */
 function runs(cells) {
   let text = "r";
-  let [last, before] = [0, 0];
-  cells.forEach((cell, at) => {
-    if (cell === before) return;
-    let length = at - last;
+  let [last, shift] = [0, 0];
+  cells.forEach((cell, index) => {
+    if (cell === shift) return;
+    let length = index - last;
     for (; length > 31; length >>= 5) text += DIGITS[32 + (length & 31)];
     text += DIGITS[length];
-    [last, before] = [at, cell];
+    [last, shift] = [index, cell];
   });
   return text;
 }
@@ -20,9 +20,9 @@ function runs(cells) {
 /** @param {Uint8Array} cells */
 function bits(cells) {
   let text = "b";
-  for (let at = 0; at < cells.length; at += 6) {
+  for (let index = 0; index < cells.length; index += 6) {
     let value = 0;
-    for (let next = at; next < at + 6; next++) value = 2 * value + (cells[next] ?? 0);
+    for (let next = index; next < index + 6; next++) value = 2 * value + (cells[next] ?? 0);
     text += DIGITS[value];
   }
   return text.replace(/A+$/, "");
@@ -40,8 +40,8 @@ export function readCells(text, size) {
   const cells = new Uint8Array(size);
   const values = [...text.slice(1)].map((digit) => placeOf.get(digit) ?? 0);
   if (text[0] === "b") {
-    values.forEach((value, at) => {
-      for (let bit = 0; bit < 6 && 6 * at + bit < size; bit++) cells[6 * at + bit] = (value >> (5 - bit)) & 1;
+    values.forEach((value, index) => {
+      for (let bit = 0; bit < 6 && 6 * index + bit < size; bit++) cells[6 * index + bit] = (value >> (5 - bit)) & 1;
     });
     return cells;
   }
@@ -63,13 +63,13 @@ export function readCells(text, size) {
   return cells;
 }
 
-/** What is turned round in each head, a list of cells a head, as `p` of the link; "" when nothing is.
+/** Encode the flipped cells of each head as `p` of the link; "" when there are none.
  * @param {Uint8Array[]} flips
  */
 export function writeFlips(flips, n) {
-  const everyone = flips[0].map((_, at) => Number(flips.every((own) => own[at])));
-  const own = flips.map((cells) => writeCells(cells.map((cell, at) => cell & ~everyone[at] & 1)));
-  const parts = [writeCells(everyone), ...own.map((text, head) => text && `${head}${text}`)].filter(Boolean);
+  const everyone = flips[0].map((_, index) => Number(flips.every((cells) => cells[index])));
+  const perHead = flips.map((cells) => writeCells(cells.map((cell, index) => cell & ~everyone[index] & 1)));
+  const parts = [writeCells(everyone), ...perHead.map((text, head) => text && `${head}${text}`)].filter(Boolean);
   return parts.length ? [n, ...parts].join(".") : "";
 }
 
@@ -78,9 +78,9 @@ export function readFlips(text, n, heads) {
   const flips = Array.from({ length: heads }, () => new Uint8Array(n * n));
   for (const part of text ? text.split(".").slice(1) : []) {
     const [, head, cells] = /** @type {RegExpExecArray} */ (/^(\d*)(.*)$/.exec(part));
-    const found = readCells(cells, n * n);
+    const decoded = readCells(cells, n * n);
     const turned = head ? [flips[Number(head)]] : flips;
-    for (const own of turned) found.forEach((cell, at) => (own[at] |= cell));
+    for (const target of turned) decoded.forEach((cell, index) => (target[index] |= cell));
   }
   return flips;
 }
@@ -90,7 +90,7 @@ const MAX_READ = 30;
 let read = new Map();
 const nothing = () => false;
 
-/** Which cells a mask forbids.
+/** Return the predicate of the cells that a mask forbids.
  * @param {string[]} forbidden one text for all heads, or one a head @param {number} head @param {number} n queries
  * @param {number} [keys] @returns {(i: number, j: number) => boolean}
  */
@@ -99,10 +99,10 @@ export function forbids(forbidden, head, n, keys = n) {
   if (!text) return nothing;
   const kind = `${n} ${keys} ${text}`;
   if (read.size > MAX_READ) read = new Map();
-  const known = read.get(kind);
-  if (known) return known; // the same function, so that who draws sees that nothing has changed
+  const cached = read.get(kind);
+  if (cached) return cached; // the same function, so that who draws sees that nothing has changed
   const cells = readCells(text, n * keys);
-  const made = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * keys + j] === 1;
-  read.set(kind, made);
-  return made;
+  const isSet = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * keys + j] === 1;
+  read.set(kind, isSet);
+  return isSet;
 }

@@ -9,15 +9,15 @@ import { parseAt } from "./look.js";
  */
 
 /** The place that a link names; what it leaves out is where the picture stands.
- * @param {string | null} said @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Place}
+ * @param {string | null} link @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Place}
  */
-export function placeOf(said, picture) {
-  const { layer, head, row, key } = parseAt(said ?? String(picture?.defaults.at ?? "0.0"));
-  const at = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
-  return { at, placed: said !== null, rowChosen: row !== null };
+export function placeOf(link, picture) {
+  const { layer, head, row, key } = parseAt(link ?? String(picture?.defaults.at ?? "0.0"));
+  const cursor = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
+  return { at: cursor, placed: link !== null, rowChosen: row !== null };
 }
 
-/** The same place with another layer, head, row or key; the row is the page's choice where it is null.
+/** A copy of the place with another layer, head, row or key; the row is the page's choice where it is null.
  * @param {Place} place @param {Partial<At>} change @returns {Place}
  */
 export function moved(place, { row, ...change }) {
@@ -36,17 +36,17 @@ export function moved(place, { row, ...change }) {
 export function arrived(place, { layer, head, row, key }, tokens, keys) {
   const { placed } = place;
   const rowChosen = place.rowChosen && place.at.row < tokens;
-  const at = { ...place.at, ...(placed ? {} : { layer, head }), ...(rowChosen ? {} : { row, key }) };
-  return { at: withKey(at, keys), placed, rowChosen };
+  const cursor = { ...place.at, ...(placed ? {} : { layer, head }), ...(rowChosen ? {} : { row, key }) };
+  return { at: withKey(cursor, keys), placed, rowChosen };
 }
 
 /** The place within the picture that is drawn: a row or key that it lacks is no choice.
  * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
  */
-export function within({ at, placed, rowChosen }, { row, key }, tokens, keys) {
+export function clampPlace({ at, placed, rowChosen }, { row, key }, tokens, keys) {
   if (at.row < tokens) return { at: withKey(at, keys), placed, rowChosen };
   return { at: withKey({ ...at, row: Math.min(row, tokens - 1), key }, keys), placed, rowChosen: false };
 }
 
-/** @param {Spot} at @param {number} keys @returns {Spot} */
-const withKey = (at, keys) => (at.key === null || at.key < keys ? at : { ...at, key: null });
+/** @param {Spot} cursor @param {number} keys @returns {Spot} */
+const withKey = (cursor, keys) => (cursor.key === null || cursor.key < keys ? cursor : { ...cursor, key: null });

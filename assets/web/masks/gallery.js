@@ -5,7 +5,7 @@ import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } f
 import { readCells } from "../link/painted.js";
 
 const SIDE = 84; // pixels of a picture
-/** What a click on a card does: its name in the link and on the button. @type {[string, string][]} */
+/** The action of a click on a card: its name in the link and on the button. @type {[string, string][]} */
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
 
 /** @typedef {import("../base/messages.js").Card} Card */
@@ -21,34 +21,34 @@ function drawMask(canvas, cells, n, colours) {
   context.drawImage(pixels({ size: n, bytes: cells }, ramp), 0, 0, SIDE, SIDE);
 }
 
-/** Which cells, size and colours a canvas shows. @type {WeakMap<Element, string>} */
-const drawn = new WeakMap();
+/** Canvas -> the cells, size and colours that it shows. @type {WeakMap<Element, string>} */
+const cache = new WeakMap();
 
-/** True for the card of the mask in use. @param {Masks} picture @param {Card} card */
+/** Tell whether this is the card of the mask in use. @param {Masks} picture @param {Card} card */
 export const isUsed = (picture, { rule, painted, why_not }) =>
   picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
 
-/** Puts the picture's cards into `parent`.
+/** Put the picture's cards into `parent`.
  * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
  * @param {string} how.join what a click does @param {(at: number) => void} how.choose
  */
 export function drawGallery(parent, picture, { inks, accent, join, choose }) {
   const n = picture.tokens.length;
-  const make = (/** @type {number} */ at) => {
+  const make = (/** @type {number} */ index) => {
     const parts = [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted")];
-    return button("", () => choose(at), { class: "card" }, ...parts);
+    return button("", () => choose(index), { class: "card" }, ...parts);
   };
-  fill(parent, picture.cards, make, (card, own) => {
+  fill(parent, picture.cards, make, (card, rule) => {
     const [canvas, name, line, counted] = card.children;
-    const kind = `${n} ${own.cells} ${accent} ${inks.line} ${pixelRatio()}`;
-    if (canvas instanceof HTMLCanvasElement && drawn.get(canvas) !== kind)
-      drawMask(canvas, readCells(own.cells, n * n), n, [accent, inks.line]);
-    drawn.set(canvas, kind);
-    setText(name, own.name);
-    setText(line, own.why_not || own.line);
-    setText(counted, own.counted);
-    setAttribute(card, "title", own.meaning);
-    setAttribute(card, "aria-pressed", String(isUsed(picture, own)));
-    setAttribute(card, "disabled", !(join in own.clicks));
+    const kind = `${n} ${rule.cells} ${accent} ${inks.line} ${pixelRatio()}`;
+    if (canvas instanceof HTMLCanvasElement && cache.get(canvas) !== kind)
+      drawMask(canvas, readCells(rule.cells, n * n), n, [accent, inks.line]);
+    cache.set(canvas, kind);
+    setText(name, rule.name);
+    setText(line, rule.why_not || rule.line);
+    setText(counted, rule.counted);
+    setAttribute(card, "title", rule.meaning);
+    setAttribute(card, "aria-pressed", String(isUsed(picture, rule)));
+    setAttribute(card, "disabled", !(join in rule.clicks));
   });
 }

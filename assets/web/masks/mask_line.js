@@ -3,7 +3,7 @@
 
 import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { isUsed, JOINS } from "./gallery.js";
-import { choice, named } from "../base/view_base.js";
+import { choice, namedPart } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
 /** @typedef {import("../base/messages.js").MaskNumber} MaskNumber */
@@ -33,8 +33,8 @@ export class MaskLine {
     );
     this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
     this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
-    const written = span("named written", this.ruleName, this.rule, span("label", WAYS));
-    this.row = div("joins", named("a click on a mask", this.joins.element), written);
+    const ruleText = span("named written", this.ruleName, this.rule, span("label", WAYS));
+    this.row = div("joins", namedPart("a click on a mask", this.joins.element), ruleText);
     const meaning = h("p", { class: "meaning" }, this.name, this.meaning);
     this.element = div("line", meaning, div("bar", this.numbers, this.combine), this.row);
   }
@@ -48,10 +48,10 @@ export class MaskLine {
 
   draw() {
     const { picture, join } = this.view;
-    const own = picture.cards.find((card) => isUsed(picture, card));
-    setText(this.name, own?.name ?? (picture.painted ? "painted" : picture.rule));
+    const usedCard = picture.cards.find((card) => isUsed(picture, card));
+    setText(this.name, usedCard?.name ?? (picture.painted ? "painted" : picture.rule));
     setText(this.meaning, picture.meaning);
-    this.fillNumbers(own && join === "use" ? own.numbers : []);
+    this.fillNumbers(usedCard && join === "use" ? usedCard.numbers : []);
     setAttribute(this.combine, "aria-expanded", String(this.isOpen));
     setAttribute(this.combine, "aria-pressed", String(join !== "use"));
     this.row.hidden = !this.isOpen;
@@ -61,9 +61,9 @@ export class MaskLine {
     setText(this.ruleName, picture.painted ? "painted cells on the rule" : "rule in use");
     const { writtenKey, refused, controls } = this.view;
     const isRefused = refused.has(writtenKey);
-    const written = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
+    const ruleValue = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
     setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
-    setField(this.rule, written);
+    setField(this.rule, ruleValue);
   }
 
   /** @param {MaskNumber[]} numbers */

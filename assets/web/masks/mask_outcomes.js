@@ -18,7 +18,7 @@ export class MaskOutcomes {
       new SideRequest(view, "outcomes")
     );
     this.blocks = { mask: new BlocksPanel(), padding: new BlocksPanel() };
-    this.box = new SentenceBox(view, (text) => this.type(text), NAME);
+    this.box = new SentenceBox(view, (text) => this.setText(text), NAME);
     this.reason = h("p", { class: "reason", role: "status" });
     const label = h("label", { class: "label" }, NAME, this.box.input);
     const { mask, padding } = this.blocks;
@@ -26,25 +26,25 @@ export class MaskOutcomes {
   }
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.pad = this.view.clip(text, "pad");
     this.view.onChange(true);
   }
 
-  /** Asks once the picture is that of what is chosen. */
+  /** Ask once the picture is that of what is chosen. */
   ask() {
     const { view, outcomes } = this;
     const query = view.query();
     if (!view.visit || !view.picture || view.route(query)) return outcomes.stop();
     setParam(query, "pad", this.pad);
-    if (String(query) !== outcomes.of) outcomes.ask(query);
+    if (String(query) !== outcomes.key) outcomes.ask(query);
   }
 
   draw() {
     const { view, blocks, outcomes } = this;
-    const { answer, asked } = outcomes;
+    const { answer, pending: word } = outcomes;
     this.element.hidden = !answer;
-    setAttribute(this.element, "aria-busy", asked ? "true" : null);
+    setAttribute(this.element, "aria-busy", word ? "true" : null);
     if (!answer) return;
     this.box.text = this.pad ?? String(view.picture.defaults.pad);
     setText(this.reason, answer.refusal);

@@ -17,57 +17,61 @@ export class MaskPaint {
     this.scope = "all";
     this.n = 0;
     this.head = 0;
-    this.on = ""; // the rule that is painted on
+    this.paintedRule = ""; // the rule that is painted on
     this.base = new Uint8Array(); // the cells that the rule forbids
-    this.own = new Uint8Array(); // those that the model itself forbids, whatever is painted
+    this.locked = new Uint8Array(); // those that the model itself forbids, whatever is painted
     this.flips = /** @type {Uint8Array[]} */ ([]); // the cells turned round, a list a head
-    this.undone = /** @type {Pick<MaskPaint, "on" | "base" | "flips">[]} */ ([]);
+    this.undone = /** @type {Pick<MaskPaint, "paintedRule" | "base" | "flips">[]} */ ([]);
     this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
   }
 
-  /** Begins anew with what the server says is painted.
+  /** Begin anew with what the server says is painted.
    * @param {{n: number, heads: number, painted: string, base: string, own: string, rule: string}} given
    */
   load({ n, heads, painted, base, own, rule }) {
     if (this.n !== n) this.undone = [];
     const [ruled, locked] = [base, own].map((cells) => readCells(cells, n * n));
-    Object.assign(this, { n, on: rule, flips: readFlips(painted, n, heads), base: ruled, own: locked });
+    Object.assign(this, { n, paintedRule: rule, flips: readFlips(painted, n, heads), base: ruled, locked });
   }
 
-  /** As it stands in the link. */
+  /** Encode the painting for the link. */
   get text() {
     return writeFlips(this.flips, this.n);
   }
 
   /** The mask of a head, cells of 0 and 1. */
   allow(head = this.head) {
-    return this.base.map((forbidden, at) => 1 - ((forbidden ^ this.flips[head][at]) | this.own[at]));
+    return this.base.map((forbidden, index) => 1 - ((forbidden ^ this.flips[head][index]) | this.locked[index]));
   }
 
-  /** True when all heads have one mask. */
+  /** Tell whether all heads have the same mask. */
   get isShared() {
-    return this.flips.every((own) => own.every((cell, at) => cell === this.flips[0][at]));
+    return this.flips.every((cells) => cells.every((cell, index) => cell === this.flips[0][index]));
   }
 
   get isEmpty() {
-    return !this.flips.some((own) => own.includes(1));
+    return !this.flips.some((cells) => cells.includes(1));
   }
 
-  /** Keeps what is painted now, for undo. */
+  /** Keep what is painted now, for undo. */
   remember() {
-    this.undone.push({ on: this.on, base: this.base, flips: this.flips.map((own) => own.slice()) });
+    this.undone.push({
+      paintedRule: this.paintedRule,
+      base: this.base,
+      flips: this.flips.map((cells) => cells.slice()),
+    });
     if (this.undone.length > MAX_UNDONE) this.undone.shift();
   }
 
   /** Decides what the stroke that begins here does. @param {Place} at */
   begin([i, j]) {
     this.remember();
-    const own = this.allow();
-    const isOfLine = (/** @type {number} */ at) => {
-      const [row, key] = [Math.floor(at / this.n), at % this.n];
+    const allowed = this.allow();
+    const isOfLine = (/** @type {number} */ index) => {
+      const [row, key] = [Math.floor(index / this.n), index % this.n];
       return this.tool === "row" ? row === i : key === j;
     };
-    const frees = LINES.includes(this.tool) && !own.some((cell, at) => cell && isOfLine(at));
+    const frees = LINES.includes(this.tool) && !allowed.some((cell, index) => cell && isOfLine(index));
     this.value = this.tool === "allow" || frees ? 1 : 0;
   }
 
@@ -79,36 +83,36 @@ export class MaskPaint {
   }
 
   set(i, j) {
-    const at = i * this.n + j;
-    if (this.own[at]) return;
-    const turned = this.value === this.base[at] ? 1 : 0;
-    for (const own of this.scope === "all" ? this.flips : [this.flips[this.head]]) own[at] = turned;
+    const index = i * this.n + j;
+    if (this.locked[index]) return;
+    const turned = this.value === this.base[index] ? 1 : 0;
+    for (const cells of this.scope === "all" ? this.flips : [this.flips[this.head]]) cells[index] = turned;
   }
 
-  /** One press: a cell, or with those tools its whole row or column, is turned round. @param {Place} at */
-  toggle(at) {
-    this.begin(at);
-    if (!LINES.includes(this.tool)) this.value = 1 - this.allow()[at[0] * this.n + at[1]];
-    this.paint(at);
+  /** Flip a cell, or with the line tools its whole row or column. @param {Place} cell */
+  toggle(cell) {
+    this.begin(cell);
+    if (!LINES.includes(this.tool)) this.value = 1 - this.allow()[cell[0] * this.n + cell[1]];
+    this.paint(cell);
   }
 
-  /** Ack a whole row or column round. @param {"row" | "column"} tool @param {number} at */
-  line(tool, at) {
-    const own = this.tool;
+  /** Ack a whole row or column round. @param {"row" | "column"} tool @param {number} cell */
+  line(tool, cell) {
+    const previous = this.tool;
     this.tool = tool;
-    this.toggle([at, at]);
-    this.tool = own;
+    this.toggle([cell, cell]);
+    this.tool = previous;
   }
 
-  /** True when there was something to undo. */
+  /** Undo the last stroke; returns whether there was one. */
   undo() {
-    const before = this.undone.pop();
-    Object.assign(this, before);
-    return before !== undefined;
+    const state = this.undone.pop();
+    Object.assign(this, state);
+    return state !== undefined;
   }
 
   clear() {
     this.remember();
-    for (const own of this.flips) own.fill(0);
+    for (const cells of this.flips) cells.fill(0);
   }
 }

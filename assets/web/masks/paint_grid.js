@@ -23,7 +23,7 @@ export class PaintGrid extends BigMap {
     this.element.onpointercancel = () => this.up(false);
   }
 
-  /** Draws the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
+  /** Draw the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
   drawMask({ allow, scrolls, ...shown }, inks, room) {
     const n = shown.tokens.length;
     const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };
@@ -38,22 +38,22 @@ export class PaintGrid extends BigMap {
   }
 
   down(event) {
-    const at = this.under(event);
-    if (event.button || !at) return;
-    if (at[1] < 0) this.view.stroke((mask) => mask.line("row", at[0]));
-    else if (at[0] < 0) this.view.stroke((mask) => mask.line("column", at[1]));
-    else if (event.pointerType === "touch" && this.scrolls) this.tap = at;
+    const cell = this.cellUnder(event);
+    if (event.button || !cell) return;
+    if (cell[1] < 0) this.view.stroke((mask) => mask.line("row", cell[0]));
+    else if (cell[0] < 0) this.view.stroke((mask) => mask.line("column", cell[1]));
+    else if (event.pointerType === "touch" && this.scrolls) this.tap = cell;
     else {
       event.preventDefault(); // no text is selected on the way
       this.element.setPointerCapture(event.pointerId);
-      this.begin(at);
+      this.begin(cell);
     }
   }
 
-  /** @param {Place} at */
-  begin(at) {
-    this.paintOver([at], true);
-    this.stroke = this.active = at;
+  /** @param {Place} cell */
+  begin(cell) {
+    this.paintOver([cell], true);
+    this.stroke = this.active = cell;
     this.cell.element.focus({ preventScroll: true });
   }
 
@@ -61,32 +61,32 @@ export class PaintGrid extends BigMap {
   paintOver(cells, begins = false) {
     this.view.stroke((mask) => {
       if (begins) mask.begin(cells[0]);
-      for (const at of cells) mask.paint(at);
+      for (const cell of cells) mask.paint(cell);
     }, false);
   }
 
   move(event) {
-    const at = this.under(event);
-    const to = at && Math.min(...at) >= 0 ? at : null;
-    this.point(to);
-    if (!this.stroke || !to) return;
+    const hit = this.cellUnder(event);
+    const cell = hit && Math.min(...hit) >= 0 ? hit : null;
+    this.point(cell);
+    if (!this.stroke || !cell) return;
     // a fast pointer leaves cells out: all on the straight way are meant
     const [i, j] = this.stroke;
-    const steps = Math.max(Math.abs(to[0] - i), Math.abs(to[1] - j));
-    const between = (/** @type {number} */ from, /** @type {number} */ end, /** @type {number} */ step) =>
+    const steps = Math.max(Math.abs(cell[0] - i), Math.abs(cell[1] - j));
+    const range = (/** @type {number} */ from, /** @type {number} */ end, /** @type {number} */ step) =>
       Math.round(from + ((end - from) * step) / steps);
-    this.paintOver(Array.from({ length: steps }, (_, n) => [between(i, to[0], n + 1), between(j, to[1], n + 1)]));
-    this.stroke = this.active = to;
+    this.paintOver(Array.from({ length: steps }, (_, n) => [range(i, cell[0], n + 1), range(j, cell[1], n + 1)]));
+    this.stroke = this.active = cell;
   }
 
-  up(meant) {
-    if (this.tap && meant) this.begin(this.tap);
+  up(isCommitted) {
+    if (this.tap && isCommitted) this.begin(this.tap);
     if (this.stroke) this.view.stroke(() => {});
     this.stroke = this.tap = null;
   }
 
   say([i, j]) {
-    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
   }
 
@@ -99,14 +99,14 @@ export class PaintGrid extends BigMap {
     if (!from) return;
     const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
     if (isShortcut(event) && !undoes) return;
-    const to = walked({ key: event.key }, from, ...this.ends); // with the shift key they paint
+    const next = walked({ key: event.key }, from, ...this.ends); // with the shift key they paint
     if (undoes) this.view.undo();
-    else if (to && event.shiftKey && event.key.startsWith("Arrow")) {
-      this.paintOver([from, to], true);
+    else if (next && event.shiftKey && event.key.startsWith("Arrow")) {
+      this.paintOver([from, next], true);
       this.view.stroke(() => {});
     } else if (event.key === "Enter" || event.key === " ") this.view.stroke((mask) => mask.toggle(from));
-    else if (!to) return;
+    else if (!next) return;
     event.preventDefault();
-    this.moveTo(to ?? from);
+    this.moveTo(next ?? from);
   }
 }

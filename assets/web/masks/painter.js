@@ -10,7 +10,7 @@ import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
-import { without } from "../link/link.js";
+import { omit } from "../link/link.js";
 import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
@@ -21,7 +21,7 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { rowOf, toBytes, unpackFloats } from "../wire/packets.js";
 import { contentWidth, fillNotices, notices, panel, rem } from "../base/view_base.js";
-import { gave, many, ranked } from "../base/words.js";
+import { gave, counted, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -65,7 +65,7 @@ export class Painter extends PlaceView {
     this.pictureOf = ""; // the query that the picture answers, but for the place in it
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
     this.mask = new MaskPaint();
-    this.known = ""; // the rule and painting that the mask began with, or that were last asked for
+    this.requestedMask = ""; // the rule and painting that the mask began with, or that were last asked for
     this.ahead = false; // the mask was changed since the weights came
     this.tooLong = 0; // characters of a painting that the link has no room for
     this.join = "use";
@@ -74,7 +74,7 @@ export class Painter extends PlaceView {
     this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
     this.side = "after"; // the weights that a phone shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.parts = {
       notices: notices(),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
@@ -88,7 +88,7 @@ export class Painter extends PlaceView {
     const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
     this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
     this.grid = new PaintGrid(this);
-    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
     const p = this.parts;
     const room = div("room", this.grid.element);
@@ -96,7 +96,7 @@ export class Painter extends PlaceView {
       div("top", this.box.element, p.notices),
       p.gallery,
       this.line.element,
-      this.bar.above,
+      this.bar.topBar,
       panel("who", null, [heading("The mask"), p.counted], room, legend()),
       this.bar.brushes,
       ...this.panels.elements,
@@ -105,7 +105,7 @@ export class Painter extends PlaceView {
       div("also", this.also.chips, this.also.panel),
       this.outcomes.element,
     );
-    const { signal } = this.here;
+    const { signal } = this.lifetime;
     document.addEventListener("headlight-onward", (event) => this.leaveOwn(/** @type {CustomEvent} */ (event)), {
       signal,
     });
@@ -130,16 +130,16 @@ export class Painter extends PlaceView {
     this.outcomes.pad = this.clip(link.get("pad"), "pad");
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return this.chosenText ?? this.picture?.typed ?? "";
   }
 
-  /** What is said of the mask, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  /** Take over the masks, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
-    const both = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
-    this.weights = both.map((weights) => ({ weights, bytes: toBytes(weights) }));
+    const halves = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
+    this.weights = halves.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
     this.pictureOf = relevant(query);
     this.choosePlace(header.tokens.length, (header.columns ?? header.tokens).length);
@@ -171,18 +171,18 @@ export class Painter extends PlaceView {
     this.pictureOf = relevant(this.query());
   }
 
-  /** Begins with the picture's mask where that is the one asked for; what is painted since goes on. */
+  /** Begin with the picture's mask where that is the one asked for; what is painted since goes on. */
   load() {
     const { mask, picture } = this;
     const n = picture.tokens.length;
     const name = `${picture.rule} ${picture.painted}`;
     if (mask.n === n) {
-      const stays = this.tooLong && name === this.known;
+      const stays = this.tooLong && name === this.requestedMask;
       if (this.grid.stroke || stays || this.route(this.query())) return;
-      if (!this.ahead && name === this.known) return;
+      if (!this.ahead && name === this.requestedMask) return;
     }
     mask.load({ ...picture, n });
-    Object.assign(this, { known: name, ahead: false, tooLong: 0 });
+    Object.assign(this, { requestedMask: name, ahead: false, tooLong: 0 });
   }
 
   // ---- what goes out
@@ -196,13 +196,13 @@ export class Painter extends PlaceView {
 
   /** A link that says something, and nothing of this view, is none that is bare. */
   asOpened() {
-    const said = super.asOpened();
-    return Object.keys(said).length || this.begins ? said : { mask: "none" };
+    const params = super.asOpened();
+    return Object.keys(params).length || this.begins ? params : { mask: "none" };
   }
 
   requestParams() {
-    const at = this.placed ? writeAt(this.at, false) : null;
-    return { ...this.toParams(), at, look: reads(this.look) || null, pad: null };
+    const cursor = this.placed ? writeAt(this.at, false) : null;
+    return { ...this.toParams(), at: cursor, look: reads(this.look) || null, pad: null };
   }
 
   /** @param {string} key */
@@ -235,7 +235,7 @@ export class Painter extends PlaceView {
   // ---- what the visitor does
 
   /** @param {Partial<import("../link/look.js").Look>} change */
-  see(change) {
+  setDisplay(change) {
     Object.assign(this.look, change);
     this.onChange();
   }
@@ -245,22 +245,22 @@ export class Painter extends PlaceView {
   }
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.chosenText = this.clip(text, "s");
     this.onChange(true);
   }
 
-  /** Draws at once; the weights follow. */
+  /** Draw at once; the weights follow. */
   painted() {
-    const { text, on } = this.mask;
+    const { text, paintedRule } = this.mask;
     this.ahead = true;
     this.tooLong = text.length > this.picture.longest ? text.length : 0;
     if (this.tooLong) return this.redraw();
-    this.known = `${on} ${text}`;
-    return this.takeMask({ mask: "painted", on, p: text || null });
+    this.requestedMask = `${paintedRule} ${text}`;
+    return this.takeMask({ mask: "painted", on: paintedRule, p: text || null });
   }
 
-  /** Paints where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
+  /** Paint where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
   stroke(act, ends = true) {
     if (!this.paintable) return;
     this.mask.head = this.at.head;
@@ -302,7 +302,7 @@ export class Painter extends PlaceView {
 
   /** A number that the mask in use takes. @param {string} key of the link @param {string} value */
   useNumber(key, value) {
-    const card = this.picture.cards.find((own) => isUsed(this.picture, own));
+    const card = this.picture.cards.find((candidate) => isUsed(this.picture, candidate));
     if (card) this.chooseMask({ ...card.clicks.use, [key]: value });
   }
 
@@ -314,10 +314,10 @@ export class Painter extends PlaceView {
     this.takeMask(link);
   }
 
-  /** @param {Record<string, string | null>} said the keys of a mask */
-  takeMask(said) {
+  /** @param {Record<string, string | null>} message the keys of a mask */
+  takeMask(message) {
     const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
-    this.controls = { ...this.controls, ...rule, ...said };
+    this.controls = { ...this.controls, ...rule, ...message };
     this.begins = "";
     this.isOwn = false;
     this.onChange();
@@ -360,7 +360,7 @@ export class Painter extends PlaceView {
     this.redraw();
   }
 
-  /** Says what is pointed at; otherwise what the mask did to the pair in focus. @param {string | null} [text] */
+  /** Show the readout of the cell under the pointer; otherwise the effect of the mask on the pair in focus. @param {string | null} [text] */
   readOut(text = this.pointed) {
     this.pointed = text;
     setText(this.parts.readout, text ?? this.moved);
@@ -370,7 +370,7 @@ export class Painter extends PlaceView {
     const { picture, at, weights } = this;
     const { tokens, columns } = picture;
     const keys = columns ?? tokens;
-    const [was, is] = weights.map((own) => rowOf(own.weights, at.row, keys.length));
+    const [was, is] = weights.map((side) => rowOf(side.weights, at.row, keys.length));
     const key = at.key ?? ranked(was)[0][0];
     return gave(tokens[at.row], keys[key], was[key], is[key]);
   }
@@ -405,8 +405,8 @@ export class Painter extends PlaceView {
     this.foot.draw();
     this.also.draw(colours);
     this.outcomes.draw();
-    const [before, after] = this.panels.maps.map(({ map }) => map);
-    const room = roomOf([this.grid, before, after], this, n);
+    const [left, right] = this.panels.maps.map(({ map }) => map);
+    const room = roomOf([this.grid, left, right], this, n);
     this.drawMask(colours, room);
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, room);
     const isRead = reads(parseLook(picture.look)) === reads(this.look);
@@ -426,24 +426,24 @@ export class Painter extends PlaceView {
     const name = mask.isShared ? "Mask of all heads" : `Mask of head ${head}`;
     this.grid.drawMask({ tokens, allow, row, key, theme, scrolls, name }, colours, room);
     const blocked = allow.reduce((sum, cell) => sum + 1 - cell, 0);
-    const where = mask.isShared ? "" : ` in head ${head}`;
-    const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${where}`;
+    const place = mask.isShared ? "" : ` in head ${head}`;
+    const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${place}`;
     if (p.counted.textContent !== text) this.say(text);
     setText(p.counted, text);
   }
 }
 
-/** What the painter says of its own limits. @param {import("../base/messages.js").Masks} picture
+/** The warnings about the painter's own limits. @param {import("../base/messages.js").Masks} picture
  * @param {number} tooLong characters of a painting that no link can hold
  */
 function limitsInWords({ tokens, most, longest, cards }, tooLong) {
-  const size = `${many(tooLong, "character")} of ${longest.toLocaleString("en")}`;
+  const size = `${counted(tooLong, "character")} of ${longest.toLocaleString("en")}`;
   const large = `This mask is too large for a link (${size}), so the weights still show the previous one. Undo, or paint fewer single cells.`;
   const long = `A mask can be painted for at most ${most} tokens, and this sentence has ${tokens.length}. The rules work at any length.`;
   return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
 }
 
-/** True when two maps side by side have numbers that can be read from the last row.
+/** Tell whether two maps side by side leave room for readable numbers.
  * @param {number} width pixels of the view @param {string[]} tokens
  */
 function fitsTwo(width, tokens) {
@@ -474,7 +474,7 @@ function roomOf(maps, { alone, foot }, n) {
 /** On the first screen with the gallery above, unless the numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
 
-/** What an open and a hatched cell mean. */
+/** The legend of open and hatched cells. */
 function legend() {
   const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
   const parts = [span("swatch"), "open: may attend", span(`swatch ${kind}`), `${blocked}: may not attend`];
@@ -486,7 +486,7 @@ function relevant(query) {
   const idle = query.get("mask") === "combination" ? [] : ["rule"];
   if (query.get("mask") === "none") idle.push("mask"); // as where nothing is said
   if (query.get("on") === "none") idle.push("on"); // which it is anyway
-  return `${without(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
+  return `${omit(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
 }
 
 export const view = mount(Painter);

@@ -2,7 +2,7 @@
 
 import { button, div, setAttribute } from "../base/dom.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
-import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
+import { choice, fillChoice, group, mapOrTable, namedPart, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
 /** @typedef {import("./mask_paint.js").Tool} Tool */
@@ -44,15 +44,15 @@ export class PainterBar {
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
     this.sides = choice("Weights before or after the mask", SIDES, (side) => view.set(view, { side }));
     this.touches = choice("Brush", TOUCHES, (scrolls) => view.set(view, { scrolls }));
-    this.touch = named("touch:", this.touches.element);
+    this.touch = namedPart("touch:", this.touches.element);
     const painting = group("Painting", this.undo, this.clear);
-    this.above = div("bar tools", this.tools.element);
+    this.topBar = div("bar tools", this.tools.element);
     this.brushes = div("bar brushes", painting, this.scopes.element, this.empty, this.touch);
     this.places = div(
       "bar places",
       this.groups.element,
-      named("layer", this.layers),
-      named("head", this.heads),
+      namedPart("layer", this.layers),
+      namedPart("head", this.heads),
       this.means.element,
       this.sides.element,
       this.modes.element,
@@ -74,7 +74,7 @@ export class PainterBar {
     for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
     setAttribute(this.undo, "disabled", !mask.undone.length);
     setAttribute(this.clear, "disabled", mask.isEmpty);
-    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.go({ layer }), "layer");
-    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.go({ head }), "head");
+    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.setCursor({ layer }), "layer");
+    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.setCursor({ head }), "head");
   }
 }

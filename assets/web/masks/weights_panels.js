@@ -17,25 +17,25 @@ export const heading = (title) => div("titles", h("h2", {}, title));
 export class WeightsPanels {
   /** @param {{pick: (row: number, key: number | null) => void, hover: (text: string | null) => void}} actions */
   constructor({ pick, hover }) {
-    this.maps = ["before", "after"].map((when) => {
-      const map = new BigMap({ pick, hover: (text) => hover(text && `${when}: ${text}`) });
-      return new MapPanel(map, `weights ${when} as a table`);
+    this.maps = ["before", "after"].map((side) => {
+      const map = new BigMap({ pick, hover: (text) => hover(text && `${side}: ${text}`) });
+      return new MapPanel(map, `weights ${side} as a table`);
     });
-    this.without = span("label");
+    this.note = span("label");
     this.sums = span("label");
     this.ramp = span("ramp");
     this.label = h("p", { class: "foot" });
-    const [before, after] = this.maps;
+    const [left, right] = this.maps;
     this.law = h("span");
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.law);
     this.elements = [
-      panel("before", null, [heading("Weights before"), this.without], before.element, legend),
-      panel("after", null, [heading("Weights after"), this.sums], after.element),
+      panel("before", null, [heading("Weights before"), this.note], left.element, legend),
+      panel("after", null, [heading("Weights after"), this.sums], right.element),
       this.label,
     ];
   }
 
-  /** Draws both maps.
+  /** Draw both maps.
    * @param {Masks} picture @param {{row: number, key: number | null}} at the cell in focus
    * @param {Weights[]} weights @param {boolean} asTable @param {import("../base/colour.js").Theme} theme
    * @param {import("../base/colour.js").Inks} colours @param {import("../picture/map.js").Room} room
@@ -44,20 +44,28 @@ export class WeightsPanels {
     const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
     const isMean = meanOf(parseLook(look)) !== "";
-    setText(this.without, picture.without);
+    setText(this.note, picture.without);
     setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
-    this.maps.forEach((own, at) => {
-      const map = { size: tokens.length, bytes: weights[at].bytes };
-      const of = isMean ? "Mean over heads" : `Layer ${layer} head ${head}`;
-      const name = `${of}, weights ${at ? "after" : "before"}`;
-      const forbidden = at ? picture.forbidden : picture.forbiddenBefore;
-      const each = (isMean ? [...forbidden.keys()] : [head]).map((own) =>
-        forbids(forbidden, own, tokens.length, keys.length),
+    this.maps.forEach((panel, index) => {
+      const map = { size: tokens.length, bytes: weights[index].bytes };
+      const title = isMean ? "Mean over heads" : `Layer ${layer} head ${head}`;
+      const name = `${title}, weights ${index ? "after" : "before"}`;
+      const forbidden = index ? picture.forbidden : picture.forbiddenBefore;
+      const tests = (isMean ? [...forbidden.keys()] : [head]).map((headIndex) =>
+        forbids(forbidden, headIndex, tokens.length, keys.length),
       );
-      const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => each.every((blocks) => blocks(i, j));
-      const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
-      own.draw(shown, asTable, colours, room);
+      const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => tests.every((blocks) => blocks(i, j));
+      const mapPicture = wholeMap(tokens, weights[index].weights, {
+        keys,
+        map,
+        name,
+        row,
+        key,
+        theme,
+        forbids: isBlocked,
+      });
+      panel.draw(mapPicture, asTable, colours, room);
     });
     setText(this.law, `colour scale widened for small weights${this.maps[0].map.omits}`);
     this.ramp.style.backgroundImage = gradient(theme);

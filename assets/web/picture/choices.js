@@ -23,7 +23,7 @@ const WRITTEN = /** @type {Kind[]} */ ([
 export const KINDS = [...MASKS, ...WRITTEN];
 const FIELDS = { rule: "Rules combined with & (and), | (or), ! (not)", on: "Rule under the painted cells" };
 
-/** One out of several; Tab reaches the chosen one, and arrows choose the next. @param {string} name */
+/** A radio group: Tab reaches the chosen option, and arrows choose the next. @param {string} name */
 const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
 
 /** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts what it shows */
@@ -53,28 +53,28 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
   const context = contextOf(canvas, PIXELS, PIXELS);
   if (!numbers) return;
   const step = PIXELS / SIDE;
-  for (let at = 0; at < SIDE * SIDE; at += 1) {
-    const [i, j] = [Math.floor(at / SIDE), at % SIDE];
+  for (let index = 0; index < SIDE * SIDE; index += 1) {
+    const [i, j] = [Math.floor(index / SIDE), index % SIDE];
     context.fillStyle = allows(mask, numbers, i, j) ? seen : hidden;
     context.fillRect(j * step, i * step, step - 1, step - 1);
   }
 }
 
-/** Draws the encodings of the order that the model can take: no order first, right behind what it learnt with.
+/** Draw the encodings of the order that the model can take: no order first, right behind what it learnt with.
  * @param {HTMLElement} list @param {[string, string][]} offered names, with what is to be known of each
  * @param {string} now @param {(name: string) => void} choose
  */
 function drawPositions(list, offered, now, choose) {
   const items = [true, false].flatMap((isFirst) => offered.filter(([name]) => FIRST.includes(name) === isFirst));
   renew(list, items.map(([name]) => name).join());
-  const make = (/** @type {number} */ at) => radio(list, () => choose(items[at][0]), span("name"), span("line"));
+  const make = (/** @type {number} */ index) => radio(list, () => choose(items[index][0]), span("name"), span("line"));
   fill(list, items, make, (choice, [name, note]) => {
     fillRadio(choice, name, POSITIONS[name] ?? "", now);
     setAttribute(choice, "title", note);
   });
 }
 
-/** Draws a lamp for each head of each layer, with both named at the sides, and says what a press does. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
+/** Draw a lamp for each head of each layer, with both named at the sides, with the action of a press. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
  * @param {Set<string>} off "layer.head" of those that are off @param {(head: string) => void} toggle
  */
 function drawLamps(lamps, { layers, heads }, off, toggle) {
@@ -85,15 +85,15 @@ function drawLamps(lamps, { layers, heads }, off, toggle) {
     const { layer, head } = target instanceof HTMLElement ? target.dataset : {};
     if (layer && head) toggle(`${layer}.${head}`);
   };
-  for (const one of lamps.querySelectorAll(".lamp")) {
-    const lamp = /** @type {HTMLElement} */ (one);
+  for (const headLamp of lamps.querySelectorAll(".lamp")) {
+    const lamp = /** @type {HTMLElement} */ (headLamp);
     setAttribute(lamp, "aria-pressed", String(!off.has(`${lamp.dataset.layer}.${lamp.dataset.head}`)));
   }
 }
 
 /** What it says, the numbers of the heads, then each layer with its lamps. @param {number} layers @param {number} heads */
 function makeLamps(layers, heads) {
-  const count = (/** @type {number} */ length) => Array.from({ length }, (_, at) => at);
+  const count = (/** @type {number} */ length) => Array.from({ length }, (_, index) => index);
   const aside = (/** @type {string} */ text, kind = "of-head") =>
     h("span", { class: kind, "aria-hidden": "true" }, text);
   const lampsOf = (/** @type {number} */ layer) =>
@@ -151,14 +151,14 @@ export class Choices {
 
   // ---- for each page
 
-  /** What is usual is no change. @param {Change} change @param {boolean} [typing] */
+  /** Write a change without the values that are the defaults. @param {Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     const { defaults } = this.view.picture;
-    const said = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
-    this.holder.change(Object.fromEntries(said), typing);
+    const values = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
+    this.holder.change(Object.fromEntries(values), typing);
   }
 
-  /** What a control says. @param {string} key */
+  /** The value of a control. @param {string} key */
   value(key) {
     return String(this.holder.controls[key] ?? this.view.picture.defaults[key]);
   }
@@ -175,7 +175,7 @@ export class Choices {
 
   // ---- drawing
 
-  /** Fills what one control is chosen in. @param {string} key @param {Inks} inks */
+  /** Fill what one control is chosen in. @param {string} key @param {Inks} inks */
   fill(key, inks, model = this.view.picture) {
     const { positions = [] } = "positions" in model ? model : this.view.picture;
     if (key === "mask") this.drawMasks(inks);
@@ -184,23 +184,23 @@ export class Choices {
     if (key === "t") this.degrees.say(this.value(key));
   }
 
-  /** Draws the masks, each with its picture and what it does. @param {Inks} inks */
+  /** Draw the masks, each with its picture and what it does. @param {Inks} inks */
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
     const colours = { seen: inks.accent, hidden: inks.line };
     const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
-    const make = (/** @type {number} */ at) =>
-      radio(this.masks, () => this.set({ mask: this.kinds[at].name }), ...parts());
+    const make = (/** @type {number} */ index) =>
+      radio(this.masks, () => this.set({ mask: this.kinds[index].name }), ...parts());
     fill(this.masks, this.kinds, make, (choice, { name, line, key }) => {
       fillRadio(choice, name, line, now);
       drawMask(/** @type {HTMLCanvasElement} */ (choice.children[1]), name, key ? null : { w, first, gap }, colours);
     });
     const kind = this.kinds.find(({ name }) => name === now);
-    const named = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
+    const labels = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
     const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
     const makeField = () => h("label", {}, h("span"), h("input"));
-    fill(this.numbers, [...named, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
+    fill(this.numbers, [...labels, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
   }
 
   /** The number or the rule of a mask. @param {HTMLElement} label @param {string} key @param {string} text */

@@ -46,7 +46,7 @@ export class ControlChips extends Choices {
     this.panel = h("div", { class: "panel settings", role: "group", hidden: "" });
     this.panel.append(h("header", {}, this.title, close), this.reason, ...Object.values(this.inside));
     for (const part of [this.panel, this.chips]) part.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.here.signal });
+    addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.lifetime.signal });
   }
 
   // ---- for each page
@@ -56,24 +56,24 @@ export class ControlChips extends Choices {
     this.set({ off: inOrder(heads).map(headName) });
   }
 
-  /** Why a control has no effect here, or nothing. @param {string} key */
+  /** The reason why a control has no effect here, or "". @param {string} key */
   whyNot(key) {
     return this.view.picture.fixed[key] ?? "";
   }
 
-  /** Whether it has none at all. @param {string} key */
+  /** Tell whether a control has no effect at all. @param {string} key */
   isIdle(key) {
     return this.whyNot(key) !== "";
   }
 
-  /** Whether a control says something else than usual. @param {string} key */
+  /** Tell whether a control differs from its default. @param {string} key */
   differs(key) {
     return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
   }
 
   // ---- what the visitor does
 
-  /** Opens the panel of one control, or closes it. @param {string} key */
+  /** Open the panel of one control, or close it. @param {string} key */
   show(key, focus = true) {
     const opener = this.openers.find(({ dataset }) => dataset.key === this.open);
     this.open = key;
@@ -110,12 +110,12 @@ export class ControlChips extends Choices {
   /** @param {import("./choices.js").Inks} inks */
   draw(inks) {
     const { open } = this;
-    const said = this.said();
+    const labels = this.describe();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
       setText(opener.children[1], this.names[key]);
-      setText(opener.children[2], said[key]);
-      setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${said[key]}`);
+      setText(opener.children[2], labels[key]);
+      setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${labels[key]}`);
       setAttribute(opener, "aria-expanded", String(key === open));
       setAttribute(opener, "data-differs", this.differs(key) ? "" : null);
       setAttribute(opener, "data-idle", this.isIdle(key) ? "" : null);
@@ -134,19 +134,19 @@ export class ControlChips extends Choices {
     this.fill(open, inks);
   }
 
-  /** What each control says, in a few words. @returns {Record<string, string>} */
-  said() {
+  /** Describe each control in a few words. @returns {Record<string, string>} */
+  describe() {
     const [mask, pos] = [this.value("mask"), this.value("pos")];
     const kind = KINDS.find(({ name }) => name === mask);
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
     const rule = mask === "combination" ? this.value("rule") : [mask, ...numbers].join(" ");
     const off = [...this.off];
-    const one = `${headName(String(off[0]))} off`;
+    const text = `${headName(String(off[0]))} off`;
     return {
       mask: mask === "none" ? "no mask" : `mask: ${rule}`,
       pos: pos === "none" ? "no positions" : `positions${pos === "as trained" ? "" : ":"} ${pos}`,
       t: `temperature ${this.value("t")}`,
-      off: off.length ? (off.length === 1 ? one : `${off.length} heads off`) : "all heads on",
+      off: off.length ? (off.length === 1 ? text : `${off.length} heads off`) : "all heads on",
     };
   }
 }

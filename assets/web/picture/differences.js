@@ -29,7 +29,7 @@ export function signedGradient(inks) {
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
-/** How a table says them. @type {import("./table.js").Writing} */
+/** The noun and number format of differences in a table. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
 /** @typedef {import("./map.js").MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
@@ -41,22 +41,24 @@ export class DifferenceMap extends BigMap {
   /** @param {import("./map.js").Actions} actions */
   constructor(actions) {
     super(actions);
-    Object.assign(this, { beside: BARS, roomy: 24, breadth: 2 }); // signs need more
+    Object.assign(this, { reservedWidth: BARS, roomy: 24, breadth: 2 }); // signs need more
   }
 
-  /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */
-  draw(shown, inks, room) {
-    super.draw(shown, inks, room);
+  /** @param {ShownDifference} mapPicture @param {Inks} inks @param {import("./map.js").Room} room */
+  draw(mapPicture, inks, room) {
+    super.draw(mapPicture, inks, room);
     const { left, top, side, step, across } = this;
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
-    const longest = this.right - 10;
+    const maxWidth = this.right - 10;
     context.fillStyle = inks.line;
     context.fillRect(left + across + 6, top, 1, side);
-    shown.distances.slice(shown.first, shown.tokens.length - shown.last).forEach((distance, at) => {
-      context.fillStyle = at + shown.first === shown.row ? inks.text : inks.muted;
-      const [x, y] = [left + across + 7, top + at * step + step * 0.2];
-      context.fillRect(x, y, Math.max(0, distance * longest), Math.max(0.5, step * 0.6));
-    });
+    mapPicture.distances
+      .slice(mapPicture.first, mapPicture.tokens.length - mapPicture.last)
+      .forEach((distance, index) => {
+        context.fillStyle = index + mapPicture.first === mapPicture.row ? inks.text : inks.muted;
+        const [x, y] = [left + across + 7, top + index * step + step * 0.2];
+        context.fillRect(x, y, Math.max(0, distance * maxWidth), Math.max(0.5, step * 0.6));
+      });
   }
 
   image(cut, room) {
@@ -64,7 +66,7 @@ export class DifferenceMap extends BigMap {
     return pixels(pooled(cut, room, MIDDLE), colours);
   }
 
-  written(value) {
+  format(value) {
     return shortSigned(value);
   }
 
@@ -73,9 +75,9 @@ export class DifferenceMap extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.shown);
-    const at = i * keys.length + j;
-    const [before, after] = sides.map((side) => (side ? number(side[at]) : "…"));
-    return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
+    const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.picture);
+    const index = i * keys.length + j;
+    const [left, right] = sides.map((side) => (side ? number(side[index]) : "…"));
+    return `${tokens[i]} → ${keys[j]} ${left} → ${right}, ${weights ? signed(weights[index]) : "…"}`;
   }
 }

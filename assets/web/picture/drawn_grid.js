@@ -1,7 +1,7 @@
 // A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
 
 import { areSame, contextOf, h } from "../base/dom.js";
-import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
+import { GridCell, isShortcut, clamp, walked } from "../base/grid_keys.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -16,43 +16,43 @@ export class DrawnGrid {
   constructor(actions, kind = "drawn map") {
     this.actions = actions;
     this.base = h("canvas", { "aria-hidden": "true" });
-    this.over = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.overlay = h("canvas", { class: "over", "aria-hidden": "true" });
     this.cell = new GridCell();
-    this.element = h("div", { class: kind, role: "grid" }, this.base, this.over, this.cell.row);
+    this.element = h("div", { class: kind, role: "grid" }, this.base, this.overlay, this.cell.row);
     this.grid = /** @type {Grid | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.active = /** @type {Place | null} */ (null);
-    this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
+    this.inputs = /** @type {unknown[]} */ ([]); // what the drawing was made from
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
-      const at = this.cellAt(event);
-      if (at) this.press(at, event);
+      const cell = this.cellAt(event);
+      if (cell) this.press(cell, event);
     };
     this.cell.element.onkeydown = (event) => this.key(event);
     this.cell.element.onfocus = () => this.point(this.active);
     this.cell.element.onblur = () => this.point(null);
   }
 
-  /** Draws where something of what it is made from has changed.
+  /** Draw where something of what it is made from has changed.
    * @param {Grid} grid @param {{width: number, height: number}} size pixels @param {Inks} inks
    * @param {unknown[]} from what it is made from @param {(context: CanvasRenderingContext2D) => void} paint
    */
   drawGrid(grid, { width, height }, inks, from, paint) {
     Object.assign(this, { grid, inks });
     this.element.dataset.name = grid.name;
-    this.active = nearest(this.active ?? [0, 0], ...this.ends);
-    const made = [width, height, devicePixelRatio, document.fonts.status, ...from];
-    if (!areSame(made, this.drawn)) {
-      this.drawn = made;
+    this.active = clamp(this.active ?? [0, 0], ...this.ends);
+    const inputs = [width, height, devicePixelRatio, document.fonts.status, ...from];
+    if (!areSame(inputs, this.inputs)) {
+      this.inputs = inputs;
       Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
-      contextOf(this.over, width, height);
+      contextOf(this.overlay, width, height);
       paint(contextOf(this.base, width, height));
     }
     this.describe();
   }
 
-  /** What the grid is called. */
+  /** The accessible name of the grid. */
   get label() {
     return `${this.grid?.name}: ${this.grid?.how}`;
   }
@@ -72,47 +72,47 @@ export class DrawnGrid {
     return this.grid?.at(event.clientX - box.left, event.clientY - box.top) ?? null;
   }
 
-  /** Marks a place and says it. @param {Place | null} at */
-  point(at) {
-    this.mark(at);
-    if (at && this.grid) this.actions.hover(this.grid.say(at), at);
+  /** Marks a place and says it. @param {Place | null} cell */
+  point(cell) {
+    this.mark(cell);
+    if (cell && this.grid) this.actions.hover(this.grid.say(cell), cell);
     else this.actions.hover(null, null);
   }
 
-  /** Marks a place on a canvas of its own, so that nothing else is painted again. @param {Place | null} at */
-  mark(at) {
-    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    context.clearRect(0, 0, this.over.width, this.over.height);
-    if (!at || !this.grid) return;
-    const { left, top, width, height } = this.grid.boxOf(at);
+  /** Marks a place on a canvas of its own, so that nothing else is painted again. @param {Place | null} cell */
+  mark(cell) {
+    const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
+    context.clearRect(0, 0, this.overlay.width, this.overlay.height);
+    if (!cell || !this.grid) return;
+    const { left, top, width, height } = this.grid.boxOf(cell);
     Object.assign(context, { lineWidth: 2, strokeStyle: this.inks.text });
     context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
   }
 
-  /** @param {Place} at @param {MouseEvent | KeyboardEvent} event */
-  press(at, event) {
-    this.moveTo(at);
-    this.actions.pick(...at, event.shiftKey);
+  /** @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  press(cell, event) {
+    this.moveTo(cell);
+    this.actions.pick(...cell, event.shiftKey);
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!this.active || isShortcut(event)) return;
-    const to = walked(event, this.active, ...this.ends);
-    if (!to && event.key !== "Enter" && event.key !== " ") return;
+    const next = walked(event, this.active, ...this.ends);
+    if (!next && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
-    if (to) this.moveTo(to);
+    if (next) this.moveTo(next);
     else this.press(this.active, event);
   }
 
-  /** @param {Place} at */
-  moveTo(at) {
-    this.active = at;
+  /** @param {Place} cell */
+  moveTo(cell) {
+    this.active = cell;
     this.describe();
-    this.point(at);
+    this.point(cell);
   }
 
-  /** Moves the cell that has the focus to the active place. */
+  /** Move the cell that has the focus to the active place. */
   describe() {
     const { grid, active } = this;
     if (grid && active)

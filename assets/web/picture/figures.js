@@ -9,13 +9,13 @@ export function makeFigures(ask = () => {}) {
   /** @param {import("../base/messages.js").Figure[]} figures @param {boolean} waits the value that was asked for has not come */
   const draw = (figures, waits = false) =>
     fill(element, figures, make, (card, { value, label, ask: question = "" }) => {
-      const [strong, asks, span] = /** @type {[HTMLElement, HTMLButtonElement, HTMLElement]} */ ([...card.children]);
+      const [strong, press, span] = /** @type {[HTMLElement, HTMLButtonElement, HTMLElement]} */ ([...card.children]);
       setText(strong, value);
       setText(span, label);
       strong.hidden = !value;
-      asks.hidden = Boolean(value) || !question;
-      asks.disabled = waits && !value;
-      setText(asks, asks.disabled ? "comparing …" : question);
+      press.hidden = Boolean(value) || !question;
+      press.disabled = waits && !value;
+      setText(press, press.disabled ? "comparing …" : question);
     });
   return { element, draw };
 }

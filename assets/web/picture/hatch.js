@@ -10,8 +10,8 @@ import { pixelRatio } from "../base/dom.js";
 export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
   const ratio = pixelRatio();
   const blocked = canvasOf(columns, rows, (pixels) => {
-    for (let at = 0; at < pixels.length; at++)
-      if (isBlocked(Math.floor(at / columns), at % columns)) pixels[at] = 0xff000000;
+    for (let index = 0; index < pixels.length; index++)
+      if (isBlocked(Math.floor(index / columns), index % columns)) pixels[index] = 0xff000000;
   });
   const canvas = document.createElement("canvas");
   // a view that is not laid out yet has no room, and a canvas of no size cannot be drawn
@@ -22,9 +22,9 @@ export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 
   context.globalCompositeOperation = "source-in";
   context.strokeStyle = ink;
   context.lineWidth = ratio;
-  for (let at = 0; at < canvas.width + canvas.height; at += gap * ratio) {
-    context.moveTo(at, 0);
-    context.lineTo(at - canvas.height, canvas.height);
+  for (let offset = 0; offset < canvas.width + canvas.height; offset += gap * ratio) {
+    context.moveTo(offset, 0);
+    context.lineTo(offset - canvas.height, canvas.height);
   }
   context.stroke();
   return canvas;

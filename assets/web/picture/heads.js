@@ -45,10 +45,10 @@ export class HeadsGrid {
     /** @type {Map<string, HTMLCanvasElement>} */
     this.images = new Map();
     this.kind = ""; // what the images are of
-    this.at = 0; // the tile that can be reached with Tab
+    this.tabStop = 0; // the tile that can be reached with Tab
     this.state = /** @type {ShownHeads} */ ({});
     this.maps = /** @type {import("../wire/packets.js").Maps} */ ({});
-    this.shown = /** @type {Head[]} */ ([]);
+    this.visible = /** @type {Head[]} */ ([]);
     this.columns = this.count = 0;
     this.width = this.height = 0; // pixels
     this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
@@ -72,27 +72,27 @@ export class HeadsGrid {
   }
 
   /** Lays the tiles out in the order given.
-   * @param {ShownHeads} state @param {import("../wire/packets.js").Maps} maps @param {Head[]} shown
+   * @param {ShownHeads} state @param {import("../wire/packets.js").Maps} maps @param {Head[]} visible
    */
-  update(state, maps, shown, columns) {
-    if (this.columns !== columns || this.count !== shown.length) this.rects = [];
-    Object.assign(this, { state, maps, shown, columns, count: shown.length });
-    setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(shown.length / columns)}`);
+  update(state, maps, visible, columns) {
+    if (this.columns !== columns || this.count !== visible.length) this.rects = [];
+    Object.assign(this, { state, maps, visible, columns, count: visible.length });
+    setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(visible.length / columns)}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
     setAttribute(this.element, "class", state.all ? "heads-holder many" : "heads-holder");
-    const rows = Array.from({ length: Math.ceil(shown.length / columns) }, (_, r) =>
-      shown.slice(r * columns, (r + 1) * columns),
+    const rows = Array.from({ length: Math.ceil(visible.length / columns) }, (_, r) =>
+      visible.slice(r * columns, (r + 1) * columns),
     );
     const makeRow = () => h("div", { role: "row", class: "row" });
     const make = () => this.makeTile();
     fill(this.grid, rows, makeRow, (row, pairs, r) =>
       fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
     );
-    this.rove(Math.min(this.at, shown.length - 1));
+    this.rove(Math.min(this.tabStop, visible.length - 1));
   }
 
   makeTile() {
-    const pair = () => this.shown[this.indexOf(tile)];
+    const pair = () => this.visible[this.indexOf(tile)];
     const toggle = (/** @type {MouseEvent} */ event) => {
       event.stopPropagation();
       this.act.lamp(...pair());
@@ -134,7 +134,7 @@ export class HeadsGrid {
     this.updateEdges(tile, pair, index);
   }
 
-  /** What stands at the edges: of all heads layers and heads, once each; and which query heads share a key and value head.
+  /** Draw the labels at the edges: layers and heads, and which query heads share a key and value head.
    * @param {HTMLElement} tile @param {Head} pair @param {number} index
    */
   updateEdges(tile, [layer, head], index) {
@@ -143,15 +143,15 @@ export class HeadsGrid {
     const [top, side] = state.across ? [String(layer), sorted] : [sorted, String(layer)];
     setAttribute(tile, "data-column", state.all && index < columns ? top : null);
     setAttribute(tile, "data-row", state.all && index % columns === 0 ? side : null);
-    const each = state.kv && state.kv < maps.heads ? maps.heads / state.kv : 0;
-    const group = each ? Math.floor(head / each) : null;
+    const groupSize = state.kv && state.kv < maps.heads ? maps.heads / state.kv : 0;
+    const group = groupSize ? Math.floor(head / groupSize) : null;
     setAttribute(tile, "data-group", group === null ? null : String(group % 3));
-    const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
-    const what = group === null ? null : `layer ${layer} head ${head}: ${shared}`;
-    setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : what);
+    const shared = `query heads ${(group ?? 0) * groupSize} to ${((group ?? 0) + 1) * groupSize - 1} share key and value head ${group}`;
+    const label = group === null ? null : `layer ${layer} head ${head}: ${shared}`;
+    setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : label);
   }
 
-  /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */
+  /** Tell whether a head is hidden, or not the one shown alone. @param {Head} pair */
   isAway(pair) {
     const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
@@ -175,7 +175,7 @@ export class HeadsGrid {
     const context = contextOf(this.canvas, this.width, this.height);
     const size = n - first - last;
     context.imageSmoothingEnabled = false;
-    this.shown.forEach((pair, index) => {
+    this.visible.forEach((pair, index) => {
       if (this.isAway(pair) || !this.maps.isHere(pair[0])) return;
       const rect = this.rects[index];
       const { x, y, width, height } = rect;
@@ -195,14 +195,14 @@ export class HeadsGrid {
     const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last}`;
     if (this.kind !== kind) this.images.clear();
     this.kind = kind;
-    const whole = this.maps.isWhole(layer);
-    const id = `${layer}.${head} ${whole}`;
-    const known = this.images.get(id);
-    if (known) return known;
+    const isWhole = this.maps.isWhole(layer);
+    const id = `${layer}.${head} ${isWhole}`;
+    const cached = this.images.get(id);
+    if (cached) return cached;
     const map = this.maps.map(layer, head);
-    const made = picture(pooled(whole ? trimmed(map, first, last) : map, POOLED), theme, scale);
-    this.images.set(id, made);
-    return made;
+    const image = picture(pooled(isWhole ? trimmed(map, first, last) : map, POOLED), theme, scale);
+    this.images.set(id, image);
+    return image;
   }
 
   /** The lines over what is blocked, made once for each size. @param {string} text @param {number} head
@@ -212,13 +212,13 @@ export class HeadsGrid {
     const { first, last, forbidden = [] } = this.state;
     const { n, keys } = this.maps;
     const id = [text, room.width, room.height, ink].join(" ");
-    const known = this.images.get(id);
-    if (known) return known;
+    const cached = this.images.get(id);
+    if (cached) return cached;
     const isBlocked = forbids(forbidden, head, n, keys.length);
     const [rows, columns] = [n, keys.length].map((all) => all - first - last);
-    const made = hatchOf(rows, columns, (i, j) => isBlocked(first + i, first + j), room, ink);
-    this.images.set(id, made);
-    return made;
+    const image = hatchOf(rows, columns, (i, j) => isBlocked(first + i, first + j), room, ink);
+    this.images.set(id, image);
+    return image;
   }
 
   hover(event) {
@@ -227,14 +227,14 @@ export class HeadsGrid {
     const index = this.rects.findIndex(
       ({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height,
     );
-    const pair = this.shown[index];
+    const pair = this.visible[index];
     if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
     const { x, y, width, height } = this.rects[index];
     const { first, last, forbidden = [] } = this.state;
     const { tokens, keys, n } = this.maps;
-    const at = (/** @type {number} */ share, /** @type {number} */ of) =>
-      first + Math.min(of - first - last - 1, Math.floor(share * (of - first - last)));
-    const [i, j] = [at((py - y) / height, n), at((px - x) / width, keys.length)];
+    const toPixels = (/** @type {number} */ share, /** @type {number} */ total) =>
+      first + Math.min(total - first - last - 1, Math.floor(share * (total - first - last)));
+    const [i, j] = [toPixels((py - y) / height, n), toPixels((px - x) / width, keys.length)];
     const weight = this.maps.map(...pair).bytes[i * keys.length + j] / 255;
     const blocked = forbids(forbidden, pair[1], n, keys.length)(i, j) ? `, ${BLOCKED}` : "";
     return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${keys[j]} ${weight.toFixed(2)}${blocked}`);
@@ -243,7 +243,7 @@ export class HeadsGrid {
   /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */
   rove(index) {
     if (index < 0) return;
-    this.at = index;
+    this.tabStop = index;
     this.tiles().forEach((tile, i) => setAttribute(tile, "tabindex", i === index ? "0" : "-1"));
   }
 
@@ -254,10 +254,10 @@ export class HeadsGrid {
     if (onLamp && (key === "Enter" || key === " ")) return; // the lamp's own click
     /** @type {Record<string, Act>} */
     const acts = { Enter: this.act.focus, " ": this.act.lamp, o: this.act.lamp, s: this.act.solo, h: this.act.hide };
-    if (key in acts) acts[key](...this.shown[this.at]);
+    if (key in acts) acts[key](...this.visible[this.tabStop]);
     else if (key.startsWith("Arrow") || key === "Home" || key === "End") {
-      const to = walkedTiles(event, this.at, this.count, this.columns);
-      if (to !== null) this.tiles()[to].focus();
+      const next = walkedTiles(event, this.tabStop, this.count, this.columns);
+      if (next !== null) this.tiles()[next].focus();
     } else return;
     event.preventDefault();
   }

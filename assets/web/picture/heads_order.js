@@ -13,7 +13,7 @@ export function sortKey({ at, maps }) {
 
 const MAX_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
 
-/** Whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
+/** Tell whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
 export const isAcross = ({ layers }) => layers > MAX_DOWN;
 
 /** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @param {boolean} [across] a column a layer

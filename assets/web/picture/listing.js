@@ -20,14 +20,14 @@ export function makeListing() {
 }
 
 /** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by.
- * @param {HTMLElement} cell @param {string} text @param {number} at @param {[number, boolean] | null | undefined} order
+ * @param {HTMLElement} cell @param {string} text @param {number} column @param {[number, boolean] | null | undefined} order
  * @param {(at: number) => void} sort
  */
-function fillColumn(cell, text, at, order, sort) {
-  setAttribute(cell, "aria-sort", order && at === order[0] ? (order[1] ? "descending" : "ascending") : null);
+function fillColumn(cell, text, column, order, sort) {
+  setAttribute(cell, "aria-sort", order && column === order[0] ? (order[1] ? "descending" : "ascending") : null);
   if (!order || !text) return setText(cell, text);
-  const arrow = at === order[0] ? (order[1] ? " ↓" : " ↑") : "";
-  fillButton(cell, text + arrow, () => sort(at));
+  const arrow = column === order[0] ? (order[1] ? " ↓" : " ↑") : "";
+  fillButton(cell, text + arrow, () => sort(column));
 }
 
 /** @param {HTMLElement} cell @param {string} text @param {() => void} act */
@@ -51,12 +51,12 @@ export function updateListing(element, block, sort, open) {
   setText(caption, block.caption);
   caption.hidden = !block.caption;
   const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
-  const side = (/** @type {number} */ at) => block.right[at] && "right";
+  const side = (/** @type {number} */ column) => block.right[column] && "right";
   const makeColumn = () => h("th", { scope: "col" });
-  fill(head.rows[0], block.head, makeColumn, (cell, text, at) => {
-    fillColumn(cell, text, at, block.order, sort);
+  fill(head.rows[0], block.head, makeColumn, (cell, text, column) => {
+    fillColumn(cell, text, column, block.order, sort);
     setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
-    setAttribute(cell, "class", classes(side(at)));
+    setAttribute(cell, "class", classes(side(column)));
   });
   fill(body, block.rows, "tr", (line, texts, i) => {
     setAttribute(line, "class", marks.get(`${i}.-1`));
@@ -85,6 +85,6 @@ export class FoldedTable {
 
   /** @param {string[]} head @param {string[][]} rows of a text a column, the first one names the row */
   fill(head, rows, caption = this.label) {
-    updateListing(this.listing, { caption, head, rows, marks: [], right: head.map((_, at) => at > 0) }, () => {});
+    updateListing(this.listing, { caption, head, rows, marks: [], right: head.map((_, index) => index > 0) }, () => {});
   }
 }

@@ -2,7 +2,7 @@
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
-import { nearest } from "../base/grid_keys.js";
+import { clamp } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { hatchOf } from "./hatch.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -58,30 +58,34 @@ export class BigMap extends DrawnGrid {
     this.bubble = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
     this.tapped = /** @type {Place | null} */ (null); // by a finger
     this.element.append(this.bubble);
-    this.shown = /** @type {MapPicture | null} */ (null);
+    this.picture = /** @type {MapPicture | null} */ (null);
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
     this.seen = /** @type {string[]} */ ([]); // and of the columns
     this.left = this.top = this.right = 0; // pixels
     this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
     // how much wider than high a cell may be; pixels that it may be high, and its number grows with it; the smallest weight
     // that is written: now, and out of the projector
-    this.limits = this.usual = { stretch: 1, largest: 54, least: 0 };
+    this.limits = this.usual = { stretch: 1, maxCell: 54, minCell: 0 };
     this.roomy = 18; // pixels of a cell that a number fits into
     this.breadth = 1.45; // of a number, in its own size
     this.smallest = LETTERS; // pixels of a number
     this.font = LETTERS; // pixels of a label
-    this.every = 1; // of how many tokens one is written at the sides
+    this.labelInterval = 1; // of how many tokens one is written at the sides
     this.share = 0.4; // of a cell that its number is high
-    this.beside = 0; // pixels to keep free on the right, besides what the labels take
+    this.reservedWidth = 0; // pixels to keep free on the right, besides what the labels take
     this.element.onpointerleave = () => this.tapped || this.point(null); // what a finger tapped stays said
   }
 
-  /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
-  draw(shown, inks, room) {
-    const { tokens, keys, first, last, row, key, name } = shown;
-    const how = "rows are queries, columns are keys";
-    const places = { size: [tokens.length, keys.length], say: (at) => this.say(at), boxOf: (at) => this.boxOf(at) };
-    Object.assign(this, { shown, inks, grid: { name, how, ...places } });
+  /** @param {MapPicture} picture @param {Inks} inks @param {Room} room */
+  draw(picture, inks, room) {
+    const { tokens, keys, first, last, row, key, name } = picture;
+    const legend = "rows are queries, columns are keys";
+    const places = {
+      size: [tokens.length, keys.length],
+      say: (cell) => this.say(cell),
+      boxOf: (cell) => this.boxOf(cell),
+    };
+    Object.assign(this, { picture, inks, grid: { name, how: legend, ...places } });
     this.visible = tokens.slice(first, tokens.length - last);
     this.seen = keys === tokens ? this.visible : keys.slice(first, keys.length - last);
     const n = this.visible.length;
@@ -92,42 +96,42 @@ export class BigMap extends DrawnGrid {
       this.active = null;
       return;
     }
-    this.active = nearest(this.active ?? [row, key ?? first], ...this.ends);
+    this.active = clamp(this.active ?? [row, key ?? first], ...this.ends);
     this.describe();
     this.putBubble(this.tapped);
   }
 
-  /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
+  /** Draw the map. @param {number} unit pixels of a size 1 @param {Room} room */
   paint(unit, room) {
     const { inks, visible, seen } = this;
-    const shown = /** @type {MapPicture} */ (this.shown);
-    const { first, last, row, key } = shown;
+    const picture = /** @type {MapPicture} */ (this.picture);
+    const { first, last, row, key } = picture;
     const font = LETTERS * unit;
     const context = this.layOut(room, unit, font);
     const n = visible.length;
     if (!n) return;
     const { left, top, side, step, across, wide } = this;
-    const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
+    const cut = picture.whole ? trimmed(picture.map, first, last) : picture.map;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image(cut, side * pixelRatio()), left, top, across, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.limits.largest * unit, step * this.share));
+    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.limits.maxCell * unit, step * this.share));
     const size = Math.min(fits, wide / this.breadth);
-    const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
+    const numbered = picture.weights && picture.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
-    if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
+    if (picture.weights && numbered) this.drawNumbers(context, picture.weights, cut, size);
     this.font = font;
-    this.every = drawLabels(context, this);
+    this.labelInterval = drawLabels(context, this);
     if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, across, step, inks.query);
-    for (const own of [key, ...(shown.others ?? [])])
-      if (own !== null && own >= first && own - first < seen.length)
-        frame(context, left + (own - first) * wide, top, wide, side, inks.key);
+    for (const column of [key, ...(picture.others ?? [])])
+      if (column !== null && column >= first && column - first < seen.length)
+        frame(context, left + (column - first) * wide, top, wide, side, inks.key);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */
   get ends() {
-    const { tokens, keys, first, last } = /** @type {MapPicture} */ (this.shown);
+    const { tokens, keys, first, last } = /** @type {MapPicture} */ (this.picture);
     return [
       [first, tokens.length - 1 - last],
       [first, keys.length - 1 - last],
@@ -140,14 +144,14 @@ export class BigMap extends DrawnGrid {
     const [rows, columns] = [Math.max(1, this.visible.length), Math.max(1, this.seen.length)];
     const widthsOf = (/** @type {string[]} */ all) => all.map((token) => MEASURE.measureText(clip(token)).width);
     const widths = widthsOf(this.visible);
-    const above = this.seen === this.visible ? widths : widthsOf(this.seen);
-    const beside = Math.max(20, ...widthsOf(room.labels ?? []));
-    this.left = Math.max(beside, ...widths) + 12;
-    this.top = Math.max(beside, ...above) * Math.sin(LEAN) + 16;
-    this.right = Math.max(6, (above.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
+    const columnWidths = this.seen === this.visible ? widths : widthsOf(this.seen);
+    const rowWidth = Math.max(20, ...widthsOf(room.labels ?? []));
+    this.left = Math.max(rowWidth, ...widths) + 12;
+    this.top = Math.max(rowWidth, ...columnWidths) * Math.sin(LEAN) + 16;
+    this.right = Math.max(6, (columnWidths.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.reservedWidth;
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
-    const least = 60 / Math.max(rows, columns); // pixels of a cell
-    this.step = Math.max(least, Math.min(width / columns, height / rows, this.limits.largest * unit));
+    const minScale = 60 / Math.max(rows, columns); // pixels of a cell
+    this.step = Math.max(minScale, Math.min(width / columns, height / rows, this.limits.maxCell * unit));
     // of many rows and few columns as wide as high, where there is room
     const widest = this.step * Math.max(this.limits.stretch, rows / columns);
     this.wide = Math.max(this.step, Math.min(width / columns, widest));
@@ -155,13 +159,13 @@ export class BigMap extends DrawnGrid {
     const size = /** @type {const} */ ([this.left + this.across + this.right, this.top + this.side + 4]);
     this.element.style.width = `${size[0]}px`;
     this.element.style.height = `${size[1]}px`;
-    contextOf(this.over, ...size);
+    contextOf(this.overlay, ...size);
     return contextOf(this.base, ...size);
   }
 
   /** The cells as a picture, pooled where they are smaller than a pixel. @param {Bytes} cut @param {number} room */
   image(cut, room) {
-    const { theme, scale } = /** @type {MapPicture} */ (this.shown);
+    const { theme, scale } = /** @type {MapPicture} */ (this.picture);
     return picture(pooled(cut, room), theme, scale);
   }
 
@@ -169,14 +173,15 @@ export class BigMap extends DrawnGrid {
     const { step, wide, left, top, side, across } = this;
     if (step < 12) return;
     context.fillStyle = this.inks.panel;
-    for (let at = 1; at < this.seen.length; at++) context.fillRect(left + at * wide - 0.5, top, 1, side);
-    for (let at = 1; at < this.visible.length; at++) context.fillRect(left, top + at * step - 0.5, across, 1);
+    for (let index = 1; index < this.seen.length; index++) context.fillRect(left + index * wide - 0.5, top, 1, side);
+    for (let index = 1; index < this.visible.length; index++)
+      context.fillRect(left, top + index * step - 0.5, across, 1);
   }
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
     const { step, left, top, side, across, visible, seen } = this;
-    const { first, forbids } = /** @type {MapPicture} */ (this.shown);
+    const { first, forbids } = /** @type {MapPicture} */ (this.picture);
     if (step < 5 || isPlain) return;
     const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => forbids(i + first, j + first);
     const room = { width: across, height: side };
@@ -187,16 +192,16 @@ export class BigMap extends DrawnGrid {
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
     const { step, wide, left, top, visible, seen } = this;
-    const { first, keys, scale } = /** @type {MapPicture} */ (this.shown);
+    const { first, keys, scale } = /** @type {MapPicture} */ (this.picture);
     const [n, columns] = [visible.length, seen.length];
-    const most = mostOf(cut.bytes, scale);
+    const max = mostOf(cut.bytes, scale);
     Object.assign(context, { font: `${size}px ${this.inks.sans}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < columns; j++) {
         const weight = weights[(i + first) * keys.length + j + first];
-        const text = Math.abs(weight) < this.limits.least ? "" : this.written(weight);
+        const text = Math.abs(weight) < this.limits.minCell ? "" : this.format(weight);
         if (!text) continue;
-        context.fillStyle = this.inkOn(cut.bytes[i * columns + j], most);
+        context.fillStyle = this.inkOn(cut.bytes[i * columns + j], max);
         context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
       }
     }
@@ -204,30 +209,30 @@ export class BigMap extends DrawnGrid {
 
   /** For who sits far away: large cells, wider than high, and no small numbers. @param {boolean} projected */
   project(projected) {
-    this.limits = projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : this.usual;
+    this.limits = projected ? { stretch: 44 / 30, maxCell: 90, minCell: 0.05 } : this.usual;
   }
 
-  /** What a legend says of the numbers that are left out. */
+  /** The legend of numbers that are left out. */
   get omits() {
-    return this.limits.least && this.element.dataset.number ? "; numbers below .05 left out" : "";
+    return this.limits.minCell && this.element.dataset.number ? "; numbers below .05 left out" : "";
   }
 
   /** A number in the few letters of a cell. @param {number} weight */
-  written(weight) {
+  format(weight) {
     return short(weight);
   }
 
-  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} most */
-  inkOn(byte, most) {
-    const { theme, scale } = /** @type {MapPicture} */ (this.shown);
-    return inkOn(byte, theme, scale, most);
+  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} max */
+  inkOn(byte, max) {
+    const { theme, scale } = /** @type {MapPicture} */ (this.picture);
+    return inkOn(byte, theme, scale, max);
   }
 
   /** Row and column under a pointer, from 0 among those in sight; negative on the labels; null elsewhere.
    * @returns {Place | null}
    */
-  under(event) {
-    if (!this.shown) return null;
+  cellUnder(event) {
+    if (!this.picture) return null;
     const box = this.element.getBoundingClientRect();
     const j = Math.floor((event.clientX - box.left - this.left) / this.wide);
     const i = Math.floor((event.clientY - box.top - this.top) / this.step);
@@ -236,73 +241,73 @@ export class BigMap extends DrawnGrid {
 
   /** The cell that a pointer means: a label stands for its whole row or column. @returns {Place | null} */
   cellAt(event) {
-    const at = this.under(event);
-    if (!at || !this.shown) return null;
-    const { first, row, key } = this.shown;
-    const [i, j] = [at[0] + first, at[1] + first];
-    if (at[1] < 0) return [i, key ?? this.bestOf(i)];
-    return at[0] < 0 ? [row, j] : [i, j];
+    const cell = this.cellUnder(event);
+    if (!cell || !this.picture) return null;
+    const { first, row, key } = this.picture;
+    const [i, j] = [cell[0] + first, cell[1] + first];
+    if (cell[1] < 0) return [i, key ?? this.bestOf(i)];
+    return cell[0] < 0 ? [row, j] : [i, j];
   }
 
   /** The key with the largest weight in a row. @param {number} i */
   bestOf(i) {
-    const { weights, keys } = /** @type {MapPicture} */ (this.shown);
+    const { weights, keys } = /** @type {MapPicture} */ (this.picture);
     const [, [first, last]] = this.ends;
     if (!weights) return first;
     return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
-  /** Looks at a cell, or adds its key. @param {Place} at @param {MouseEvent | KeyboardEvent} event */
-  press(at, event) {
-    this.active = at;
-    this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
-    this.moveTo(at); // a finger has left by now, and its cell is not read out any more
-    if ("pointerType" in event && event.pointerType === "touch") this.putBubble(at);
+  /** Looks at a cell, or adds its key. @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  press(cell, event) {
+    this.active = cell;
+    this.actions.pick(...cell, event.shiftKey || event.ctrlKey || event.metaKey);
+    this.moveTo(cell); // a finger has left by now, and its cell is not read out any more
+    if ("pointerType" in event && event.pointerType === "touch") this.putBubble(cell);
   }
 
-  /** @param {Place | null} at */
-  point(at) {
+  /** @param {Place | null} cell */
+  point(cell) {
     this.putBubble(null);
-    super.point(at);
+    super.point(cell);
   }
 
-  /** @param {Place | null} at */
-  mark(at) {
-    super.mark(at);
-    if (at && this.shown && this.every > 1)
-      drawPointedLabels(/** @type {any} */ (this.over.getContext("2d")), this, at);
+  /** @param {Place | null} cell */
+  mark(cell) {
+    super.mark(cell);
+    if (cell && this.picture && this.labelInterval > 1)
+      drawPointedLabels(/** @type {any} */ (this.overlay.getContext("2d")), this, cell);
   }
 
   /** @param {Place} at */
   boxOf([i, j]) {
     const { step, wide } = this;
-    const first = this.shown?.first ?? 0;
+    const first = this.picture?.first ?? 0;
     return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
-  /** Tells whether the map has this cell. @param {Place} at */
+  /** Tell whether the map has this cell. @param {Place} at */
   has([i, j]) {
-    const { tokens = [], keys = [] } = this.shown ?? {};
+    const { tokens = [], keys = [] } = this.picture ?? {};
     return Math.min(i, j) >= 0 && i < tokens.length && j < keys.length;
   }
 
-  /** What a cell says. @param {Place} at */
+  /** The readout of a cell. @param {Place} at */
   say([i, j]) {
-    const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.shown);
+    const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.picture);
     const weight = weights ? number(weights[i * keys.length + j]) : "…";
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
-  /** What a cell says stands in a bubble at the finger that tapped it, or nowhere; who hears the page is told by the cell.
-   * @param {Place | null} at
+  /** Show the readout of a tapped cell in a bubble, or hide it; a screen reader reads the cell itself.
+   * @param {Place | null} cell
    */
-  putBubble(at) {
-    this.tapped = at;
+  putBubble(cell) {
+    this.tapped = cell;
     const { element, bubble } = this;
-    bubble.hidden = !at || !this.has(at);
-    if (!at || bubble.hidden) return;
-    setText(bubble, this.say(at));
-    const { left, top, width, height } = this.boxOf(at);
+    bubble.hidden = !cell || !this.has(cell);
+    if (!cell || bubble.hidden) return;
+    setText(bubble, this.say(cell));
+    const { left, top, width, height } = this.boxOf(cell);
     const half = bubble.offsetWidth / 2;
     const [x, y] = [left + width / 2, top + height / 2];
     bubble.style.left = `${Math.max(half + EDGE, Math.min(element.clientWidth - half - EDGE, x))}px`;

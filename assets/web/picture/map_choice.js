@@ -1,7 +1,7 @@
 // Which map of a model is shown: of which kind of its attention, and of one head or the mean over several.
 
 import { baseOf } from "../link/model_name.js";
-import { choice, fillChoice, group, named } from "../base/view_base.js";
+import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
 
 /** The kind of attention: its encoder's, its decoder's, or from the one to the other.
@@ -9,10 +9,10 @@ import { choosesMean, meanOf } from "../link/look.js";
  */
 export function groupChoice(view) {
   const kinds = group("Kind of attention");
-  const element = named("attention", kinds);
-  const choose = (/** @type {number} */ at) => {
+  const element = namedPart("attention", kinds);
+  const choose = (/** @type {number} */ index) => {
     const { groups, model } = view.picture;
-    view.chooseGroup(`${baseOf(model)}~${groups[at]}`);
+    view.chooseGroup(`${baseOf(model)}~${groups[index]}`);
   };
   const draw = () => {
     const { groups, groupNames, group: now } = view.picture;
@@ -33,12 +33,12 @@ const OF = [
 ];
 const SEEN = "the mean over the heads that are not hidden";
 
-/** One head, or the mean over several in its place.
- * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
+/** A choice between a single head and the mean over several.
+ * @param {{look: Look, setDisplay: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
 export function meanChoice(view, hides = false) {
   const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of the visible heads", SEEN])] : OF;
-  const choose = (/** @type {Mean | ""} */ mean) => view.see(choosesMean(view.look, mean));
+  const choose = (/** @type {Mean | ""} */ mean) => view.setDisplay(choosesMean(view.look, mean));
   const { element, buttons, press } = choice("One head or a mean", options, choose);
   return { element, buttons, draw: () => press(meanOf(view.look)) };
 }

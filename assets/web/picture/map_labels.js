@@ -6,33 +6,34 @@ export const LEAN = Math.PI / 3; // of the column labels
 const MAX_LENGTH = 12; // characters
 const AWAY = 7; // pixels from the cells
 
-/** Of how many tokens one is named, where each has so much room. @param {number} font @param {number} room pixels */
+/** The interval between labelled tokens, given the room for each. @param {number} font @param {number} room pixels */
 export const everyOf = (font, room) => Math.max(1, Math.ceil((1.05 * font) / room));
 
 /** The tokens that are named: those that must be, and of the others as many as there is room for beside them.
- * @param {number} count @param {number} every @param {number[]} wanted
+ * @param {number} count @param {number} interval @param {number[]} required
  */
-export function labelled(count, every, wanted) {
-  const must = wanted.filter((at) => at >= 0 && at < count);
-  const isFree = (/** @type {number} */ at) => must.every((own) => at === own || Math.abs(at - own) >= every);
+export function labelled(count, interval, required) {
+  const must = required.filter((index) => index >= 0 && index < count);
+  const isFree = (/** @type {number} */ index) =>
+    must.every((other) => index === other || Math.abs(index - other) >= interval);
   return [...Array(count).keys()].filter(
-    (at) => must.includes(at) || (at % every === 0 && (every === 1 || isFree(at))),
+    (index) => must.includes(index) || (index % interval === 0 && (interval === 1 || isFree(index))),
   );
 }
 
 /** @param {string} token */
 export const clip = (token) => (token.length > MAX_LENGTH ? `${token.slice(0, MAX_LENGTH - 1)}…` : token);
 
-/** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
- * @param {number} at the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
+/** Write a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
+ * @param {number} index the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
  */
-function write(context, { left, top, step, wide, visible, seen, font, inks }, at, { asRow, ink, ground, strong }) {
-  const text = clip((asRow ? visible : seen)[at]);
+function write(context, { left, top, step, wide, visible, seen, font, inks }, index, { asRow, ink, ground, strong }) {
+  const text = clip((asRow ? visible : seen)[index]);
   context.save();
   context.font = `${strong ? "bold " : ""}${font}px ${inks.mono}`;
   context.textBaseline = "middle";
   context.textAlign = asRow ? "right" : "left";
-  context.translate(asRow ? left - AWAY : left + (at + 0.5) * wide, asRow ? top + (at + 0.5) * step : top - AWAY);
+  context.translate(asRow ? left - AWAY : left + (index + 0.5) * wide, asRow ? top + (index + 0.5) * step : top - AWAY);
   if (!asRow) context.rotate(-LEAN);
   if (ground) {
     const width = context.measureText(text).width;
@@ -48,35 +49,35 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, at
   context.restore();
 }
 
-/** Writes as many tokens as there is room for, those in focus among them.
+/** Write as many tokens as there is room for, those in focus among them.
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
  */
 export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
-  const { first, row, key: chosen, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
-  const key = chosen ?? best;
-  const [down, along] = [step, wide].map((size) => everyOf(font, size));
-  for (const at of labelled(visible.length, down, [row - first]))
-    write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
-  for (const at of labelled(seen.length, along, key === null ? [] : [key - first])) {
-    const isChosen = at + first === key;
+  const { first, row, key: keyIndex, best = null } = /** @type {import("./map.js").MapPicture} */ (map.picture);
+  const key = keyIndex ?? best;
+  const [down, across] = [step, wide].map((size) => everyOf(font, size));
+  for (const index of labelled(visible.length, down, [row - first]))
+    write(context, map, index, { asRow: true, ink: index + first === row ? inks.query : inks.muted });
+  for (const index of labelled(seen.length, across, key === null ? [] : [key - first])) {
+    const isChosen = index + first === key;
     context.globalAlpha = key === null || isChosen ? 1 : 0.8;
-    write(context, map, at, { asRow: false, ink: inks.key, strong: isChosen });
+    write(context, map, index, { asRow: false, ink: inks.key, strong: isChosen });
     context.globalAlpha = 1;
   }
-  return Math.max(down, along);
+  return Math.max(down, across);
 }
 
-/** Writes the row and the column that are pointed at over what stands there.
+/** Write the row and the column that are pointed at over what stands there.
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {import("../base/grid_keys.js").Place} at
  */
 export function drawPointedLabels(context, map, [i, j]) {
   const { panel, text } = map.inks;
-  const first = map.shown?.first ?? 0;
-  for (const [at, asRow] of /** @type {[number, boolean][]} */ ([
+  const first = map.picture?.first ?? 0;
+  for (const [index, asRow] of /** @type {[number, boolean][]} */ ([
     [i - first, true],
     [j - first, false],
   ]))
-    if (at >= 0 && at < (asRow ? map.visible : map.seen).length)
-      write(context, map, at, { asRow, ink: text, ground: panel });
+    if (index >= 0 && index < (asRow ? map.visible : map.seen).length)
+      write(context, map, index, { asRow, ink: text, ground: panel });
 }

@@ -27,19 +27,19 @@ export class MapPanel {
     map.putBubble(null); // what was tapped on it is long ago
   }
 
-  /** @param {Parameters<Kind["draw"]>[0]} whole @param {import("../base/colour.js").Inks} inks
+  /** @param {Parameters<Kind["draw"]>[0]} picture @param {import("../base/colour.js").Inks} inks
    * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] of the table
    */
-  draw(whole, asTable, inks, room, writing) {
-    const shown = this.veil.seen(whole, this.element);
+  draw(picture, asTable, inks, room, writing) {
+    const visible = this.veil.seen(picture, this.element);
     this.map.element.hidden = asTable;
     this.table.hidden = !asTable;
     if (asTable) {
-      this.map.shown = shown;
-      fillTable(this.table, shown, writing);
+      this.map.picture = visible;
+      fillTable(this.table, visible, writing);
       return;
     }
-    this.map.draw(shown, inks, room);
+    this.map.draw(visible, inks, room);
     this.veil.put(this.map);
   }
 }
@@ -53,33 +53,33 @@ class MapVeil {
     this.rows = /** @type {number[]} */ ([]); // those that are hidden
   }
 
-  /** What may be seen of a map. @template {MapPicture} Map @param {Map} shown @param {Element} place of it @returns {Map} */
-  seen(shown, place) {
-    const [n, wide] = [shown.tokens.length, shown.keys.length];
+  /** The visible part of a map. @template {MapPicture} Map @param {Map} picture @param {Element} place of it @returns {Map} */
+  seen(picture, place) {
+    const [n, wide] = [picture.tokens.length, picture.keys.length];
     const second = place.closest(SECOND) !== null;
-    this.rows = [...shown.tokens.keys()].filter((row) => hidesRow(shown.tokens, row, second));
-    if (!this.rows.length) return shown;
-    const weights = shown.weights?.slice() ?? null;
-    const whole = shown.map.size === n;
-    const bytes = whole ? shown.map.bytes.slice() : new Uint8Array(shown.map.bytes.length); // a thumbnail's rows are others
+    this.rows = [...picture.tokens.keys()].filter((row) => hidesRow(picture.tokens, row, second));
+    if (!this.rows.length) return picture;
+    const weights = picture.weights?.slice() ?? null;
+    const isWhole = picture.map.size === n;
+    const bytes = isWhole ? picture.map.bytes.slice() : new Uint8Array(picture.map.bytes.length); // a thumbnail's rows are others
     for (const row of this.rows) {
       weights?.fill(NaN, row * wide, (row + 1) * wide);
-      if (whole) bytes.fill(0, row * wide, (row + 1) * wide);
+      if (isWhole) bytes.fill(0, row * wide, (row + 1) * wide);
     }
-    return { ...shown, weights, map: { ...shown.map, bytes }, best: null, key: null };
+    return { ...picture, weights, map: { ...picture.map, bytes }, best: null, key: null };
   }
 
   /** Hangs it over the rows as they lie now. @param {import("./map.js").BigMap} map */
   put(map) {
-    const { first = 0, row = -1 } = map.shown ?? {};
+    const { first = 0, row = -1 } = map.picture ?? {};
     const { left, top, side, step, across } = map;
     const n = map.visible.length;
     if (this.element.parentElement !== map.element) map.element.append(this.element);
     Object.assign(this.element.style, pixels({ left, top, width: across, height: side }));
-    const within = this.rows.map((hidden) => hidden - first).filter((at) => at >= 0 && at < n);
-    const lit = isLit() && !within.length && row >= first && row - first < n ? [[row - first, 1]] : [];
-    this.element.hidden = !within.length && !lit.length;
-    fill(this.element, [...blocks(within), ...lit], "div", (veil, [from, count]) => {
+    const visibleRows = this.rows.map((hidden) => hidden - first).filter((row) => row >= 0 && row < n);
+    const lit = isLit() && !visibleRows.length && row >= first && row - first < n ? [[row - first, 1]] : [];
+    this.element.hidden = !visibleRows.length && !lit.length;
+    fill(this.element, [...blocks(visibleRows), ...lit], "div", (veil, [from, count]) => {
       veil.className = lit.length ? "lit" : "veil";
       setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
       Object.assign(veil.style, pixels({ left: 0, top: from * step, width: across, height: count * step }));
@@ -89,13 +89,13 @@ class MapVeil {
 
 /** Neighbouring rows as one: first row and how many. @param {number[]} rows in order @returns {number[][]} */
 function blocks(rows) {
-  const found = /** @type {number[][]} */ ([]);
+  const runs = /** @type {number[][]} */ ([]);
   for (const row of rows) {
-    const last = found.at(-1);
+    const last = runs.at(-1);
     if (last && last[0] + last[1] === row) last[1] += 1;
-    else found.push([row, 1]);
+    else runs.push([row, 1]);
   }
-  return found;
+  return runs;
 }
 
 /** @param {Record<string, number>} sizes */

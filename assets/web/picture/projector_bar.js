@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { toggled } from "../base/words.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, go(change: object): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, setCursor(change: object): void}} View */
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
@@ -16,7 +16,7 @@ const GAP = 6; // pixels between a picture and the bar
 /** A key, as who sees the bar reads it. @param {string} key */
 const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
-/** Its keys. */
+/** The keys of the bar. */
 export const KEYS = "{}[]omtue";
 
 let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
@@ -52,7 +52,7 @@ export class ProjectorBar {
       u: () => this.back.click(),
       e: () => room.querySelector("textarea")?.focus(),
     });
-    const { signal } = view.here;
+    const { signal } = view.lifetime;
     signal.addEventListener("abort", () => {
       if (last !== this) return;
       last = null; // what it holds can go
@@ -66,14 +66,14 @@ export class ProjectorBar {
 
   /** @param {Axis} axis */
   makePlace(axis) {
-    const [before, after] = axis === "layer" ? "{}" : "[]";
-    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
-      const props = { "aria-label": `${by < 0 ? "previous" : "next"} ${axis}`, "aria-keyshortcuts": key };
-      return button(text, () => this.step(axis, by), props, hint(key));
+    const [previousKey, nextKey] = axis === "layer" ? "{}" : "[]";
+    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ delta) => {
+      const props = { "aria-label": `${delta < 0 ? "previous" : "next"} ${axis}`, "aria-keyshortcuts": key };
+      return button(text, () => this.step(axis, delta), props, hint(key));
     };
     const now = span("now");
     const element = h("div", { class: "place", role: "group", "aria-label": axis });
-    element.append(way("‹", before, -1), now, way("›", after, 1));
+    element.append(way("‹", previousKey, -1), now, way("›", nextKey, 1));
     return { axis, now, element };
   }
 
@@ -85,9 +85,9 @@ export class ProjectorBar {
     /** @param {string[]} names @param {string} now which need not be among them */
     const draw = (names, now, whyNot = "") => {
       const all = names.includes(now) ? names : [now, ...names];
-      fill(list, all, "option", (option, one) => {
-        setAttribute(option, "value", one);
-        setText(option, `${name}: ${one}`);
+      fill(list, all, "option", (option, optionName) => {
+        setAttribute(option, "value", optionName);
+        setText(option, `${name}: ${optionName}`);
       });
       list.value = now;
       list.disabled = whyNot !== "";
@@ -96,22 +96,22 @@ export class ProjectorBar {
     return { element, list, draw };
   }
 
-  /** Takes in a button of the page's own. @param {HTMLButtonElement} own */
-  add(own) {
-    own.append(hint(own.getAttribute("aria-keyshortcuts") ?? ""));
-    this.back.before(own);
+  /** Add a button of the page. @param {HTMLButtonElement} press */
+  add(press) {
+    press.append(hint(press.getAttribute("aria-keyshortcuts") ?? ""));
+    this.back.before(press);
   }
 
   // ---- what is done
 
-  /** @param {Axis} axis @param {number} by */
-  step(axis, by) {
+  /** @param {Axis} axis @param {number} delta */
+  step(axis, delta) {
     const { at, picture } = this.view;
     const count = picture[/** @type {"layers" | "heads"} */ (`${axis}s`)];
-    this.view.go({ [axis]: (at[axis] + by + count) % count }); // behind the last comes the first
+    this.view.setCursor({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
   }
 
-  /** Switches the head in focus off in the model, or on. */
+  /** Switch the head in focus off in the model, or on. */
   toggle() {
     this.choices.switchOff(toggled(this.choices.off, this.head));
   }
@@ -121,7 +121,7 @@ export class ProjectorBar {
     return `${layer}.${head}`;
   }
 
-  /** True where the bar is; not beside a lesson that shows one picture alone. */
+  /** Tell whether the bar is shown; not beside a lesson that shows one picture alone. */
   get isOn() {
     const { alone, projector, narrow, picture, isHere } = this.view;
     return projector && !alone && !narrow && Boolean(picture) && isHere;
@@ -136,7 +136,7 @@ export class ProjectorBar {
     act();
   }
 
-  /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
+  /** Give the keys back to the bar after typing or choosing. @param {KeyboardEvent} event */
   leave(event) {
     const isDone = ["Enter", "Escape"].includes(event.key) && !event.isComposing;
     if (!this.isOn || !isDone || !isTyped(event)) return;
@@ -146,7 +146,7 @@ export class ProjectorBar {
 
   // ---- drawing
 
-  /** Where it begins, in pixels of the window. */
+  /** The top edge of the bar, in pixels of the window. */
   get top() {
     return this.room.getBoundingClientRect().top;
   }

@@ -45,7 +45,7 @@ export class SentenceBox {
 
   /** @param {string} text */
   set text(text) {
-    const shown = text.replace(/\r\n?|\n/g, BREAK);
-    if (!this.composing && this.input.value !== shown) this.input.value = shown;
+    const oneLine = text.replace(/\r\n?|\n/g, BREAK);
+    if (!this.composing && this.input.value !== oneLine) this.input.value = oneLine;
   }
 }

@@ -11,7 +11,7 @@ import { rowOf } from "../wire/packets.js";
 const NONE = "—"; // stands where the mask lets nobody look
 const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
-/** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
+/** Table -> its contents, so that an unchanged one is not built again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
 const filled = new WeakMap();
 
 /** @param {"td" | "th"} tag @param {string} text @param {Record<string, string | null>} props */
@@ -36,67 +36,67 @@ export const listOf = (columns, rows, props = {}) =>
 /** Read aloud as what it means. @param {string} text @param {Record<string, string | null>} [props] */
 const valueCell = (text, props) => cell("td", text, { "aria-label": text === NONE ? BLOCKED : null, ...props });
 
-/** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
- * @param {Element} parent @param {MapPicture} shown @param {Writing} writing
+/** Fill `parent` with a map; of a long one with the row in focus, sorted by size.
+ * @param {Element} parent @param {MapPicture} picture @param {Writing} writing
  */
-export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
-  const { tokens, keys, row, first, last, ofRow } = shown;
-  const weights = shown.weights ?? ofRow ?? null;
-  const chosen = [shown.key, ...(shown.others ?? [])].join();
-  const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale} ${chosen}`;
-  const before = filled.get(parent);
-  if (before?.weights === weights && before?.kind === kind) return;
+export function fillTable(parent, picture, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
+  const { tokens, keys, row, first, last, ofRow } = picture;
+  const weights = picture.weights ?? ofRow ?? null;
+  const columns = [picture.key, ...(picture.others ?? [])].join();
+  const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${picture.theme} ${picture.scale} ${columns}`;
+  const previous = filled.get(parent);
+  if (previous?.weights === weights && previous?.kind === kind) return;
   filled.set(parent, { weights, kind });
   if (!weights) {
     parent.replaceChildren(h("p", {}, "…"));
     return;
   }
   const [n, wide] = [tokens.length, keys.length];
-  const written = (/** @type {number} */ i, /** @type {number} */ j) =>
-    Number.isNaN(weights[i * wide + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * wide + j]);
-  const inRow = (/** @type {number} */ j) => (ofRow ? write(ofRow[j]) : written(row, j));
-  if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
+  const format = (/** @type {number} */ i, /** @type {number} */ j) =>
+    Number.isNaN(weights[i * wide + j]) ? "?" : picture.forbids(i, j) ? NONE : write(weights[i * wide + j]);
+  const inRow = (/** @type {number} */ j) => (ofRow ? write(ofRow[j]) : format(row, j));
+  if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(picture, weights, format));
   else {
     const rest = ofRow ? "; the CSV file has the same row" : "; the CSV file has the whole map";
     const note = `Only row ${row}, ${tokens[row]}, of ${n} × ${wide} weights is listed${rest}.`;
-    parent.replaceChildren(h("p", {}, note), rowTable(shown, ofRow ?? rowOf(weights, row, wide), what, inRow));
+    parent.replaceChildren(h("p", {}, note), rowTable(picture, ofRow ?? rowOf(weights, row, wide), what, inRow));
   }
 }
 
-/** Tinted as the map is, unless it is a difference. @param {MapPicture} shown @param {Float32Array} weights
- * @param {(i: number, j: number) => string} written
+/** Tinted as the map is, unless it is a difference. @param {MapPicture} picture @param {Float32Array} weights
+ * @param {(i: number, j: number) => string} format
  */
-function wholeTable(shown, weights, written) {
-  const { tokens, keys, row, key, others = [], first, last, map, scale, theme } = shown;
+function wholeTable(picture, weights, format) {
+  const { tokens, keys, row, key, others = [], first, last, map, scale, theme } = picture;
   const n = keys.length;
-  const most = mostOf(map.bytes, scale);
+  const max = mostOf(map.bytes, scale);
   const tint = (/** @type {number} */ byte) =>
-    `background:${cssOf(byte, theme, scale, most)};color:${inkOn(byte, theme, scale, most)}`;
-  const isTinted = map.size === tokens.length && !("sides" in shown);
+    `background:${cssOf(byte, theme, scale, max)};color:${inkOn(byte, theme, scale, max)}`;
+  const isTinted = map.size === tokens.length && !("sides" in picture);
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
   const names = columns.map((j) =>
     cell("th", keys[j], { scope: "col", class: j === key || others.includes(j) ? "chosen" : null }),
   );
   const body = placesOf(tokens).map((i) => {
-    const largest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
+    const strongest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
     const cells = columns.map((j) => {
-      const isMost = weights[i * n + j] === largest && largest > 0;
+      const isMost = weights[i * n + j] === strongest && strongest > 0;
       const style = isTinted ? tint(map.bytes[i * n + j]) : null;
-      return valueCell(written(i, j), { style, class: isMost ? "most" : null });
+      return valueCell(format(i, j), { style, class: isMost ? "most" : null });
     });
     return h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...cells);
   });
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
 }
 
-/** @param {MapPicture} shown @param {Float32Array} weights of the row @param {string} what @param {(j: number) => string} written */
-function rowTable({ tokens, keys, row, first, last }, weights, what, written) {
+/** @param {MapPicture} shown @param {Float32Array} weights of the row @param {string} noun @param {(j: number) => string} format */
+function rowTable({ tokens, keys, row, first, last }, weights, noun, format) {
   const n = keys.length;
   const listed = ranked(weights.map(Math.abs)).filter(([j]) => j >= first && j < n - last);
-  const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
+  const names = ["position", "key", `${noun} from ${tokens[row]}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
-    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(written(j))),
+    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(format(j))),
   );
   return table(h("tr", {}, ...names), body);
 }

@@ -14,40 +14,40 @@ export function sizesOf(n) {
   return [...sizes, n];
 }
 
-/** Of how many cells each way one is drawn. @param {number} size of the window */
+/** The number of cells each way that are drawn as one. @param {number} size of the window */
 export const stepOf = (size) => Math.ceil(size / FINEST);
 
 /** A window that begins at the nearest place where it lies within the map, and its blocks where they are cut.
  * @param {Window} window @param {number} n @returns {Window}
  */
-export function within({ row, column, size }, n) {
+export function clampWindow({ row, column, size }, n) {
   const step = stepOf(size);
   const last = Math.max(0, Math.ceil((n - size) / step) * step); // the last block may be of fewer cells
-  const at = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
-  return { row: at(row), column: at(column), size };
+  const snap = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
+  return { row: snap(row), column: snap(column), size };
 }
 
 /** The window that shows more of the map or less, a cell of it staying where it is.
- * @param {Window} window @param {number} n @param {number} by sizes @param {[number, number]} cell
+ * @param {Window} window @param {number} n @param {number} factor sizes @param {[number, number]} cell
  */
-export function zoomed(window, n, by, [i, j]) {
+export function zoomed(window, n, factor, [i, j]) {
   const sizes = sizesOf(n);
-  const at = sizes.findIndex((size) => size >= window.size);
-  const size = sizes[Math.max(0, Math.min(sizes.length - 1, at + by))];
+  const index = sizes.findIndex((size) => size >= window.size);
+  const size = sizes[Math.max(0, Math.min(sizes.length - 1, index + factor))];
   const from = (/** @type {number} */ cell, /** @type {number} */ begin) =>
     Math.round(cell - ((cell - begin) * size) / window.size);
-  return within({ row: from(i, window.row), column: from(j, window.column), size }, n);
+  return clampWindow({ row: from(i, window.row), column: from(j, window.column), size }, n);
 }
 
 /** The window moved as little as it takes to show a cell. @param {Window} window @param {number} n @param {[number, number]} cell */
 export function including({ row, column, size }, n, [i, j]) {
   const step = stepOf(size);
-  const to = (/** @type {number} */ cell, /** @type {number} */ begin) => {
+  const move = (/** @type {number} */ cell, /** @type {number} */ begin) => {
     if (cell < begin) return Math.floor(cell / step) * step;
     return cell >= begin + size ? Math.ceil((cell + 1 - size) / step) * step : begin;
   };
-  const [top, left] = [to(i, row), to(j, column)];
-  return top === row && left === column ? { row, column, size } : within({ row: top, column: left, size }, n);
+  const [top, left] = [move(i, row), move(j, column)];
+  return top === row && left === column ? { row, column, size } : clampWindow({ row: top, column: left, size }, n);
 }
 
 /** The piece that has all cells of a window. @param {Window} window @returns {Piece} */
@@ -58,7 +58,7 @@ export function pieceOf({ row, column, size }) {
   return { row: from(row), column: from(column), step };
 }
 
-/** How many rows and columns of a window are drawn. @param {Window} window @param {number} n @returns {[number, number]} */
+/** The rows and columns of a window that are drawn. @param {Window} window @param {number} n @returns {[number, number]} */
 const drawnOf = ({ row, column, size }, n) => {
   const blocks = (/** @type {number} */ from) => Math.ceil(Math.min(size, n - from) / stepOf(size));
   return [blocks(row), blocks(column)];
@@ -71,24 +71,25 @@ const drawnOf = ({ row, column, size }, n) => {
 export function cellsOf(values, columns, piece, window, n) {
   const [rows, wide] = drawnOf(window, n);
   const [top, left] = [(window.row - piece.row) / piece.step, (window.column - piece.column) / piece.step];
-  const found = new Float32Array(rows * wide);
+  const cells = new Float32Array(rows * wide);
   for (let i = 0; i < rows; i++) {
     const from = (top + i) * columns + left;
-    found.set(values.subarray(from, from + wide), i * wide);
+    cells.set(values.subarray(from, from + wide), i * wide);
   }
-  return { rows, values: found };
+  return { rows, values: cells };
 }
 
-/** The same from the thumbnail of the map, until its piece has come. @param {import("../base/colour.js").Bytes} map
+/** The cells from the thumbnail of the map, until its piece has arrived. @param {import("../base/colour.js").Bytes} map
  * @param {Window} window @param {number} n @returns {import("../base/colour.js").Bytes}
  */
 export function previewOf({ size: small, bytes }, window, n) {
   const block = Math.ceil(n / FINEST);
   const [rows, wide] = drawnOf(window, n);
-  const found = new Uint8Array(rows * wide);
-  const at = (/** @type {number} */ from, /** @type {number} */ cell) =>
+  const cells = new Uint8Array(rows * wide);
+  const indexOf = (/** @type {number} */ from, /** @type {number} */ cell) =>
     Math.floor((from + cell * stepOf(window.size)) / block);
   for (let i = 0; i < rows; i++)
-    for (let j = 0; j < wide; j++) found[i * wide + j] = bytes[at(window.row, i) * small + at(window.column, j)];
-  return { size: rows, bytes: found };
+    for (let j = 0; j < wide; j++)
+      cells[i * wide + j] = bytes[indexOf(window.row, i) * small + indexOf(window.column, j)];
+  return { size: rows, bytes: cells };
 }

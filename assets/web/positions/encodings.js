@@ -60,23 +60,29 @@ class Encodings extends View {
   draw(width) {
     const { tiles, chosen, tokens, place } = this.state;
     this.unpack();
-    const named = tiles.findIndex(({ name }) => name === chosen);
-    const at = Math.max(0, named);
+    const chosenIndex = tiles.findIndex(({ name }) => name === chosen);
+    const index = Math.max(0, chosenIndex);
     for (const { learnt, element, list } of this.groups) {
-      const own = tiles.filter((tile) => tile.learnt === learnt);
-      element.hidden = !own.length;
+      const group = tiles.filter((tile) => tile.learnt === learnt);
+      element.hidden = !group.length;
       const make = () => this.makeTile();
-      fill(list, own, make, (tile, one) => this.updateTile(tile, one, tiles.indexOf(one)));
+      fill(list, group, make, (tile, encoding) => this.updateTile(tile, encoding, tiles.indexOf(encoding)));
     }
-    setText(this.name, tiles[at].told);
+    setText(this.name, tiles[index].told);
     setText(this.place, "each row is one word, each column a word that it may attend to");
-    setText(this.note, tiles[at].note);
+    setText(this.note, tiles[index].note);
     const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
-    const name = `${place}, ${tiles[at].title}`;
-    const shown = wholeMap(tokens, this.maps[at], { name, row, key, theme: this.theme, map: this.bytes[at] });
+    const name = `${place}, ${tiles[index].title}`;
+    const mapPicture = wholeMap(tokens, this.maps[index], {
+      name,
+      row,
+      key,
+      theme: this.theme,
+      map: this.bytes[index],
+    });
     const room = { width: contentWidth(this.picture), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
-    this.large.draw(shown, inks(this.element), room);
+    this.large.draw(mapPicture, inks(this.element), room);
     setText(this.caption, `${place}: mean weight on the previous word, by encoding. Press a map to enlarge it.`);
     this.read(null);
   }
@@ -94,7 +100,7 @@ class Encodings extends View {
     const bytes = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
     const floats = new Float32Array(bytes.buffer);
     const cells = tokens.length ** 2;
-    this.maps = tiles.map((_, at) => floats.subarray(at * cells, (at + 1) * cells));
+    this.maps = tiles.map((_, index) => floats.subarray(index * cells, (index + 1) * cells));
     this.bytes = this.maps.map((map) => ({ size: tokens.length, bytes: toBytes(map) }));
   }
 
@@ -102,10 +108,10 @@ class Encodings extends View {
   makeGroup({ learnt, title, note, link }) {
     const list = div("maps");
     const train = h("a", { href: "./train" }, link);
-    const said = note ? [h("p", { class: "label" }, note, train)] : [];
+    const notes = note ? [h("p", { class: "label" }, note, train)] : [];
     const name = h("h3", { id: learnt ? "learnt" : "unseen" }, title);
     const attributes = { class: learnt ? "group learnt" : "group", role: "group", "aria-labelledby": name.id };
-    return { learnt, list, element: h("div", attributes, h("div", {}, name, ...said), list) };
+    return { learnt, list, element: h("div", attributes, h("div", {}, name, ...notes), list) };
   }
 
   makeTile() {
@@ -116,18 +122,18 @@ class Encodings extends View {
     return tile;
   }
 
-  /** @param {Element} tile @param {Tile} one @param {number} at */
-  updateTile(tile, one, at) {
+  /** @param {Element} tile @param {Tile} encoding @param {number} index */
+  updateTile(tile, encoding, index) {
     const [canvas, name, figure] = tile.children;
-    setAttribute(tile, "data-name", one.name);
-    setAttribute(tile, "aria-label", one.told);
-    setAttribute(tile, "aria-pressed", String(one.name === this.state.chosen));
-    setText(name, one.title);
-    setText(figure, one.figure);
+    setAttribute(tile, "data-name", encoding.name);
+    setAttribute(tile, "aria-label", encoding.told);
+    setAttribute(tile, "aria-pressed", String(encoding.name === this.state.chosen));
+    setText(name, encoding.title);
+    setText(figure, encoding.figure);
     const side = Math.max(24, Math.floor(contentWidth(tile)));
     const context = contextOf(canvas, side, side);
     context.imageSmoothingEnabled = false;
-    context.drawImage(picture(this.bytes[at], this.theme, "root"), 0, 0, side, side);
+    context.drawImage(picture(this.bytes[index], this.theme, "root"), 0, 0, side, side);
   }
 
   /** @param {string} name */
@@ -141,8 +147,8 @@ class Encodings extends View {
   read(text) {
     const { row, key, maps, state } = this;
     const place = row >= 0 && key !== null && row < state.tokens.length && key < state.tokens.length;
-    const said = place && maps.length ? this.large.say([row, key]) : "point at a cell, or tap it, to read it";
-    setText(this.readout, text ?? said);
+    const readout = place && maps.length ? this.large.say([row, key]) : "point at a cell, or tap it, to read it";
+    setText(this.readout, text ?? readout);
   }
 }
 

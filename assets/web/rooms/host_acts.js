@@ -36,7 +36,7 @@ const NEXT = {
   answer: ["second", "idle"],
 };
 
-/** What may be done next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
+/** The actions that are possible next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
  * @param {boolean} isOpen its curtain @returns {Act[]}
  */
 export function actsOf({ phase, round }, place, isOpen) {
@@ -48,7 +48,7 @@ export function actsOf({ phase, round }, place, isOpen) {
 /** The second question of a step; null where it has none, or is one. @param {Place | null} place */
 const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
 
-/** Does what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
+/** Do what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
  * @param {string} link of what is shown
  */
 export async function doAct(name, place, link) {
@@ -59,8 +59,8 @@ export async function doAct(name, place, link) {
   if (name === "answer") return question && act("answer", { answer: await answerTo(question, link) });
   if (name !== "second") return act(name);
   if (!more) return;
-  const shown = writeShown(more.step.path, String(addressOf(more).searchParams), false);
-  if (await act("show", { link: shown })) await askStep(more);
+  const query = writeShown(more.step.path, String(addressOf(more).searchParams), false);
+  if (await act("show", { link: query })) await askStep(more);
 }
 
 /** @param {Omit<import("../base/messages.js").RoomAsked, "id">} question */
@@ -97,7 +97,7 @@ export function writeShown(path, query, open) {
   return `/${path}?${link}`;
 }
 
-/** What a room's link shows. @param {string} link */
+/** The page and query of a room's link. @param {string} link */
 export function readShown(link) {
   const [path, ...rest] = link.slice(1).split("?");
   const query = new URLSearchParams(rest.join("?"));
@@ -118,16 +118,16 @@ export class Keys {
     this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
   }
 
-  /** Takes a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
+  /** Handle a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
   take(event) {
     const key = event.key.toUpperCase();
     if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;
-    const wish = () => this.may().find((act) => ACTS[act][0] === key);
-    if (!this.waiting && !wish()) return false;
+    const actOf = () => this.may().find((act) => ACTS[act][0] === key);
+    if (!this.waiting && !actOf()) return false;
     this.waiting += 1;
     this.last = Promise.allSettled([this.last])
       .then(() => {
-        const act = wish();
+        const act = actOf();
         return act && this.act(act);
       })
       .finally(() => {

@@ -11,17 +11,26 @@ import { actsOf, doAct, Keys, readShown } from "./host_acts.js";
 import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
 import { handsOf, LETTERS } from "./tally.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {go(): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {setCursor(): void}} View */
 /** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open what a module exports */
 /** @typedef {import("../lessons/course.js").Place} Place */
 /** @typedef {import("./host_acts.js").Act} Act */
 /** @typedef {import("./room_line.js").State} State */
 
-/** What is shown of a page where no lesson says so. @type {Record<string, string>} */
+/** The panel's state on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", aim: "", breaks: "", minutes: 0, now_you: "", teacher: "" };
 const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
-const PANEL = { verdict: null, away: false, notes: false, keys: false, whole: true, taught: false, back: "", next: "" };
+const PANEL = {
+  verdict: null,
+  away: false,
+  notes: false,
+  keys: false,
+  isWholePage: true,
+  taught: false,
+  back: "",
+  next: "",
+};
 /** Phase of a room -> what a phone is told to do. @type {Record<string, string>} */
 const TO_DO = {
   open: "Choose an answer. You may change it until the vote is closed.",
@@ -33,8 +42,8 @@ const KEPT = [
   "The room and its votes are deleted when the host closes the room, or 90 minutes after the last activity.",
 ];
 
-/** The way into a room, and what is kept of who goes in, before he does. @param {Node} said */
-function makeDoor(said) {
+/** The way into a room, and what is kept of who goes in, before he does. @param {Node} message */
+function makeDoor(message) {
   const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
   const field = h("input", { name: "code", required: "", ...typed });
   const press = button("join", () => {}, { type: "submit", class: "strong" });
@@ -45,7 +54,7 @@ function makeDoor(said) {
   };
   const lines = KEPT.map((line) => h("p", { class: "small" }, line));
   const label = h("label", {}, span("name", "Code"), field);
-  return h("form", { class: "door", onsubmit }, h("h1", {}, "Join a room"), label, press, said, ...lines, privacy);
+  return h("form", { class: "door", onsubmit }, h("h1", {}, "Join a room"), label, press, message, ...lines, privacy);
 }
 
 class Phone {
@@ -66,16 +75,16 @@ class Phone {
       people: span("people"),
       alone: h("a", { class: "strong" }, "explore on your own"),
       leave: button("leave", () => leave()),
-      said: h("p", { class: "said", role: "status" }),
+      status: h("p", { class: "said", role: "status" }),
       why: h("p", { role: "alert" }),
       large: div("large-code", span("code"), h("img", { alt: "QR code" }), span("address")),
-      there: h("a", {}, "open it here"),
+      link: h("a", {}, "open it here"),
       place: div("stage"),
     };
-    const { code, people, alone, leave: away, said, why, large, there, place } = this.p;
+    const { code, people, alone, leave: away, status, why, large, link, place } = this.p;
     this.door = makeDoor(why);
-    this.elsewhere = h("p", {}, "This is shown on the projector and has no picture for a phone. ", there);
-    page.append(h("header", {}, code, people, span("push"), alone, away), said, this.door);
+    this.elsewhere = h("p", {}, "This is shown on the projector and has no picture for a phone. ", link);
+    page.append(h("header", {}, code, people, span("push"), alone, away), status, this.door);
     page.append(large, this.elsewhere, place, this.panel.element);
     page.className = theme;
     for (const [key, colour] of Object.entries(colours)) page.style.setProperty(`--st-${key}`, colour);
@@ -101,15 +110,15 @@ class Phone {
   placeOf(now) {
     const { question, link } = now;
     if (!question || question.learn) return question ? find(question.learn) : this.stepOf(now);
-    const options = question.options.map((text, at) => ({ letter: LETTERS[at], text }));
+    const options = question.options.map((text, index) => ({ letter: LETTERS[index], text }));
     const bare = { picture: "", say: "", curtain: [], teacher: "", second: null };
     const step = { ...bare, ...readShown(link), ask: question.text, options };
-    return { lesson: NO_LESSON, number: 1, of: 1, at: 1, again: false, step };
+    return { lesson: NO_LESSON, number: 1, total: 1, at: 1, again: false, step };
   }
 
   // ---- what is done
 
-  /** Shows the host's link: another page is another view. @param {State} now */
+  /** Show the host's link: another page is another view. @param {State} now */
   follow({ link }) {
     const { path, query } = readShown(link);
     if (link === this.link) return;
@@ -125,8 +134,8 @@ class Phone {
     this.p.place.append(host);
     const { Kind } = this.open(this.files[path]).view;
     this.view = new Kind(host.attachShadow({ mode: "open" }));
-    this.view.go = () => {}; // that is the host's
-    this.view.take({ visit: "" });
+    this.view.setCursor = () => {}; // that is the host's
+    this.view.onMessage({ visit: "" });
   }
 
   /** @param {string} letter */
@@ -136,7 +145,7 @@ class Phone {
       vote({ question: question.id, round, choice: LETTERS.indexOf(letter) });
   }
 
-  /** What the host may do by a key on the projector. @returns {Act[]} */
+  /** The keys of the host on the projector. @returns {Act[]} */
   get acts() {
     const { now } = room;
     if (!this.isProjector || !now) return [];
@@ -154,11 +163,11 @@ class Phone {
   // ---- drawing
 
   draw() {
-    const { now, said } = room;
+    const { now, sentence } = room;
     const { isProjector, p } = this;
     document.documentElement.classList.toggle("projector", isProjector);
-    setText(p.said, now ? said : "");
-    setText(p.why, said);
+    setText(p.status, now ? sentence : "");
+    setText(p.why, sentence);
     this.door.hidden = now !== null;
     for (const part of [p.code, p.people, p.leave]) part.hidden = !now;
     for (const part of [p.large, this.elsewhere, p.place, this.panel.element]) part.hidden = true;
@@ -170,7 +179,7 @@ class Phone {
     const isOpen = now.question ? now.phase === "answer" : open;
     setText(p.code, now.code);
     setText(p.people, isProjector ? `${now.joined} joined` : "");
-    for (const way of [p.alone, p.there]) setAttribute(way, "href", `./${path}?${query}`);
+    for (const way of [p.alone, p.link]) setAttribute(way, "href", `./${path}?${query}`);
     document.documentElement.classList.toggle("learning", place !== null);
     this.drawPlace(now, path in this.files); // first: a view that has no room draws no curtain
     drawCurtain(isOpen ? [] : (place?.step.curtain ?? []), false, place?.step.picture || USUAL[path] || "");
@@ -194,10 +203,10 @@ class Phone {
   drawQuestion({ question, phase, tallies, answer, choice, voted, joined }, place, open) {
     this.hands.letters = place.step.options.map(({ letter }) => letter);
     this.hands.rounds = tallies.map(handsOf);
-    const asked = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
+    const prompt = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
     const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
     const verdict = answer && { picked, sentence: answer.text, because: "", numbers: [] };
-    const state = { sentence: question && !answer ? asked : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
+    const state = { sentence: question && !answer ? prompt : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
     this.panel.draw({ ...PANEL, ...state, place, open: open && verdict !== null });
     const { options } = this.panel.p;
     options.hidden = !question;

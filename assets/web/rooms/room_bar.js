@@ -7,7 +7,7 @@ import { store, stored } from "../base/storage.js";
 import { pageNow } from "../base/page_list.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
-import { beside } from "../lessons/lesson.js";
+import { roomActions } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/navigation.js";
 import { ACTS, actsOf, answerTo, ask, doAct, Keys, writeShown } from "./host_acts.js";
@@ -22,22 +22,22 @@ const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
 const MAX_OPTIONS = 6;
 const OWN_LINK = "Anyone with the host link can act as the host. Keep it for yourself, to open another window.";
-/** What the host may do at any time. @type {Act[]} */
+/** The actions that the host always has. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
 
 /** A button with its key. @param {Act} name @param {(name: Act) => void} press */
 function keyed(name, press) {
   const [key, text] = ACTS[name];
-  const one = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
-  one.append(span("text", text), h("kbd", { "aria-hidden": "true" }, key));
-  return one;
+  const act = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
+  act.append(span("text", text), h("kbd", { "aria-hidden": "true" }, key));
+  return act;
 }
 
 class HostBar {
   constructor() {
-    this.told = ""; // the link that the phones have, or get
-    this.right = { of: "", at: -1 }; // a question, and the number of the option that is right
+    this.sharedLink = ""; // the link that the phones have, or get
+    this.right = { question: "", index: -1 }; // a question, and the number of the option that is right
     this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
     this.met = /** @type {string | null} */ (null); // the question that this page stands at
     this.mayDo = ""; // the acts whose buttons are there
@@ -56,13 +56,13 @@ class HostBar {
       projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
     this.votes = { text: h("h2"), options: div("options") };
-    this.asked = div("asked", this.votes.text, this.votes.options);
+    this.questionCard = div("asked", this.votes.text, this.votes.options);
     this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
-    const { code, people, status, acts, gather, ask: own, keys, projector } = this.p;
-    this.over = div("card", ...Object.values(this.cards), this.asked);
-    this.strip = div("strip", code, people, status, span("push"), acts, gather, own, projector, keys);
-    this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
-    beside.askByPhone();
+    const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
+    this.overlay = div("card", ...Object.values(this.cards), this.questionCard);
+    this.strip = div("strip", code, people, status, span("push"), acts, gather, form, projector, keys);
+    this.element = h("section", { id: ID, "aria-label": "Room" }, this.overlay, this.strip);
+    roomActions.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])
       addEventListener(event, () => this.follow());
     addEventListener("keydown", (event) => this.key(event), true);
@@ -75,9 +75,9 @@ class HostBar {
     const end = button("close room", () => erase(), { title: "deletes the room and its votes" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
     // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
-    const own = makeCopy("copy host link", () => linkOf(house.address, true));
+    const copyOwn = makeCopy("copy host link", () => linkOf(house.address, true));
     const note = h("p", { class: "small" }, OWN_LINK);
-    const ways = div("ways", own, counts, handout, lock, end);
+    const ways = div("ways", copyOwn, counts, handout, lock, end);
     const element = div("code-card", span("large"), image, span("address"), note, ways);
     return Object.assign(element, { image, counts, handout, lock });
   }
@@ -98,7 +98,7 @@ class HostBar {
   }
 
   makeKeys() {
-    const rows = Object.values(ACTS).flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]);
+    const rows = Object.values(ACTS).flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]);
     return h("div", { class: "keys-card", tabindex: "0" }, h("dl", {}, ...rows));
   }
 
@@ -116,32 +116,32 @@ class HostBar {
     this.show();
   }
 
-  /** Tells the phones what is shown, where it is something else than they have. */
+  /** Send the phones the link on screen, if it differs from theirs. */
   async show() {
     if (!room.now) return;
-    const step = beside.askedNow();
-    const link = writeShown(pageNow().path, String(read()), !step || beside.isOpen());
-    if (link === this.told) return;
-    this.told = link;
-    if (!(await act("show", { link })) && this.told === link) this.told = room.now?.link ?? ""; // told anew with what comes next
+    const step = roomActions.askedNow();
+    const link = writeShown(pageNow().path, String(read()), !step || roomActions.isOpen());
+    if (link === this.sharedLink) return;
+    this.sharedLink = link;
+    if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // told anew with what comes next
     // the lesson’s own way to the answer leads the room there too
     const question = room.now?.question;
-    if (step && beside.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
+    if (step && roomActions.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
       await this.do("answer");
   }
 
   /** @param {Act} name */
   do(name) {
     if (name === "code" || name === "keys") return this.lay(name);
-    return doAct(name, beside.askedNow(), this.told);
+    return doAct(name, roomActions.askedNow(), this.sharedLink);
   }
 
-  /** Goes to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
+  /** Go to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
   meet({ question }) {
-    const before = this.met;
+    const previous = this.met;
     this.met = question?.id ?? "";
     const place = find(question?.learn ?? "");
-    if (before !== null && before !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
+    if (previous !== null && previous !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
   }
 
   /** @param {KeyboardEvent} event */
@@ -154,10 +154,10 @@ class HostBar {
   }
 
   get acts() {
-    return room.now ? actsOf(room.now, beside.askedNow(), beside.isOpen()) : [];
+    return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
-  /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
+  /** Keep the question with its votes for the files. @param {State} now @returns {Counted[]} */
   past({ question, tallies, code }) {
     const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
@@ -170,26 +170,26 @@ class HostBar {
   // ---- drawing
 
   draw() {
-    const { now, said } = room;
+    const { now, sentence } = room;
     const { p } = this;
-    this.element.hidden = !now && !said;
+    this.element.hidden = !now && !sentence;
     document.documentElement.classList.toggle("in-room", !this.element.hidden);
     for (const part of /** @type {Iterable<HTMLElement>} */ (this.strip.children))
       part.hidden = !now && part !== p.status;
-    this.over.hidden = true;
-    setText(p.status, said);
+    this.overlay.hidden = true;
+    setText(p.status, sentence);
     if (!now) return; // it is gone; why stays to be read
     this.meet(now);
     setText(p.code.firstElementChild, now.code);
     setText(p.people, `${now.joined} joined`);
     setText(p.gather.firstElementChild, now.follows ? "free exploration" : "gather");
-    setText(p.status, said || this.status(now));
+    setText(p.status, sentence || this.status(now));
     this.drawActs();
     p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
     this.drawCode(now, this.past(now));
     this.drawVotes(now);
-    this.over.hidden = [...this.over.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
+    this.overlay.hidden = [...this.overlay.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
     document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
   }
 
@@ -203,19 +203,19 @@ class HostBar {
     setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
-  /** How far a vote is, and when it is closed what the host alone is told. @param {State} now */
+  /** The progress of a vote and, when it is closed, the hint for the host alone. @param {State} now */
   status({ question, phase, voted, round, tallies }) {
     if (!question) return "";
     if (phase !== "closed") return `${voted} have voted`;
-    if (this.right.of !== question.id) {
-      const right = { of: question.id, at: -1 };
+    if (this.right.question !== question.id) {
+      const right = { question: question.id, index: -1 };
       this.right = right;
-      answerTo(question, this.told).then(({ right: [at = -1] }) => {
-        right.at = at;
+      answerTo(question, this.sharedLink).then(({ right: [at = -1] }) => {
+        right.index = at;
         this.draw();
       });
     }
-    return hintOf(tallies[round], this.right.at);
+    return hintOf(tallies[round], this.right.index);
   }
 
   /** @param {State} now @param {Counted[]} past */
@@ -227,7 +227,7 @@ class HostBar {
     setText(card.children[2], sayLink(house.address));
     setText(card.lock, locked ? "unlock the room" : "lock the room");
     setAttribute(card.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(past))}`);
-    const lesson = beside.askedNow()?.lesson.id ?? "";
+    const lesson = roomActions.askedNow()?.lesson.id ?? "";
     card.handout.hidden = !lesson;
     const votes = encodeURIComponent(JSON.stringify(stepsOf(past, lesson)));
     setAttribute(card.handout, "href", `./handout?lesson=${lesson}#${votes}`);
@@ -236,19 +236,19 @@ class HostBar {
   /** The host sees the votes where the class does: they are its. @param {State} now */
   drawVotes({ question, phase, tallies }) {
     const rounds = phase === "tallies" || phase === "answer" ? tallies.map(handsOf) : [];
-    const step = beside.askedNow();
+    const step = roomActions.askedNow();
     const isStep = step !== null && question?.learn === nameOf(step);
-    if (isStep && phase === "answer" && !beside.isOpen()) beside.open();
-    beside.count(isStep ? rounds : []);
-    this.asked.hidden = !question || isStep;
+    if (isStep && phase === "answer" && !roomActions.isOpen()) roomActions.open();
+    roomActions.count(isStep ? rounds : []);
+    this.questionCard.hidden = !question || isStep;
     if (!question || isStep) return;
     setText(this.votes.text, question.text);
     this.hands.rounds = rounds;
     const make = () => div("option", span("letter"), span("text"), span("votes"));
-    fill(this.votes.options, question.options, make, (row, option, at) => {
-      setText(row.children[0], LETTERS[at]);
+    fill(this.votes.options, question.options, make, (row, option, index) => {
+      setText(row.children[0], LETTERS[index]);
       setText(row.children[1], option);
-      this.hands.drawBars(row.children[2], LETTERS[at]);
+      this.hands.drawBars(row.children[2], LETTERS[index]);
     });
   }
 }
@@ -275,7 +275,7 @@ class PhoneBar {
 let bar = /** @type {HostBar | PhoneBar | null} */ (null);
 addEventListener("headlight-room", () => draw());
 
-/** Puts the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
+/** Put the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
  * @param {"dark" | "light"} theme
  */
 export function drawRoom(address, theme) {

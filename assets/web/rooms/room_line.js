@@ -12,8 +12,8 @@ const KEPT = "headlight-room"; // in this tab
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
   now: /** @type {State | null} */ (null),
-  get said() {
-    return line.told || line.said;
+  get sentence() {
+    return line.result || line.status;
   },
 };
 const line = {
@@ -21,45 +21,45 @@ const line = {
   secret: "",
   listen: "",
   events: /** @type {EventSource | null} */ (null),
-  said: "", // what is waited for, or why one is outside again
-  told: "", // what came of this tab's last act: whoever else acts takes nothing of it back
+  status: "", // what is waited for, or why one is outside again
+  result: "", // what came of this tab's last act: whoever else acts takes nothing of it back
 };
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
-/** @param {string} said of the line */
-function say(said) {
-  line.said = said;
+/** @param {string} text of the line */
+function say(text) {
+  line.status = text;
   changed();
 }
 
-/** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} said */
-function sayTold(said) {
-  line.told = said;
+/** Show the result of an action of this tab, until the next one or until the room goes on. @param {string} text */
+function sayTold(text) {
+  line.result = text;
   changed();
 }
 
 /** Nothing is to be said any more. */
 function hush() {
-  if (!room.said) return;
-  Object.assign(line, { said: "", told: "" });
+  if (!room.sentence) return;
+  Object.assign(line, { status: "", result: "" });
   changed();
 }
 
-/** What the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
+/** The step that the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
 const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.follows]);
 
-/** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
+/** Send an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
  */
-async function asked(name, body, times) {
+async function postAct(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const told = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
-    tell: (said) => (said === LOST ? say : sayTold)(said),
+  const reply = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
+    tell: (text) => (text === LOST ? say : sayTold)(text),
     times,
   });
-  if (told !== null) hush();
-  return told;
+  if (reply !== null) hush();
+  return reply;
 }
 
 /** The address at which a phone joins; with the key, the host's own. @param {string} address of any page, for other machines
@@ -71,13 +71,13 @@ export function linkOf(address, isHost = false) {
   return url.href;
 }
 
-/** The same for a camera. @param {string} address */
+/** The QR code of the room's link. @param {string} address */
 export const qrOf = (address) => urlOf(`api/qr?${new URLSearchParams({ to: linkOf(address) })}`).href;
 
-/** The same for who types it. @param {string} address */
+/** The room's address without its scheme, for typing. @param {string} address */
 export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g, "");
 
-/** Enters the room that this tab is in, or that stands behind the #. */
+/** Enter the room that this tab is in, or that stands behind the #. */
 export function enter() {
   if (line.events) return;
   const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
@@ -93,10 +93,10 @@ export function enter() {
  */
 async function comeBack(role, code, secret) {
   Object.assign(line, { code, secret });
-  const joined = await asked("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
+  const joined = await postAct("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
   if (line.secret !== secret) return; // it was left meanwhile
   if (joined) take(role, code, role === "host" ? secret : joined.token, joined.listen);
-  else leave(room.said);
+  else leave(room.sentence);
 }
 
 /** @param {"phone" | "host"} role @param {string} code @param {string} secret @param {string} listen */
@@ -107,10 +107,10 @@ function take(role, code, secret, listen) {
   line.events?.close();
   const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
   Object.assign(line, { code, secret, listen, events });
-  const told = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
-  events.addEventListener("room", (event) => hear(told(event)));
-  events.addEventListener("wait", (event) => say(told(event).told));
-  events.addEventListener("gone", (event) => leave(told(event).told));
+  const parse = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
+  events.addEventListener("room", (event) => hear(parse(event)));
+  events.addEventListener("wait", (event) => say(parse(event).told));
+  events.addEventListener("gone", (event) => leave(parse(event).told));
   events.addEventListener("error", async () => {
     say(LOST);
     if (events.readyState !== EventSource.CLOSED) return; // the browser connects anew
@@ -121,13 +121,13 @@ function take(role, code, secret, listen) {
 
 /** @param {State} now */
 function hear(now) {
-  line.said = "";
-  if (stageOf(now) !== stageOf(room.now)) line.told = "";
+  line.status = "";
+  if (stageOf(now) !== stageOf(room.now)) line.result = "";
   room.now = now;
   changed();
 }
 
-/** Opens the line anew: a phone that slept, or came into another network, may hold one that is dead. */
+/** Open the line anew: a phone that slept, or came into another network, may hold one that is dead. */
 const wake = () =>
   line.events &&
   !document.hidden &&
@@ -136,7 +136,7 @@ addEventListener("online", wake);
 document.addEventListener("visibilitychange", wake);
 
 /** The state of a version, or a newer one, has come, or there is no room any more. @param {number} version @returns {Promise<void>} */
-const heard = (version) =>
+const waitFor = (version) =>
   new Promise((done) => {
     const look = () => {
       if (room.now && room.now.version < version) return;
@@ -147,17 +147,17 @@ const heard = (version) =>
     look();
   });
 
-/** Makes a room, whose host this tab is; whether it was made. */
+/** Open a room with this tab as its host; resolves to whether it worked. */
 export async function openRoom() {
-  const made = await asked("open", {});
-  if (made) take("host", made.code, made.key, made.listen);
-  return made !== null;
+  const answer = await postAct("open", {});
+  if (answer) take("host", answer.code, answer.key, answer.listen);
+  return answer !== null;
 }
 
 /** Joins a room. @param {string} typed */
 export async function join(typed) {
   const code = typed.toUpperCase();
-  const joined = await asked("join", { code });
+  const joined = await postAct("join", { code });
   if (joined) take("phone", code, joined.token, joined.listen);
 }
 
@@ -165,22 +165,22 @@ export async function join(typed) {
 export function leave(why = "") {
   line.events?.close();
   store("sessionStorage", KEPT, null);
-  Object.assign(line, { code: "", secret: "", events: null, told: "" });
+  Object.assign(line, { code: "", secret: "", events: null, result: "" });
   Object.assign(room, { role: "", now: null });
   say(why);
 }
 
 /** Votes as a phone; whether the vote was taken. @param {object} body */
-export const vote = async (body) => (await asked("vote", { code: line.code, token: line.secret, ...body })) !== null;
+export const vote = async (body) => (await postAct("vote", { code: line.code, token: line.secret, ...body })) !== null;
 
-/** Does something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
+/** Do something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
 export async function act(act, body = {}) {
-  const done = await asked("act", { code: line.code, key: line.secret, act, ...body });
-  if (done) await heard(done.version);
+  const done = await postAct("act", { code: line.code, key: line.secret, act, ...body });
+  if (done) await waitFor(done.version);
   return done !== null;
 }
 
 /** Deletes the room with all that is in it. */
 export async function erase() {
-  if (await asked("delete", { code: line.code, key: line.secret })) leave();
+  if (await postAct("delete", { code: line.code, key: line.secret })) leave();
 }

@@ -5,21 +5,21 @@
 export const LETTERS = "ABCDEFGH"; // of the options
 const TALK = [35, 70]; // % of right answers between which talking to a neighbour teaches
 
-/** What is said to the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
+/** The hint for the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
 export function hintOf(counts, right) {
   const voted = counts.reduce((sum, count) => sum + count, 0);
   if (!voted) return "No votes yet.";
   if (right < 0) return `${voted} have voted.`;
   const share = Math.round((100 * counts[right]) / voted);
-  const [least, most] = TALK;
-  if (share < least) return `${share} % are right. Explain first, then vote again.`;
-  if (share > most) return `${share} % are right. Show the answer.`;
+  const [minimum, maximum] = TALK;
+  if (share < minimum) return `${share} % are right. Explain first, then vote again.`;
+  if (share > maximum) return `${share} % are right. Show the answer.`;
   return `${share} % are right. Let them discuss, then vote again.`;
 }
 
 /** The letters of a tally, each as often as it was chosen: as hands are counted. @param {number[]} counts */
 export const handsOf = (counts) =>
-  counts.flatMap((count, at) => /** @type {string[]} */ (Array(count).fill(LETTERS[at])));
+  counts.flatMap((count, index) => /** @type {string[]} */ (Array(count).fill(LETTERS[index])));
 
 /** A cell of a table in a file: a spreadsheet must not take it for a formula. @param {string | number} value */
 const cell = (value) =>
@@ -27,11 +27,18 @@ const cell = (value) =>
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** Every question with its counts, a row for each answer. @param {Counted[]} questions */
+/** Write the questions with their counts as CSV, a row for each answer. @param {Counted[]} questions */
 export function csvOf(questions) {
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
   const rows = questions.flatMap(({ text, options, tallies: [first, second] }, number) =>
-    options.map((option, at) => [number + 1, text, LETTERS[at], option, first?.[at] ?? "", second?.[at] ?? ""]),
+    options.map((option, index) => [
+      number + 1,
+      text,
+      LETTERS[index],
+      option,
+      first?.[index] ?? "",
+      second?.[index] ?? "",
+    ]),
   );
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

@@ -21,46 +21,46 @@ export function shapesBehind(trace, step) {
     if (other.source !== step.source || other.onlyHead !== step.onlyHead) continue;
     if (!ran.has(other.recorded) || baseOf(other) === baseOf(step)) ran.set(other.recorded, other);
   }
-  const made = /** @type {Map<number, Tensor[]>} */ (new Map());
+  const tensorsOf = /** @type {Map<number, Tensor[]>} */ (new Map());
   for (const other of ran.values()) {
     const line = Math.max(...other.marked);
-    made.set(line, [...(made.get(line) ?? []), other]);
+    tensorsOf.set(line, [...(tensorsOf.get(line) ?? []), other]);
   }
   const words = (/** @type {Tensor[]} */ tensors) =>
     new Set(tensors.map(shapeOf)).size === 1
       ? shapeOf(tensors[0])
-      : tensors.map((one) => `${one.name} ${shapeOf(one)}`).join(", ");
-  return new Map([...made].map(([line, tensors]) => [line, `  # ${words(tensors)}`]));
+      : tensors.map((tensor) => `${tensor.name} ${shapeOf(tensor)}`).join(", ");
+  return new Map([...tensorsOf].map(([line, tensors]) => [line, `  # ${words(tensors)}`]));
 }
 
 /** The lines as they are to be seen. @param {Trace} trace @param {Tensor} step @returns {Line[]} */
 function linesOf(trace, step) {
   const { lines, records } = trace.sources[step.source];
   const shapes = shapesBehind(trace, step);
-  const shown = /** @type {Line[]} */ ([]);
+  const listed = /** @type {Line[]} */ ([]);
   lines.forEach((text, n) => {
     const marked = step.marked.includes(n);
     const folds = records.includes(n) && !marked;
-    const before = shown.at(-1);
-    if (folds && before?.folded) before.folded += `\n${text.trim()}`;
-    else shown.push({ text, shape: shapes.get(n) ?? "", marked, folded: folds ? text.trim() : "" });
+    const last = listed.at(-1);
+    if (folds && last?.folded) last.folded += `\n${text.trim()}`;
+    else listed.push({ text, shape: shapes.get(n) ?? "", marked, folded: folds ? text.trim() : "" });
   });
-  return shown;
+  return listed;
 }
 
 export class CodeLines {
   constructor() {
-    this.where = h("p", { class: "label" });
+    this.sourceLabel = h("p", { class: "label" });
     this.list = h("ol");
     this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
-    this.element = div("source", this.where, this.room);
+    this.element = div("source", this.sourceLabel, this.room);
   }
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
     const { where, first: from, lines } = trace.sources[step.source];
     setText(
-      this.where,
+      this.sourceLabel,
       `${where}, lines ${from}–${from + lines.length - 1}: this code ran; the highlighted line made this tensor`,
     );
     setAttribute(this.room, "aria-label", `source of ${step.name}`);

@@ -31,38 +31,38 @@ const ramps = new Map();
  */
 function ramp(head, heads, theme, inks) {
   const key = `${head}/${heads} ${theme}`;
-  const [from, to] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
+  const [from, end] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
   const levels =
-    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, to, n / LEVELS)));
+    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, end, n / LEVELS)));
   ramps.set(key, levels);
   return levels;
 }
 
-/** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
+/** The level of a value, 0 to LEVELS; forbidden ones are not drawn. */
 function strength(value, weights, scale) {
   if (value === -Infinity) return 0;
   if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout makes them larger than 1
   return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
 }
 
-/** One tile as an image of one pixel an element, or of every second, third, … */
-function image(tensor, plan, tile, every, theme, inks) {
-  const [height, width] = [Math.ceil(plan.height / every), Math.ceil(plan.width / every)];
+/** Draw a tile as an image of one pixel per element, or of every second, third, … */
+function image(tensor, plan, tile, stride, theme, inks) {
+  const [height, width] = [Math.ceil(plan.height / stride), Math.ceil(plan.width / stride)];
   // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
-  const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * every));
-  const places = columns.map((at) => tensor.place(at));
-  const colours = columns.map((at) => ramp(tensor.headOf(at), tensor.heads, theme, inks));
+  const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * stride));
+  const places = columns.map((place) => tensor.place(place));
+  const colours = columns.map((place) => ramp(tensor.headOf(place), tensor.heads, theme, inks));
   const { memory, isWeights, scale } = tensor;
   return canvasOf(width, height, (pixels) => {
     for (let y = 0; y < height; y++) {
-      const row = y * every * tensor.strides[plan.rows.axis];
+      const row = y * stride * tensor.strides[plan.rows.axis];
       for (let x = 0; x < width; x++)
         pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
     }
   });
 }
 
-/** How a tensor is laid out: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
+/** The layout of a tensor: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
 function layout(tensor) {
   const seen = ({ letter, axis }) => letter !== "b" && (letter !== "" || tensor.sizes[axis] > 1);
   const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(seen);
@@ -82,15 +82,15 @@ function layout(tensor) {
     width: columns.reduce((all, axis) => all * size(axis), 1),
     group: split ? tensor.sizes[columns.at(-1).axis] : 0,
     index(tile, y, x) {
-      const at = new Array(tensor.sizes.length).fill(0);
-      if (tiles) at[tiles.axis] = tile;
-      at[rows.axis] = y;
+      const place = new Array(tensor.sizes.length).fill(0);
+      if (tiles) place[tiles.axis] = tile;
+      place[rows.axis] = y;
       let rest = x;
       for (const axis of [...columns].reverse()) {
-        at[axis.axis] = rest % size(axis);
+        place[axis.axis] = rest % size(axis);
         rest = Math.floor(rest / size(axis));
       }
-      return at;
+      return place;
     },
   };
 }
@@ -98,7 +98,7 @@ function layout(tensor) {
 /** @type {Record<string, string>} */
 const NAMES = { h: "head", i: "query", j: "key" };
 
-/** Draws a tensor as its matrices: what is seen, in words, and what a click means where.
+/** Draw a tensor as its matrices: what is seen, in words, and what a click means where.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, room: number, head: number, scale: number}} state
  * width, and room: pixels to both sides and, where there is more than that, down; scale: of letters
@@ -106,11 +106,11 @@ const NAMES = { h: "head", i: "query", j: "key" };
  */
 export function drawTiles(canvas, tensor, { theme, colours, width, room, head, scale }) {
   const plan = layout(tensor);
-  if (!tensor.here) {
+  if (!tensor.isSent) {
     contextOf(canvas, width, 1);
     return { seen: "too many numbers to send", areas: [] };
   }
-  const every = Math.ceil(Math.sqrt(tensor.count / MAX_PIXELS));
+  const stride = Math.ceil(Math.sqrt(tensor.count / MAX_PIXELS));
   const single = plan.count === 1;
   const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
   const [gap, label] = single ? [0, 0] : [6, 14 * scale]; // pixels
@@ -119,8 +119,8 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
     ? [24, 96 * scale, plan.height * 8 * scale]
     : [20, 46 * scale * scale, (wide * plan.height) / plan.width];
   const lines = Math.ceil(plan.count / perRow);
-  const most = (room - (lines - 1) * gap) / lines - label;
-  const high = Math.max(fit[0], Math.min(fit[1], fit[2], most));
+  const maxHeight = (room - (lines - 1) * gap) / lines - label;
+  const high = Math.max(fit[0], Math.min(fit[1], fit[2], maxHeight));
   const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
   context.font = `${LETTERS * scale}px ${colours.mono}`;
   context.textBaseline = "top";
@@ -131,30 +131,30 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
       context.fillStyle = letter === "h" && tile === head ? colours.text : colours.muted;
       context.fillText(wide < 54 * scale ? String(tile) : `${NAMES[letter] ?? ""} ${tile}`, x, y);
     }
-    const drawn = image(tensor, plan, tile, every, theme, colours);
+    const canvas = image(tensor, plan, tile, stride, theme, colours);
     const box = { x, y: y + label, width: wide, height: high };
-    return drawTile(context, drawn, tensor, plan, tile, box, head, colours.text);
+    return drawTile(context, canvas, tensor, plan, tile, box, head, colours.text);
   }).flat();
-  const size = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
+  const size = `${plan.height} × ${plan.width}${stride > 1 ? `, one number in ${stride} each way` : ""}`;
   const blocks =
     plan.group && plan.group < plan.width ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : "";
   return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
 }
 
-/** Draws one matrix, heads that are split a little apart; frames the head in sight. @returns {Area[]} */
-function drawTile(context, drawn, tensor, plan, tile, { x, y, width, height }, head, ink) {
+/** Draw one matrix, heads that are split a little apart; frame the head in sight. @returns {Area[]} */
+function drawTile(context, canvas, tensor, plan, tile, { x, y, width, height }, head, ink) {
   context.imageSmoothingEnabled = width < plan.width;
-  context.drawImage(drawn, x, y, width, height);
+  context.drawImage(canvas, x, y, width, height);
   const isOfChannels = plan.columns[0].letter === "c" && tensor.ofHeads;
   const size = plan.group || (isOfChannels ? tensor.dHead : plan.width);
   const part = (width * size) / plan.width;
   const areas = Array.from({ length: Math.ceil(plan.width / size) }, (_, n) => {
-    const own = tensor.headOf(plan.index(tile, 0, n * size));
-    return { x: x + n * part, y, width: part, height, head: own };
+    const headIndex = tensor.headOf(plan.index(tile, 0, n * size));
+    return { x: x + n * part, y, width: part, height, head: headIndex };
   });
   if (plan.group) for (const area of areas.slice(1)) context.clearRect(area.x - GAP / 2, y, GAP, height);
   if (areas.length > 1 || plan.tiles?.letter === "h")
-    for (const area of areas.filter((one) => one.head === head)) {
+    for (const area of areas.filter((candidate) => candidate.head === head)) {
       Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 });
       context.strokeRect(area.x + 0.75, y + 0.75, area.width - 1.5, height - 1.5);
     }
@@ -189,7 +189,7 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
   for (const place of [from, to]) dot(place, 1);
 }
 
-/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
+/** Draw the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
  * @param {ReturnType<Tensor["jump"]>} [jump] a step along an axis, which is lit
@@ -197,29 +197,29 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
  */
 export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
   const { memory, heads, strides, sizes, letters } = tensor;
-  canvas.hidden = !tensor.here || memory.length > MAX_PIXELS;
+  canvas.hidden = !tensor.isSent || memory.length > MAX_PIXELS;
   if (canvas.hidden)
-    return tensor.here ? `its memory has ${memory.length.toLocaleString("en")} places, too many to draw` : "";
+    return tensor.isSent ? `its memory has ${memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");
   const line = Math.max(1, ...steps);
   const lines = Math.ceil(memory.length / line);
   const rowAxis = tensor.axis(tensor.plane(head).rows);
-  const level = (/** @type {number | null} */ own, /** @type {number} */ n) => ramp(own, heads, theme, colours)[n];
+  const level = (/** @type {number | null} */ index, /** @type {number} */ n) => ramp(index, heads, theme, colours)[n];
   const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
-  const shades = Array.from({ length: heads }, (_, own) => level(own, own === head ? STRONG : WEAK));
+  const shades = Array.from({ length: heads }, (_, index) => level(index, index === head ? STRONG : WEAK));
   const grey = level(null, STRONG);
-  const drawn = canvasOf(line, lines, (pixels) => {
+  const bitmap = canvasOf(line, lines, (pixels) => {
     pixels.fill(level(null, FAINT), 0, memory.length);
-    tensor.each((place, index) => {
-      const own = tensor.headOf(index);
-      if ((own === null || own === head) && index[rowAxis] === row) pixels[place] = bright;
-      else pixels[place] = own === null ? grey : shades[own];
+    tensor.forEach((place, index) => {
+      const headIndex = tensor.headOf(index);
+      if ((headIndex === null || headIndex === head) && index[rowAxis] === row) pixels[place] = bright;
+      else pixels[place] = headIndex === null ? grey : shades[headIndex];
     });
   });
   const high = Math.min(96, Math.max(lines * 2, Math.min(72, lines * 8)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;
-  context.drawImage(drawn, 0, 0, width, high);
+  context.drawImage(bitmap, 0, 0, width, high);
   if (jump) light(context, jump, { line, lines, width, high }, colours);
   return `its memory, place by place, ${line.toLocaleString("en")} per line`;
 }

@@ -15,19 +15,19 @@ const MIDDLE = 128; // the byte of 0 among signed values
 const AXES = { i: "queries", j: "keys", d: "channels of the head", c: "channels" };
 
 /** @param {number} value */
-const written = (value) => (value === -Infinity ? "−∞" : value.toPrecision(4).replaceAll("-", "−"));
+const format = (value) => (value === -Infinity ? "−∞" : value.toPrecision(4).replaceAll("-", "−"));
 
-/** The places from about the middle of the table on, as many as it shows. @param {number} at @param {number} size @param {number} most */
-function around(at, size, most) {
-  const first = Math.max(0, Math.min(at - most / 2, size - most));
-  return Array.from({ length: Math.min(most, size) }, (_, n) => first + n);
+/** The places from about the middle of the table on, as many as it shows. @param {number} position @param {number} size @param {number} max */
+function around(position, size, max) {
+  const first = Math.max(0, Math.min(position - max / 2, size - max));
+  return Array.from({ length: Math.min(max, size) }, (_, n) => first + n);
 }
 
 export class Plane extends BigMap {
   /** @param {(row: number, column: number) => void} pick */
   constructor(pick) {
     super({ pick, hover: (text) => setText(this.readout, text ?? this.say(this.place)) });
-    this.limits = this.usual = { stretch: 2, largest: HIGH, least: 0 };
+    this.limits = this.usual = { stretch: 2, maxCell: HIGH, minCell: 0 };
     this.roomy = Infinity; // the readout says the numbers
     this.readout = h("p", { class: "readout" });
     this.caption = h("p", { class: "label" });
@@ -44,17 +44,17 @@ export class Plane extends BigMap {
   drawHead(tensor, tokens, head, place, { theme, colours }, width) {
     const plane = tensor.plane(head);
     Object.assign(this, { tensor, plane, place, active: place });
-    const whose = tensor.ofHeads || plane.cols === "j" ? `head ${head}: ` : "";
-    const name = `${whose}${plane.height} ${AXES[plane.rows]} × ${plane.width} ${AXES[plane.cols]}`;
+    const prefix = tensor.ofHeads || plane.cols === "j" ? `head ${head}: ` : "";
+    const name = `${prefix}${plane.height} ${AXES[plane.rows]} × ${plane.width} ${AXES[plane.cols]}`;
     const piece = plane.cols === "c" ? `, ${plane.first} to ${plane.first + plane.width - 1}` : "";
-    setText(this.caption, tensor.here ? `values of ${name}${piece}` : "too many numbers to send");
-    this.element.hidden = this.readout.hidden = this.table.element.hidden = !tensor.here;
-    if (!tensor.here) return;
+    setText(this.caption, tensor.isSent ? `values of ${name}${piece}` : "too many numbers to send");
+    this.element.hidden = this.readout.hidden = this.table.element.hidden = !tensor.isSent;
+    if (!tensor.isSent) return;
     const rows = tokens.slice(0, plane.height);
     const isOfKeys = plane.cols === "j";
     const keys = isOfKeys ? tokens : Array.from({ length: plane.width }, (_, j) => String(plane.first + j));
-    const values = Float32Array.from({ length: plane.height * plane.width }, (_, at) =>
-      plane.value(Math.floor(at / plane.width), at % plane.width),
+    const values = Float32Array.from({ length: plane.height * plane.width }, (_, index) =>
+      plane.value(Math.floor(index / plane.width), index % plane.width),
     );
     const shares = values.map((value) => (value === -Infinity ? 0 : value / tensor.scale));
     const bytes = tensor.isWeights ? toBytes(values.map((value) => Math.min(1, value))) : asBytes(shares);
@@ -69,15 +69,15 @@ export class Plane extends BigMap {
 
   /** Around the chosen row and column, as far as a table can be read. */
   fillTable() {
-    const { tensor, plane, shown } = this;
-    if (!this.table.isOpen || !shown || !tensor.here) return;
+    const { tensor, plane, picture } = this;
+    if (!this.table.isOpen || !picture || !tensor.isSent) return;
     const columns = around(this.place[1], plane.width, MAX.columns);
     const rows = around(this.place[0], plane.height, MAX.rows);
     const isCut = rows.length < plane.height || columns.length < plane.width;
     const size = `${rows.length} × ${columns.length} of ${plane.height} × ${plane.width}`;
     this.table.fill(
-      [AXES[plane.rows], ...columns.map((j) => shown.keys[j])],
-      rows.map((i) => [`${i} ${shown.tokens[i]}`, ...columns.map((j) => written(plane.value(i, j)))]),
+      [AXES[plane.rows], ...columns.map((j) => picture.keys[j])],
+      rows.map((i) => [`${i} ${picture.tokens[i]}`, ...columns.map((j) => format(plane.value(i, j)))]),
       `Rows are ${AXES[plane.rows]}, columns ${AXES[plane.cols]}.${isCut ? ` Around the chosen one, ${size}.` : ""}`,
     );
   }
@@ -89,25 +89,25 @@ export class Plane extends BigMap {
     return pixels(pooled(cut, room, MIDDLE), colours);
   }
 
-  /** What a cell says: its number, and where it lies in memory. */
+  /** The readout of a cell: its number and its address in memory. */
   say([i, j]) {
     const { tensor, plane } = this;
-    const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     const index = plane.index(i, j);
     const value = tensor.value(index);
     const column = plane.cols === "j" ? `key “${keys[j]}”` : `channel ${keys[j]}`;
-    const shown = value === -Infinity ? `${written(value)}: not allowed` : written(value);
+    const text = value === -Infinity ? `${format(value)}: not allowed` : format(value);
     const place = tensor.place(index).toLocaleString("en");
-    return `“${tokens[i]}”, ${column}: ${shown} · [${index.join(", ")}] lies at place ${place}`;
+    return `“${tokens[i]}”, ${column}: ${text} · [${index.join(", ")}] lies at place ${place}`;
   }
 
   get label() {
-    return `${this.shown?.name}`;
+    return `${this.picture?.name}`;
   }
 
-  /** The cell that the keys reach is chosen. @param {[number, number]} at */
-  moveTo(at) {
-    super.moveTo(at);
-    this.actions.pick(...at);
+  /** The cell that the keys reach is chosen. @param {[number, number]} cell */
+  moveTo(cell) {
+    super.moveTo(cell);
+    this.actions.pick(...cell);
   }
 }

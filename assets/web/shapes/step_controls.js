@@ -4,7 +4,7 @@
 import { ControlChips, NAMES } from "../picture/control_chips.js";
 import { div, fill, h, setText } from "../base/dom.js";
 import { headsOf } from "../link/look.js";
-import { choice, fillChoice, group, named } from "../base/view_base.js";
+import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 
 /** @typedef {import("./steps.js").StepView} StepView */
 
@@ -17,7 +17,7 @@ function makeList(label, choose) {
     fill(select, names, "option", setText);
     select.value = now;
   };
-  return { element: named(label, select), draw };
+  return { element: namedPart(label, select), draw };
 }
 
 /** A number that is typed or slid. @param {string} label @param {Record<string, any>} props
@@ -41,17 +41,17 @@ export class StepControls extends ControlChips {
     super(view, "Changes to the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
     this.second = makeList("Compare with", (vs) => this.set({ vs }));
-    const whose = /** @type {[string, string][]} */ ([OWN, "random"].map((own) => [own, own]));
-    this.whose = choice("Weights of this layer", whose, (lw) => this.set({ lw }));
+    const sources = /** @type {[string, string][]} */ ([OWN, "random"].map((source) => [source, source]));
+    this.weightSource = choice("Weights of this layer", sources, (lw) => this.set({ lw }));
     this.biases = group("Biases");
     const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
-    const whole = { type: "number", min: "0", max: "9999", step: "1" };
-    this.dice = makeNumber("Random seed", whole, (dice) => this.set({ dice }, true));
-    this.random = div("numbers", named("Biases", this.biases), this.drop.element, this.dice.element);
+    const integer = { type: "number", min: "0", max: "9999", step: "1" };
+    this.dice = makeNumber("Random seed", integer, (dice) => this.set({ dice }, true));
+    this.random = div("numbers", namedPart("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
     // what is written below comes with the answer, and moves nothing that is pressed
-    this.inside.lw = div("weights", this.whose.element, this.random, this.caption);
+    this.inside.lw = div("weights", this.weightSource.element, this.random, this.caption);
     this.panel.append(this.inside.lw);
     this.chips.classList.add("tiles");
     this.lists = [this.first.element, this.second.element];
@@ -81,9 +81,9 @@ export class StepControls extends ControlChips {
     return key !== "off" && super.isIdle(key);
   }
 
-  said() {
-    const own = this.value("lw") === OWN;
-    return { ...super.said(), lw: own ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
+  describe() {
+    const isOwn = this.value("lw") === OWN;
+    return { ...super.describe(), lw: isOwn ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
@@ -99,10 +99,12 @@ export class StepControls extends ControlChips {
     super.fill(key, inks);
     if (key !== "lw") return;
     const { biases, weights } = this.view.picture;
-    this.whose.press(this.value("lw"));
+    this.weightSource.press(this.value("lw"));
     setText(this.caption, weights);
     this.random.hidden = this.value("lw") === OWN;
-    fillChoice(this.biases, biases, biases.indexOf(this.value("biases")), (at) => this.set({ biases: biases[at] }));
+    fillChoice(this.biases, biases, biases.indexOf(this.value("biases")), (index) =>
+      this.set({ biases: biases[index] }),
+    );
     this.drop.say(this.value("drop"));
     this.dice.say(this.value("dice"));
   }

@@ -22,14 +22,14 @@ export class StepLesson {
     this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
   }
 
-  /** Asks for the lesson on the traces that are here. @param {URLSearchParams} query */
+  /** Ask for the lesson on the traces that are here. @param {URLSearchParams} query */
   ask(query) {
     const { values, at, head } = this.view;
-    const own = new URLSearchParams(query);
-    for (const key of NOT_OF_IT) own.delete(key);
-    for (const key of ["lesson", "wrote"]) setParam(own, key, values[key]);
-    own.set("at", `${at.layer}.${head}`);
-    if (String(own) !== this.lesson.of) this.lesson.ask(own);
+    const params = new URLSearchParams(query);
+    for (const key of NOT_OF_IT) params.delete(key);
+    for (const key of ["lesson", "wrote"]) setParam(params, key, values[key]);
+    params.set("at", `${at.layer}.${head}`);
+    if (String(params) !== this.lesson.key) this.lesson.ask(params);
   }
 
   /** A lesson was chosen, or a line of the exercise. @param {any} event */
@@ -40,20 +40,20 @@ export class StepLesson {
     return 0;
   }
 
-  /** Brings the lesson of that name into sight. @param {string} name */
+  /** Bring the lesson of that name into sight. @param {string} name */
   open(name) {
     this.arrives = true;
     this.view.set({ lesson: name });
   }
 
   draw() {
-    const { answer, asked } = this.lesson;
-    setAttribute(this.element, "aria-busy", asked ? "true" : null);
+    const { answer, pending } = this.lesson;
+    setAttribute(this.element, "aria-busy", pending ? "true" : null);
     this.element.hidden = !answer;
     if (!answer) return;
     this.panel.draw(answer.blocks, this.view.theme);
     setText(this.source, answer.source);
-    if (!this.arrives || asked || this.view.pause) return;
+    if (!this.arrives || pending || this.view.pause) return;
     this.arrives = false;
     this.element.focus({ preventScroll: true }); // the next key goes on in it
     bringUnderBar(this.element);

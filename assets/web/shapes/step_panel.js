@@ -2,7 +2,7 @@
 
 import { CodeLines } from "./code_lines.js";
 import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
-import { nearest } from "../base/grid_keys.js";
+import { clamp } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
 import { madeFrom, sourcesOf } from "./steps_words.js";
@@ -36,27 +36,27 @@ export class Side {
       why: h("span"),
       learn: button("", () => this.lesson && view.lesson.open(this.lesson), { class: "learn" }),
       facts: h("dl", { class: "facts" }),
-      said: h("p", { class: "said" }),
-      before: div("pictures"),
-      after: div("pictures"),
+      status: h("p", { class: "said" }),
+      inputPictures: div("pictures"),
+      outputPictures: div("pictures"),
     };
     const p = this.parts;
-    this.made = div("made", p.before, p.after);
+    this.flow = div("made", p.inputPictures, p.outputPictures);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
     const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
-    const { code, made, strides, plane } = this;
-    const inside = [p.texts, why, code.element, p.facts, p.said, made, strides.element, plane.panel];
+    const { code, flow, strides, plane } = this;
+    const inside = [p.texts, why, code.element, p.facts, p.status, flow, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
   }
 
-  /** @param {import("./tensor.js").Trace} trace @param {number} at the step
+  /** @param {import("./tensor.js").Trace} trace @param {number} index the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
    *   floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end
    * @param {Record<string, string>} lessons the question of each
    */
-  draw(trace, at, place, ink, lessons) {
-    const step = trace.steps[at];
+  draw(trace, index, place, ink, lessons) {
+    const step = trace.steps[index];
     const p = this.parts;
     setText(p.title, step.title);
     setText(p.label, trace.label);
@@ -69,29 +69,29 @@ export class Side {
     setText(p.learn, `? ${lessons[this.lesson] ?? ""}`);
     this.code.draw(trace, step);
     this.drawFacts(step);
-    setText(p.said, madeFrom(step, trace));
+    setText(p.status, madeFrom(step, trace));
     const width = this.element.clientWidth - PADDING;
     const paired = width > ROOMY && step.parents.length > 0;
     setAttribute(this.element, "data-paired", paired ? "" : null);
     const { head, row, key, feature } = place;
     const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
     const plane = step.plane(head);
-    const chosen = nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]);
-    this.strides.draw(step, plane.index(...chosen));
-    const room = ink.floor - topOf(p.before) - MEMORY * rem(); // so that their memory ends above the floor
-    const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
+    const cell = clamp([row, column], [0, plane.height - 1], [0, plane.width - 1]);
+    this.strides.draw(step, plane.index(...cell));
+    const room = ink.floor - topOf(p.inputPictures) - MEMORY * rem(); // so that their memory ends above the floor
+    const options = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
-    const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
-    this.drawPictures(p.before, from, "from ", { ...each, width: share });
-    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", each);
-    this.painted = [step, each];
+    const share = (options.width - 10 * (from.length - 1)) / Math.max(1, from.length);
+    this.drawPictures(p.inputPictures, from, "from ", { ...options, width: share });
+    this.drawPictures(p.outputPictures, [step], step.parents.length ? "to " : "", options);
+    this.painted = [step, options];
     if (this.strides.jump) this.lightMemory();
-    this.plane.drawHead(step, trace.tokens, head, chosen, ink, width);
+    this.plane.drawHead(step, trace.tokens, head, cell, ink, width);
   }
 
-  /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
+  /** Draw the memory of the step anew, with the jump along the axis that is pointed at. */
   lightMemory() {
-    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.after.querySelector(".memory canvas"));
+    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.outputPictures.querySelector(".memory canvas"));
     if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
   }
 
@@ -122,7 +122,7 @@ export class Side {
         const isHere = (/** @type {Area} */ { x, y, width, height }) =>
           offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
         const head = areas.find(isHere)?.head ?? null;
-        if (head !== null) this.view.go({ head });
+        if (head !== null) this.view.setCursor({ head });
       };
       setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
       setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
@@ -136,9 +136,9 @@ export class Side {
 function fillTerms(parent, terms) {
   parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
-  fill(parent, terms, make, (line, [term, said]) => {
+  fill(parent, terms, make, (line, [term, meaning]) => {
     setText(line.children[0], term);
-    setText(line.children[1], said);
+    setText(line.children[1], meaning);
   });
 }
 
@@ -146,11 +146,11 @@ function fillTerms(parent, terms) {
  * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
  */
 export function drawAxes(parent, step, { words = true } = {}) {
-  fill(parent, step.axes, "span", (pill, axis, at) => {
+  fill(parent, step.axes, "span", (pill, axis, index) => {
     const { letter, size } = axis;
     const name = `${axis.name} ${size}`;
     setAttribute(pill, "class", `axis ${letter || "v"}`);
-    setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
+    setAttribute(pill, "title", `axis ${index}: ${name}${letter ? `; ${letter} in the code` : ""}`);
     setText(pill, words ? name : String(size));
   });
 }

@@ -3,7 +3,7 @@
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { without } from "../link/link.js";
+import { omit } from "../link/link.js";
 import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
@@ -15,7 +15,7 @@ import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
-import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
+import { fillChoice, fillNotices, group, namedPart, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -44,12 +44,12 @@ export class StepView extends PlaceView {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
-    this.box = new SentenceBox(this, (text) => this.type(text));
+    this.box = new SentenceBox(this, (text) => this.setText(text));
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
     this.classes = wholeClasses(this);
-    this.list = new StepList((by) => this.walk(by));
+    this.list = new StepList((delta) => this.walk(delta));
     this.sides = [new Side(this), new Side(this)];
     const p = {
       notices: notices(),
@@ -62,7 +62,7 @@ export class StepView extends PlaceView {
     };
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next);
-    const places = [named("layer", p.layers), named("head", p.heads)];
+    const places = [namedPart("layer", p.layers), namedPart("head", p.heads)];
     const bar = div("bar", stepper, ...places, ...this.controls.lists);
     const controls = div("controls", this.controls.chips);
     const top = div("top", this.box.element, p.notices);
@@ -72,7 +72,7 @@ export class StepView extends PlaceView {
   }
 
   get main() {
-    return this.sides[0].made;
+    return this.sides[0].flow;
   }
 
   // ---- what comes in
@@ -84,9 +84,9 @@ export class StepView extends PlaceView {
     this.box.text = this.text;
   }
 
-  /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
-  receive([said, ...traces], query) {
-    this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
+  /** Take over the header of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  receive([header, ...traces], query) {
+    this.picture = { ...unpack(header).header, traces: traces.map(unpackTrace) };
     this.onUnchanged(query);
     this.choosePlace(this.picture.traces[0].tokens.length);
     if (this.values.s === null) this.box.text = this.picture.typed;
@@ -94,10 +94,10 @@ export class StepView extends PlaceView {
 
   /** @param {URLSearchParams} query */
   onUnchanged(query) {
-    this.tracesOf = without(query, ...IN_SIGHT);
+    this.tracesOf = omit(query, ...IN_SIGHT);
   }
 
-  /** What stands in the box. */
+  /** The text of the box. */
   get text() {
     return String(this.values.s ?? this.picture?.typed ?? "");
   }
@@ -127,17 +127,17 @@ export class StepView extends PlaceView {
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
   route(query) {
-    const here = this.picture?.layer === this.at.layer && this.tracesOf === without(query, ...IN_SIGHT);
-    return here && !this.isComing && !this.picture.cut ? "" : "steps";
+    const isCurrent = this.picture?.layer === this.at.layer && this.tracesOf === omit(query, ...IN_SIGHT);
+    return isCurrent && !this.isComing && !this.picture.cut ? "" : "steps";
   }
 
-  /** True when the traces were too large to be sent whole, and not for what is in sight now. */
+  /** Tell whether the tensor in sight must still be loaded: its trace was too large to be sent whole. */
   get isComing() {
     const { picture, at, step } = this;
     if (picture.head === at.head && picture.step === step) return false;
     return picture.traces.some(({ steps }) => {
       const { parents } = steps[this.placeIn(steps)];
-      return [this.placeIn(steps), ...parents].some((n) => !steps[n].here);
+      return [this.placeIn(steps), ...parents].some((n) => !steps[n].isSent);
     });
   }
 
@@ -149,15 +149,17 @@ export class StepView extends PlaceView {
   // ---- what the visitor does
 
   /** @param {string} text */
-  type(text) {
+  setText(text) {
     this.set({ s: this.clip(text, "s") }, true);
   }
 
   /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
   get listed() {
-    const own = ({ step }) => step.onlyHead === null || step.onlyHead === this.head;
-    const all = this.picture.traces[0].steps.map((step, at) => ({ step, at, group: groupOf(step) })).filter(own);
-    return all.sort((one, other) => one.group - other.group); // q, k and v go through a group together
+    const isListed = ({ step }) => step.onlyHead === null || step.onlyHead === this.head;
+    const all = this.picture.traces[0].steps
+      .map((step, index) => ({ step, at: index, group: groupOf(step) }))
+      .filter(isListed);
+    return all.sort((a, b) => a.group - b.group); // q, k and v go through a group together
   }
 
   /** The head in focus; of the traces that are here, where the model in focus has more heads. */
@@ -170,19 +172,19 @@ export class StepView extends PlaceView {
     return findStep(steps, this.step, this.head);
   }
 
-  walk(by) {
+  walk(delta) {
     const { listed } = this;
-    const here = this.placeIn(this.picture.traces[0].steps);
-    const now = listed.findIndex(({ at }) => at === here);
-    const to = Math.max(0, Math.min(listed.length - 1, now + by));
-    if (to !== now) this.set({ step: listed[to].step.name });
+    const index = this.placeIn(this.picture.traces[0].steps);
+    const now = listed.findIndex(({ at }) => at === index);
+    const next = Math.max(0, Math.min(listed.length - 1, now + delta));
+    if (next !== now) this.set({ step: listed[next].step.name });
   }
 
   pick(row, column) {
     const { steps } = this.picture.traces[0];
     if (steps[this.placeIn(steps)].hasKeys) this.at.key = column;
     else this.values.f = String(column);
-    this.go({ row });
+    this.setCursor({ row });
   }
 
   /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */
@@ -199,13 +201,13 @@ export class StepView extends PlaceView {
     if (!this.waiting) this.keepWithin(traces[0].tokens.length);
     this.setClasses({ pair: traces.length > 1 });
     this.sides[1].element.hidden = traces.length < 2;
-    const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
-    const [{ trace, at: here }] = shown;
-    const step = trace.steps[here];
+    const panels = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
+    const [{ trace, at: index }] = panels;
+    const step = trace.steps[index];
     fillNotices(p.notices, this.notices);
-    this.drawList(here);
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
-    fillChoice(p.heads, numbers(trace.heads), at.head, (own) => this.go({ head: own }), "head");
+    this.drawList(index);
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
+    fillChoice(p.heads, numbers(trace.heads), at.head, (index) => this.setCursor({ head: index }), "head");
     // until the numbers of a step have come, nothing must be said that follows from them
     const { isComing } = this;
     this.wait(isComing);
@@ -213,9 +215,9 @@ export class StepView extends PlaceView {
     const colours = inks(this.element);
     const floor = this.foot.isOn ? this.foot.top : Number.POSITIVE_INFINITY;
     const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, floor };
-    shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
+    panels.forEach((panel, n) => this.sides[n].draw(panel.trace, panel.at, place, ink, picture.lessons));
     const query = this.query();
-    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and nobody types
+    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and no one types
     this.lesson.draw();
     this.controls.draw(colours);
     this.foot.draw();
@@ -223,8 +225,13 @@ export class StepView extends PlaceView {
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
     const names = traces.map(({ implementation }) => implementation);
     this.classes.draw();
-    const whole = picture.cut ? "" : "true";
-    Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names.join(" "), whole });
+    const isCut = picture.cut ? "" : "true";
+    Object.assign(this.element.dataset, {
+      digest: trace.digest,
+      step: step.name,
+      shown: names.join(" "),
+      whole: isCut,
+    });
   }
 
   drawList(now) {

@@ -29,7 +29,10 @@ export class StepList {
    */
   draw(listed, now, goTo) {
     let n = 0; // counted through all groups
-    const groups = GROUP_TITLES.map((title, at) => ({ title, steps: listed.filter(({ group }) => group === at) }));
+    const groups = GROUP_TITLES.map((title, index) => ({
+      title,
+      steps: listed.filter(({ group }) => group === index),
+    }));
     fill(this.element, groups, makeGroup, (element, { title, steps }) => {
       setAttribute(element, "aria-label", title);
       setText(element.children[0], title);
@@ -46,14 +49,14 @@ export class StepList {
   /** @param {number} place */
   bringIntoSight(place) {
     setAttribute(this.element, "aria-activedescendant", `step-${place}`);
-    const chosen = /** @type {HTMLElement} */ (this.element.querySelector(`#step-${place}`));
-    const below = chosen.offsetTop + chosen.offsetHeight - this.element.clientHeight;
-    this.element.scrollTop = Math.min(place ? chosen.offsetTop : 0, Math.max(below, this.element.scrollTop));
+    const option = /** @type {HTMLElement} */ (this.element.querySelector(`#step-${place}`));
+    const overflow = option.offsetTop + option.offsetHeight - this.element.clientHeight;
+    this.element.scrollTop = Math.min(place ? option.offsetTop : 0, Math.max(overflow, this.element.scrollTop));
   }
 }
 
-/** @param {Element} option @param {TraceStep} step @param {number} n its number in the list @param {boolean} chosen */
-function drawOption(option, step, n, chosen) {
+/** @param {Element} option @param {TraceStep} step @param {number} n its number in the list @param {boolean} isSelected */
+function drawOption(option, step, n, isSelected) {
   const [number, name, axes] = option.children;
   setText(number, String(n + 1));
   // a name breaks at its dots first
@@ -61,5 +64,5 @@ function drawOption(option, step, n, chosen) {
     name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")]));
   drawAxes(axes, step, { words: false });
   setAttribute(option, "id", `step-${n}`);
-  setAttribute(option, "aria-selected", String(chosen));
+  setAttribute(option, "aria-selected", String(isSelected));
 }

@@ -25,19 +25,19 @@ export function groupOf({ name }) {
   return GROUPS.findIndex(([, holds]) => holds(base, ending));
 }
 
-const whole = (/** @type {number} */ count) => count.toLocaleString("en");
+const formatCount = (/** @type {number} */ count) => count.toLocaleString("en");
 /** The steps that this one was made from; of the heads' own steps the one of the head in focus. */
 export function sourcesOf(step, trace, head) {
   const from = step.parents.map((n) => trace.steps[n]);
   return from.filter(({ onlyHead }) => onlyHead === null || step.onlyHead !== null || onlyHead === head);
 }
 
-/** One sentence: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
+/** The sentence on memory: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
 export function madeFrom(step, trace) {
   const from = step.parents.map((n) => trace.steps[n]);
   const names = from.map(({ name }) => name).join(" and ");
-  if (!from.length) return `${whole(step.count)} numbers come in.`;
-  const [one] = from;
+  if (!from.length) return `${formatCount(step.count)} numbers come in.`;
+  const [source] = from;
   if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
     return step.name === "joined"
       ? `The ${from.length} heads’ own tensors, side by side.`
@@ -45,15 +45,15 @@ export function madeFrom(step, trace) {
   }
   if (step.view) {
     const place = (/** @type {Tensor} */ { sizes, strides, offset }) => [sizes, strides, offset].join();
-    if (place(step) === place(one)) return `Nothing happens here; this is ${names} itself.`;
+    if (place(step) === place(source)) return `Nothing happens here; this is ${names} itself.`;
     const order = step.contiguous
       ? "in the order of memory"
       : "in another order than in memory, so it is not contiguous";
-    const isPart = step.count < one.count;
-    const part = isPart ? `${whole(step.count)} of the ${whole(one.count)} numbers` : "the same numbers";
+    const isPart = step.count < source.count;
+    const part = isPart ? `${formatCount(step.count)} of the ${formatCount(source.count)} numbers` : "the same numbers";
     return `No number was moved. It reads ${part} of ${names} ${order}.`;
   }
   if (from.length === 1 && /^(mixed\.contiguous|joined)$/.test(step.name))
-    return `No value changed. ${names} was copied (${whole(step.bytes)} bytes) so that it is contiguous.`;
-  return `${whole(step.count)} numbers, computed from ${names}.`;
+    return `No value changed. ${names} was copied (${formatCount(step.bytes)} bytes) so that it is contiguous.`;
+  return `${formatCount(step.count)} numbers, computed from ${names}.`;
 }

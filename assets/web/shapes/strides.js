@@ -1,7 +1,7 @@
 // Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { many } from "../base/words.js";
+import { counted } from "../base/words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
@@ -12,11 +12,11 @@ const AT_REST = "Point at an axis to see its stride in the memory above.";
 function sentence(tensor, index, axis) {
   const stride = tensor.strides[axis];
   const jump = tensor.jump(index, axis);
-  const one = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
-  if (!jump) return `There is only one ${one} here; the next would be ${many(stride, "place")} away.`;
+  const noun = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
+  if (!jump) return `There is only one ${noun} here; the next would be ${counted(stride, "place")} away.`;
   const { first, from, to } = jump;
   const places = `from place ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
-  return `From ${one} ${first} to ${one} ${first + 1} is a step of ${many(stride, "place")} in memory, ${places}.`;
+  return `From ${noun} ${first} to ${noun} ${first + 1} is a step of ${counted(stride, "place")} in memory, ${places}.`;
 }
 
 export class Strides {
@@ -27,9 +27,9 @@ export class Strides {
     this.tensor = /** @type {Tensor} */ (/** @type {unknown} */ (null));
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
-    this.said = h("p", { class: "label jumped", "aria-live": "polite" });
+    this.status = h("p", { class: "label jumped", "aria-live": "polite" });
     const lead = span("label", "Places in memory from one step to the next along an axis:");
-    this.element = div("strides", lead, this.axes, this.said);
+    this.element = div("strides", lead, this.axes, this.status);
   }
 
   /** The step along the lit axis. */
@@ -52,9 +52,9 @@ export class Strides {
           onfocus: () => this.light(axis),
           onblur: () => this.light(null),
         }),
-      (element, axis, at) => {
+      (element, axis, index) => {
         setAttribute(element, "class", `axis ${axis.letter || "v"}`);
-        setText(element, `${axis.name} ${tensor.strides[at].toLocaleString("en")}`);
+        setText(element, `${axis.name} ${tensor.strides[index].toLocaleString("en")}`);
       },
     );
     this.say();
@@ -68,6 +68,6 @@ export class Strides {
   }
 
   say() {
-    setText(this.said, this.lit === null ? AT_REST : sentence(this.tensor, this.index, this.lit));
+    setText(this.status, this.lit === null ? AT_REST : sentence(this.tensor, this.index, this.lit));
   }
 }

@@ -18,8 +18,8 @@ export function unpackTrace(packed) {
     end += length;
     return floats.subarray(end - length, end);
   });
-  const steps = header.steps.map((step, at) => {
-    const [piece, offset] = header.places[at];
+  const steps = header.steps.map((step, index) => {
+    const [piece, offset] = header.places[index];
     return new Tensor(step, pieces[piece], offset, header);
   });
   return { ...header, steps };
@@ -30,10 +30,10 @@ export function unpackTrace(packed) {
  * The other side is `find` in pages/shapes/step_names.py.
  */
 export function findStep(steps, name, head) {
-  const own = name.replace(/\.head\d+$/, `.head${head}`);
+  const exact = name.replace(/\.head\d+$/, `.head${head}`);
   const base = name.split(".")[0];
   const names = steps.map((step) => step.name);
-  return Math.max(0, names.indexOf([own, base, base[0]].find((known) => names.includes(known))));
+  return Math.max(0, names.indexOf([exact, base, base[0]].find((candidate) => names.includes(candidate))));
 }
 
 const Step = /** @type {new () => TraceStep} */ (/** @type {unknown} */ (Object));
@@ -60,23 +60,28 @@ export class Tensor extends Step {
   }
 
   /** False when its memory was too much to send. */
-  get here() {
+  get isSent() {
     return this.memory.length > 0;
   }
 
   place(index) {
-    return index.reduce((at, own, axis) => at + own * this.strides[axis], this.offset);
+    return index.reduce((sum, position, axis) => sum + position * this.strides[axis], this.offset);
   }
 
-  /** One step along an axis from an index, or to it where it is the last: the places of both, and of all along the axis.
+  /** A step along an axis from an index, or to the last one: the places of both, and of all along the axis.
    * Null where there is no second one.
    */
   jump(index, axis) {
     const size = this.sizes[axis];
     if (size < 2) return null;
-    const at = (own) => this.place(index.with(axis, own));
+    const placeOf = (position) => this.place(index.with(axis, position));
     const first = Math.min(index[axis], size - 2);
-    return { first, from: at(first), to: at(first + 1), places: Array.from({ length: size }, (_, own) => at(own)) };
+    return {
+      first,
+      from: placeOf(first),
+      to: placeOf(first + 1),
+      places: Array.from({ length: size }, (_, position) => placeOf(position)),
+    };
   }
 
   value(index) {
@@ -102,21 +107,21 @@ export class Tensor extends Step {
     const [rowAxis, colAxis, headAxis] = [this.axis(rows), this.axis(cols), this.axis("h")];
     const first = cols === "c" ? head * this.dHead : 0;
     const index = (i, j) => {
-      const at = new Array(this.sizes.length).fill(0);
-      if (headAxis >= 0) at[headAxis] = head;
-      at[rowAxis] = i;
-      at[colAxis] = first + j;
-      return at;
+      const place = new Array(this.sizes.length).fill(0);
+      if (headAxis >= 0) place[headAxis] = head;
+      place[rowAxis] = i;
+      place[colAxis] = first + j;
+      return place;
     };
     const width = cols === "c" ? this.dHead : this.sizes[colAxis];
     const from = this.place(index(0, 0));
-    const [down, along] = [this.strides[rowAxis], this.strides[colAxis]];
-    const value = (/** @type {number} */ i, /** @type {number} */ j) => this.memory[from + i * down + j * along];
+    const [down, across] = [this.strides[rowAxis], this.strides[colAxis]];
+    const value = (/** @type {number} */ i, /** @type {number} */ j) => this.memory[from + i * down + j * across];
     return { rows, cols, height: this.sizes[rowAxis], width, first, index, value };
   }
 
   /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
-  each(visit) {
+  forEach(visit) {
     const { sizes, strides } = this;
     const index = new Array(sizes.length).fill(0);
     let place = this.offset;

@@ -6,7 +6,7 @@ import { lessons } from "../lessons/lesson_cards.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
-import { fillNotices, notices, rove } from "../base/view_base.js";
+import { fillNotices, notices, setRovingTabindex } from "../base/view_base.js";
 
 const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
 
@@ -20,17 +20,17 @@ function fillHeading(element, text, note) {
 /** Big numbers, each with how it comes from the one before it. */
 function updateSteps(element, block) {
   const make = () => h("li", {}, h("b"), span("label"));
-  fill(element, block.steps, make, (step, [value, how]) => {
+  fill(element, block.steps, make, (step, [value, origin]) => {
     setText(step.children[0], value);
-    setText(step.children[1], how);
+    setText(step.children[1], origin);
   });
 }
 
 /** Lines of code; a mark stands at some. */
 function updateCode(element, block) {
-  fill(element.firstElementChild, block.lines, "span", (line, text, at) => {
+  fill(element.firstElementChild, block.lines, "span", (line, text, index) => {
     setText(line, `${text}\n`);
-    setAttribute(line, "class", block.marks.includes(at) ? "marked" : null);
+    setAttribute(line, "class", block.marks.includes(index) ? "marked" : null);
   });
 }
 
@@ -51,12 +51,12 @@ function updateBars(element, block) {
   list.style.setProperty("--label", `${Math.min(14, Math.max(2, ...block.labels.map((label) => label.length)))}ch`);
   const signed = block.sizes.some((size) => size < 0);
   setAttribute(list, "class", classes("bar-list", signed && "signed"));
-  fill(list, block.labels, makeBar, (item, label, at) => {
+  fill(list, block.labels, makeBar, (item, label, index) => {
     const [tag, track, value] = item.children;
     setText(tag, label);
     setAttribute(tag, "title", label);
-    setText(value, block.values[at]);
-    const size = block.sizes[at];
+    setText(value, block.values[index]);
+    const size = block.sizes[index];
     const scale = signed ? 50 : 100;
     const bar = /** @type {HTMLElement} */ (track.firstElementChild);
     setAttribute(bar, "class", size < 0 ? "less" : "more");
@@ -80,22 +80,22 @@ function updateButtons(element, block, sheet) {
   const look = block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets";
   setAttribute(group, "class", look);
   setAttribute(group, "aria-label", block.name || null);
-  let chosen = /** @type {HTMLElement | null} */ (null);
+  let pressedButton = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
-  fill(group, block.buttons, make, (one, { text, event, pressed }) => {
-    setText(one, text);
-    one.onclick = () => sheet.tell(event);
-    if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
-    setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
+  fill(group, block.buttons, make, (press, { text, event, pressed }) => {
+    setText(press, text);
+    press.onclick = () => sheet.tell(event);
+    if (pressed && press.getAttribute("aria-pressed") !== "true") pressedButton = press;
+    setAttribute(press, "aria-pressed", pressed === null ? null : String(pressed));
   });
-  if (oneOf) rove(group);
+  if (oneOf) setRovingTabindex(group);
   else {
-    for (const one of group.children) one.removeAttribute("tabindex"); // the group may have been one stop before
+    for (const child of group.children) child.removeAttribute("tabindex"); // the group may have been one stop before
     group.onkeydown = null;
   }
   // on a phone they stand in one line: the chosen one is brought into sight, once
-  if (chosen && group.scrollWidth > group.clientWidth)
-    group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
+  if (pressedButton && group.scrollWidth > group.clientWidth)
+    group.scrollLeft = pressedButton.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
 function updateLinks(element, block) {
@@ -105,19 +105,19 @@ function updateLinks(element, block) {
   });
 }
 
-/** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
+/** The prompt, then each generated token in a colour as strong as its probability; a tap or the pointer reads it. */
 function updateContinuation(element, block) {
   const [text, readout] = element.children;
-  const [given, drawn] = text.children;
-  setText(given, block.given);
-  const said = ([, token, chance]) => `“${token}”: probability ${chance}`;
+  const [prompt, tokens] = text.children;
+  setText(prompt, block.given);
+  const sentence = ([, token, chance]) => `“${token}”: probability ${chance}`;
   const make = () => h("span", {}, h("span"), h("mark"));
-  fill(drawn, block.tokens, make, (one, token) => {
-    setText(one.children[0], token[0]);
-    setText(one.children[1], token[1]);
-    setAttribute(one.children[1], "title", said(token));
-    setAttribute(one, "style", `--share: ${token[3]}%`);
-    one.onpointerenter = one.onclick = () => setText(readout, said(token));
+  fill(tokens, block.tokens, make, (element, token) => {
+    setText(element.children[0], token[0]);
+    setText(element.children[1], token[1]);
+    setAttribute(element.children[1], "title", sentence(token));
+    setAttribute(element, "style", `--share: ${token[3]}%`);
+    element.onpointerenter = element.onclick = () => setText(readout, sentence(token));
   });
   setText(
     readout,
@@ -142,9 +142,10 @@ const terms = {
   update(element, block) {
     element.classList.toggle("long", block.long);
     fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
-      const [word, what, met] = line.children;
+      const [word, definition, met] = line.children;
+      setAttribute(line, "data-term", name);
       setText(word, name);
-      setText(what, meaning);
+      setText(definition, meaning);
       const link = /** @type {HTMLAnchorElement} */ (met.firstElementChild);
       setText(link, title);
       setAttribute(link, "href", `./${path}`);
@@ -163,20 +164,20 @@ const search = {
     setText(label, block.label);
     box.oninput = () => {
       const sheet = /** @type {Element} */ (element.parentElement);
-      const wanted = box.value.trim().toLowerCase();
+      const query = box.value.trim().toLowerCase();
       const terms = /** @type {HTMLElement[]} */ ([...sheet.querySelectorAll(".term")]);
       for (const term of terms) {
         const [name, meaning] = term.children;
-        term.hidden = !`${name.textContent} ${meaning.textContent}`.toLowerCase().includes(wanted);
+        term.hidden = !`${name.textContent} ${meaning.textContent}`.toLowerCase().includes(query);
       }
       const panels = /** @type {NodeListOf<HTMLElement>} */ (sheet.querySelectorAll(".panel"));
       for (const panel of panels) panel.hidden = !panel.querySelector(".term:not([hidden])");
-      setText(count, wanted && `${terms.filter(({ hidden }) => !hidden).length} of ${terms.length}`);
+      setText(count, query && `${terms.filter(({ hidden }) => !hidden).length} of ${terms.length}`);
     };
   },
 };
 
-/** What was found: the element stands there empty, and what comes into it is read aloud. */
+/** A verdict: the element is there before its text, so that a screen reader reads the text when it comes. */
 const verdict = {
   make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
   update: (element, block) => {

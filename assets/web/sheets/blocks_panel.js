@@ -26,21 +26,21 @@ export class BlocksPanel {
     this.place(this.stack, blocks);
   }
 
-  /** One element a block. Those of the same kind and name stay, so that focus and half-typed text survive.
+  /** Draw an element for each block. Those of the same kind and name stay, so that focus and half-typed text survive.
    * @param {HTMLElement} parent @param {Block[]} blocks
    */
   place(parent, blocks) {
     const keys = blocks.map((block) => `${block.kind} ${block.name ?? block.heading ?? ""}`);
-    const childAt = (/** @type {number} */ at) => /** @type {HTMLElement | undefined} */ (parent.children[at]);
-    const wanted = new Set(keys);
+    const childAt = (/** @type {number} */ index) => /** @type {HTMLElement | undefined} */ (parent.children[index]);
+    const keySet = new Set(keys);
     for (const child of [...parent.children])
-      if (!wanted.has(/** @type {HTMLElement} */ (child).dataset.block ?? "")) child.remove();
-    blocks.forEach((block, at) => {
-      let element = childAt(at);
-      if (element?.dataset.block !== keys[at]) {
+      if (!keySet.has(/** @type {HTMLElement} */ (child).dataset.block ?? "")) child.remove();
+    blocks.forEach((block, index) => {
+      let element = childAt(index);
+      if (element?.dataset.block !== keys[index]) {
         element = KINDS[block.kind].make(this);
-        element.dataset.block = keys[at];
-        parent.insertBefore(element, parent.children[at] ?? null);
+        element.dataset.block = keys[index];
+        parent.insertBefore(element, parent.children[index] ?? null);
       }
       KINDS[block.kind].update(element, block, this);
     });

@@ -12,25 +12,25 @@ const element = (tag) => document.createElementNS(MATHML, tag);
 
 /** @param {Node} node */
 function build([tag, axis, ...children]) {
-  const made = element(TAGS.has(tag) ? tag : "mtext");
-  setAttribute(made, "class", axis ? `of-axis ${axis}` : null);
-  made.append(...children.map((child) => (Array.isArray(child) ? build(/** @type {Node} */ (child)) : child)));
-  return made;
+  const node = element(TAGS.has(tag) ? tag : "mtext");
+  setAttribute(node, "class", axis ? `of-axis ${axis}` : null);
+  node.append(...children.map((child) => (Array.isArray(child) ? build(/** @type {Node} */ (child)) : child)));
+  return node;
 }
 
 const makeLine = () => h("div", { class: "scroll", tabindex: "0", role: "group" }, element("math"));
 
 export const equation = {
   make: () => div("equation", h("h3"), div("lines"), h("p", { class: "label" })),
-  /** @param {HTMLElement} whole @param {import("../base/messages.js").Block} block */
-  update(whole, block) {
-    const [title, lines, note] = whole.children;
+  /** @param {HTMLElement} container @param {import("../base/messages.js").Block} block */
+  update(container, block) {
+    const [title, lines, note] = container.children;
     setText(title, block.name);
-    fill(lines, block.lines, makeLine, (line, node, at) => {
-      setAttribute(line, "aria-label", `${block.name}, ${at + 1} of ${block.lines.length}`);
-      const written = JSON.stringify(node);
-      if (line.dataset.written === written) return;
-      line.dataset.written = written;
+    fill(lines, block.lines, makeLine, (line, node, index) => {
+      setAttribute(line, "aria-label", `${block.name}, ${index + 1} of ${block.lines.length}`);
+      const json = JSON.stringify(node);
+      if (line.dataset.written === json) return;
+      line.dataset.written = json;
       const math = /** @type {Element} */ (line.firstElementChild);
       math.setAttribute("display", "block");
       math.replaceChildren(build(/** @type {Node} */ (node)));

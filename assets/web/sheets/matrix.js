@@ -32,10 +32,10 @@ function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" |
 function walk(event) {
   const from = event.target;
   const free = from.tagName === "BUTTON";
-  const whole = !free && from.selectionStart === 0 && from.selectionEnd === from.value.length;
+  const isSelected = !free && from.selectionStart === 0 && from.selectionEnd === from.value.length;
   const leave = {
-    ArrowLeft: free || whole || from.selectionEnd === 0,
-    ArrowRight: free || whole || from.selectionStart === from.value?.length,
+    ArrowLeft: free || isSelected || from.selectionEnd === 0,
+    ArrowRight: free || isSelected || from.selectionStart === from.value?.length,
     ArrowUp: true,
     ArrowDown: true,
   };
@@ -44,33 +44,33 @@ function walk(event) {
   const row = cell.parentElement;
   const [down, right] = ARROWS[event.key];
   const next = row.parentElement.rows[row.sectionRowIndex + down]?.cells[cell.cellIndex + right];
-  const to = next?.querySelector("input, button");
-  if (!to) return;
+  const field = next?.querySelector("input, button");
+  if (!field) return;
   event.preventDefault();
-  to.focus();
+  field.focus();
 }
 
-// ---- cells that can be changed: `told` is the text that the server knows, `turn` the edit that it has to answer
+// ---- cells that can be changed: `sent` is the text that the server knows, `turn` the edit that it has to answer
 
 const control = (element) => {
-  const own = Object.assign(element, { told: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
-  own.onkeydown = walk;
-  return own;
+  const field = Object.assign(element, { sent: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
+  field.onkeydown = walk;
+  return field;
 };
 
 function makeField(sheet) {
   const attributes = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", size: "6" };
   const field = control(h("input", attributes));
   const commit = () => {
-    if (field.value === field.told) return;
-    field.told = field.value;
+    if (field.value === field.sent) return;
+    field.sent = field.value;
     field.turn = sheet.tell({ ...field.place, text: field.value.slice(0, 40) });
   };
   field.onblur = commit;
   field.onfocus = () => field.select();
   field.onkeydown = (event) => {
     if (event.key === "Enter") commit();
-    else if (event.key === "Escape") field.value = field.told;
+    else if (event.key === "Escape") field.value = field.sent;
     else walk(event);
   };
   return field;
@@ -79,38 +79,38 @@ function makeField(sheet) {
 /** Half-typed text, and text that the server has not answered yet, stay as they are. */
 function updateField(field, text, sheet) {
   if (field.turn > sheet.heard) return;
-  const typing = field.getRootNode().activeElement === field && field.value !== field.told;
-  field.told = text;
+  const typing = field.getRootNode().activeElement === field && field.value !== field.sent;
+  field.sent = text;
   if (!typing && field.value !== text) field.value = text;
 }
 
-function show(one, text, pressed) {
-  setText(one, text);
-  setAttribute(one, "aria-pressed", String(pressed));
+function show(field, text, pressed) {
+  setText(field, text);
+  setAttribute(field, "aria-pressed", String(pressed));
 }
 
 function makeSwitch(sheet) {
-  const one = control(h("button", { type: "button" }));
-  one.onclick = () => {
-    const text = one.getAttribute("aria-pressed") === "true" ? "0" : "1";
-    show(one, text, text === "1");
-    one.turn = sheet.tell({ ...one.place, text });
+  const press = control(h("button", { type: "button" }));
+  press.onclick = () => {
+    const text = press.getAttribute("aria-pressed") === "true" ? "0" : "1";
+    show(press, text, text === "1");
+    press.turn = sheet.tell({ ...press.place, text });
   };
-  return one;
+  return press;
 }
 
-function updateSwitch(one, text, sheet) {
-  if (one.turn <= sheet.heard) show(one, text, text === "1");
+function updateSwitch(field, text, sheet) {
+  if (field.turn <= sheet.heard) show(field, text, text === "1");
 }
 
 function makeChoice(sheet) {
-  const one = control(h("button", { type: "button" }));
-  one.onclick = () => sheet.tell({ ...one.place, text: one.textContent });
-  return one;
+  const press = control(h("button", { type: "button" }));
+  press.onclick = () => sheet.tell({ ...press.place, text: press.textContent });
+  return press;
 }
 
 /** A cell to choose says by `aria-pressed` that it is the chosen one, which the server has framed. */
-const updateChoice = (one, text) => show(one, text, one.closest("td").classList.contains("marked"));
+const updateChoice = (field, text) => show(field, text, field.closest("td").classList.contains("marked"));
 
 // ---- the matrix
 
@@ -132,15 +132,15 @@ function updateHead(element, table, block) {
   setAttribute(scroll, "role", block.edit ? null : "group");
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
   const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
-  const make = (at) => h(at ? "th" : "td", at ? { scope: "col" } : {});
-  fill(table.tHead.rows[0], heads, make, (cell, text, at) => {
+  const make = (index) => h(index ? "th" : "td", index ? { scope: "col" } : {});
+  fill(table.tHead.rows[0], heads, make, (cell, text, index) => {
     setText(cell, text);
     setAttribute(cell, "title", text);
-    setAttribute(cell, "class", at > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
+    setAttribute(cell, "class", index > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
   });
 }
 
-/** One cell between its row's label and sum: its number, or what it is changed with. */
+/** A cell between its row's label and sum: its number, or its control. */
 function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
   const { row, col } = place;
   const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));
@@ -150,15 +150,15 @@ function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, mar
     setText(cell, text);
     return;
   }
-  const own = cell.querySelector("input, button") ?? kind.make(sheet);
-  if (!own.isConnected) cell.replaceChildren(own);
-  own.place = { edit: block.edit, row, col };
+  const field = cell.querySelector("input, button") ?? kind.make(sheet);
+  if (!field.isConnected) cell.replaceChildren(field);
+  field.place = { edit: block.edit, row, col };
   const name = `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`;
-  setAttribute(own, "aria-label", own.localName === "button" ? `${name}: ${text}` : name); // who speaks says what is written
-  setAttribute(own, "aria-invalid", isWrong ? "true" : null);
-  setAttribute(own, "aria-describedby", isWrong ? reasons.id : null);
-  if (block.kind === "choice") setAttribute(own, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one stop
-  kind.update(own, text, sheet);
+  setAttribute(field, "aria-label", field.localName === "button" ? `${name}: ${text}` : name); // who speaks says what is written
+  setAttribute(field, "aria-invalid", isWrong ? "true" : null);
+  setAttribute(field, "aria-describedby", isWrong ? reasons.id : null);
+  if (block.kind === "choice") setAttribute(field, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one stop
+  kind.update(field, text, sheet);
 }
 
 function updateMatrix(element, block, sheet, kind) {
@@ -167,16 +167,16 @@ function updateMatrix(element, block, sheet, kind) {
   updateHead(element, table, block);
   const wrong = new Set(block.invalid.map(([i, j]) => `${i}.${j}`));
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
-  const given = { block, sheet, kind, reasons, wrong, marked };
+  const context = { block, sheet, kind, reasons, wrong, marked };
   const fillRow = (line, texts, row) => {
     const cells = [block.rows[row], ...texts, ...(block.sums ? [block.sums[row]] : [])];
-    const make = (at) => (at ? h("td") : h("th", { scope: "row" }));
-    fill(line, cells, make, (cell, text, at) => {
-      if (at && at <= texts.length) return updateCell(cell, text, { row, col: at - 1 }, given);
+    const make = (index) => (index ? h("td") : h("th", { scope: "row" }));
+    fill(line, cells, make, (cell, text, index) => {
+      if (index && index <= texts.length) return updateCell(cell, text, { row, col: index - 1 }, context);
       setText(cell, text);
-      setAttribute(cell, "title", at ? null : text);
-      setAttribute(cell, "class", at ? "sum-cell" : block.axes[0]?.[0]);
-      if (at) paint(cell);
+      setAttribute(cell, "title", index ? null : text);
+      setAttribute(cell, "class", index ? "sum-cell" : block.axes[0]?.[0]);
+      if (index) paint(cell);
     });
   };
   fill(table.tBodies[0], block.cells, "tr", fillRow);

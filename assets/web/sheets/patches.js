@@ -2,73 +2,73 @@
 
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { number } from "../base/words.js";
-import { rove } from "../base/view_base.js";
+import { setRovingTabindex } from "../base/view_base.js";
 import { walkedTiles } from "../base/grid_keys.js";
 
 const HOW =
   "Press a patch, or a token outside the picture, to see its row. A stronger colour means a larger weight (√ of the weight). The dashed line is the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
-/** What a row is drawn from: `weights` are those of the row that is chosen, `own` how many tokens are of no patch.
- * `most`: the weight from which on a token has the full colour.
- * @typedef {{name: string, own: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, most: number, inside: number[]}} Row
+/** The data of a row: `weights` are those of the row that is chosen, `rest` how many tokens are of no patch.
+ * `max`: the weight from which on a token has the full colour.
+ * @typedef {{name: string, rest: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, max: number, inside: number[]}} Row
  */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
 
-/** What a row says: where it is strongest, and how much of it is on the patches that the shape touches.
+/** Describe a row: where it is strongest, and how much of it is on the patches that the shape touches.
  * @param {Patches} block @param {number} row
  */
-export function told({ tokens, weights, inside, across }, row) {
-  const own = tokens.length - across ** 2;
+export function describe({ tokens, weights, inside, across }, row) {
+  const rest = tokens.length - across ** 2;
   const seen = weights[row];
-  const best = seen.reduce((top, weight, at) => (weight > seen[top] ? at : top), 0);
+  const best = seen.reduce((top, weight, index) => (weight > seen[top] ? index : top), 0);
   const sum = (/** @type {number[]} */ all) => all.reduce((total, weight) => total + weight, 0);
   const shape = inside.length
-    ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
+    ? ` ${number(sum(inside.map((patch) => seen[rest + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
     : "";
   return `${placeOf(tokens[row])} attends most to ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
 
 /** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
 export function makeChoice(image) {
-  const [grid, own] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
-  return div("choice", div("picture", image, grid), own);
+  const [grid, others] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
+  return div("choice", div("picture", image, grid), others);
 }
 
 /** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */
 export function drawChoice({ children: [picture, own] }, row, choose) {
-  const { name, across, tokens, weights, most, inside } = row;
+  const { name, across, tokens, weights, max, inside } = row;
   const grid = /** @type {HTMLElement} */ (picture.lastElementChild);
-  const count = tokens.length - row.own;
+  const count = tokens.length - row.rest;
   /** @type {HTMLElement} */ (picture).style.setProperty("--across", String(across));
   /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
   setAttribute(grid, "aria-label", `${name}: patches`);
   setAttribute(own, "aria-label", `${name}: tokens outside the picture`);
-  const fillToken = (one, token, at) => {
-    const weight = weights[at];
-    one.onclick = () => choose(at);
-    one.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / most))}%`);
-    setAttribute(one, "aria-pressed", String(at === row.row));
-    setAttribute(one, "aria-label", `${placeOf(token)}: ${number(weight)}`);
-    setAttribute(one, "title", `${placeOf(token)}: ${number(weight)}`);
+  const fillToken = (press, token, index) => {
+    const weight = weights[index];
+    press.onclick = () => choose(index);
+    press.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / max))}%`);
+    setAttribute(press, "aria-pressed", String(index === row.row));
+    setAttribute(press, "aria-label", `${placeOf(token)}: ${number(weight)}`);
+    setAttribute(press, "title", `${placeOf(token)}: ${number(weight)}`);
   };
   const make = () => button("", () => {});
-  fill(own, tokens.slice(0, row.own), make, (one, token, at) => {
-    setText(one, `${token} ${number(weights[at])}`);
-    fillToken(one, token, at);
+  fill(own, tokens.slice(0, row.rest), make, (press, token, index) => {
+    setText(press, `${token} ${number(weights[index])}`);
+    fillToken(press, token, index);
   });
-  fill(grid, tokens.slice(row.own), make, (one, token, at) => {
-    setAttribute(one, "class", inside.includes(at) ? "inside" : null);
-    fillToken(one, token, row.own + at);
+  fill(grid, tokens.slice(row.rest), make, (press, token, index) => {
+    setAttribute(press, "class", inside.includes(index) ? "inside" : null);
+    fillToken(press, token, row.rest + index);
   });
-  for (const group of [own, grid]) rove(/** @type {HTMLElement} */ (group));
+  for (const group of [own, grid]) setRovingTabindex(/** @type {HTMLElement} */ (group));
   grid.onkeydown = (event) => {
-    const to = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
-    if (to === null) return;
+    const next = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
+    if (next === null) return;
     event.preventDefault();
-    /** @type {HTMLElement} */ (grid.children[to]).focus();
-    for (const one of grid.children) setAttribute(one, "tabindex", one === grid.children[to] ? "0" : "-1");
+    /** @type {HTMLElement} */ (grid.children[next]).focus();
+    for (const child of grid.children) setAttribute(child, "tabindex", child === grid.children[next] ? "0" : "-1");
   };
 }
 
@@ -82,9 +82,9 @@ function makePatches() {
 function paint(canvas, pixels) {
   const side = Math.sqrt(pixels.length);
   canvas.width = canvas.height = side;
-  const drawn = new ImageData(side, side);
-  pixels.forEach((grey, at) => drawn.data.set([grey, grey, grey, 255], 4 * at));
-  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(drawn, 0, 0);
+  const image = new ImageData(side, side);
+  pixels.forEach((grey, index) => image.data.set([grey, grey, grey, 255], 4 * index));
+  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(image, 0, 0);
 }
 
 /** @param {Patches} block */
@@ -95,12 +95,12 @@ function updatePatches(element, block) {
   setText(title, block.name);
   paint(choice.querySelector("canvas"), block.pixels);
   const weights = block.weights[row];
-  const own = tokens.length - across ** 2;
-  drawChoice(choice, { ...block, own, row, weights, most: Math.max(...weights) }, (at) => {
-    element.dataset.row = String(at);
+  const rest = tokens.length - across ** 2;
+  drawChoice(choice, { ...block, rest, row, weights, max: Math.max(...weights) }, (index) => {
+    element.dataset.row = String(index);
     updatePatches(element, block);
   });
-  setText(readout, told(block, row));
+  setText(readout, describe(block, row));
 }
 
 export const patches = { make: makePatches, update: updatePatches };

@@ -25,7 +25,7 @@ export class Sheet extends View {
     this.panel.draw(this.state.blocks, this.theme);
   }
 
-  /** Sends an event, and with it every earlier one that the server has not heard yet; returns its number. */
+  /** Send an event, and with it every earlier one that the server has not heard yet; returns its number. */
   tell(event) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);

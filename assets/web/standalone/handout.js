@@ -22,45 +22,45 @@ const NOTHING = { pick: () => {}, hover: () => {} };
 const coveredRows = ({ tokens }, curtain, second) =>
   [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, curtain));
 
-/** A map, its covered rows white. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
+/** A map, its covered rows white. @param {Told} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
  * @param {import("../base/colour.js").Inks} colours
  */
-function drawn(told, weights, size, covered, colours) {
-  const { tokens, layer, head, row, forbidden } = told;
+function drawMap(header, weights, size, covered, colours) {
+  const { tokens, layer, head, row, forbidden } = header;
   const n = tokens.length;
-  const seen = weights.map((weight, at) => (covered.includes(Math.floor(at / n)) ? 0 : weight));
+  const seen = weights.map((weight, index) => (covered.includes(Math.floor(index / n)) ? 0 : weight));
   const name = `Layer ${layer} head ${head}`;
-  const shown = wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) });
+  const picture = wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) });
   const map = Object.assign(new BigMap(NOTHING), { roomy: 2 * MIN_DIGIT, smallest: MIN_DIGIT });
-  map.draw(shown, colours, { width: size, height: size });
+  map.draw(picture, colours, { width: size, height: size });
   const { base, left, top, side, step } = map;
   const pen = /** @type {CanvasRenderingContext2D} */ (base.getContext("2d"));
   Object.assign(pen, { fillStyle: "#FFF", strokeStyle: colours.line, lineWidth: 1 });
   pen.setLineDash([3, 3]);
-  for (const at of covered) {
-    pen.fillRect(left, top + at * step, side, step);
-    pen.strokeRect(left, top + at * step, side, step);
+  for (const token of covered) {
+    pen.fillRect(left, top + token * step, side, step);
+    pen.strokeRect(left, top + token * step, side, step);
   }
   base.style.height = "auto"; // of as much width as there is
   setAttribute(base, "aria-hidden", null);
   setAttribute(base, "role", "img");
-  setAttribute(base, "aria-label", covered.length ? `${name}; covered: ${covered.map((at) => tokens[at])}` : name);
+  setAttribute(base, "aria-label", covered.length ? `${name}; covered: ${covered.map((row) => tokens[row])}` : name);
   return map;
 }
 
 /** @param {Step} step @param {Float32Array[]} maps @param {import("../base/colour.js").Inks} colours */
 function figures(step, maps, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
-  const made = step.maps.map((told, at) => {
-    const covered = coveredRows(told, step.curtain, at > 0);
-    const { base, element } = drawn(told, maps[at], size, covered, colours);
+  const drawnMaps = step.maps.map((map, index) => {
+    const covered = coveredRows(map, step.curtain, index > 0);
+    const { base, element } = drawMap(map, maps[index], size, covered, colours);
     const rows = covered.length ? " · white rows: your guess" : "";
-    const caption = `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`;
+    const caption = `Layer ${map.layer}, head ${map.head} · ${map.label}${rows}`;
     const figure = h("figure", {}, base, h("figcaption", {}, caption));
     figure.style.width = element.style.width;
     return figure;
   });
-  return made.length ? div(`maps maps-${made.length}`, ...made) : null;
+  return drawnMaps.length ? div(`maps maps-${drawnMaps.length}`, ...drawnMaps) : null;
 }
 
 /** @param {Step} step @param {number} number */
@@ -72,20 +72,20 @@ function questionOf(step, number, maps, colours) {
   );
   const way = address ? div("code", code, h("a", { href: address }, code ? "this step in Headlight" : address)) : null;
   const sentences = step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`));
-  const asks = div("asks", h("h2", {}, `${number} · ${step.say}`), ...sentences, h("p", { class: "ask" }, step.ask));
+  const card = div("asks", h("h2", {}, `${number} · ${step.say}`), ...sentences, h("p", { class: "ask" }, step.ask));
   const lines = Array.from({ length: LINES }, () => div("line"));
   const answers = div("answers-to-it", h("ul", { class: "options" }, ...options), ...lines);
-  return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, asks, answers));
+  return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, card, answers));
 }
 
-/** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
+/** The votes of a class on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
 function votesOf({ options }, votes) {
-  const rows = options.map(({ letter }, at) => {
+  const rows = options.map(({ letter }, index) => {
     const bars = votes.map((counts) => {
       const all = counts.reduce((sum, count) => sum + count, 0);
       const bar = span("bar");
-      bar.style.width = `${(100 * counts[at]) / Math.max(1, all)}%`;
-      return h("td", {}, bar, String(counts[at]));
+      bar.style.width = `${(100 * counts[index]) / Math.max(1, all)}%`;
+      return h("td", {}, bar, String(counts[index]));
     });
     return h("tr", {}, h("th", {}, letter), ...bars);
   });
@@ -117,11 +117,11 @@ function answerOf(step, number, votes) {
   );
 }
 
-/** @param {Handout} told @param {Float32Array} floats @param {HTMLElement} place */
-function draw(told, floats, place) {
-  const { lesson } = told;
+/** @param {Handout} header @param {Float32Array} floats @param {HTMLElement} place */
+function draw(header, floats, place) {
+  const { lesson } = header;
   /** @type {Step[]} */
-  const steps = lesson.steps.map((step, at) => ({ ...step, ...told.steps[at] }));
+  const steps = lesson.steps.map((step, index) => ({ ...step, ...header.steps[index] }));
   document.title = `${lesson.title} · Handout · Headlight`;
   const page = h("div", { class: "view handout", "data-theme": "light" });
   const print = button("Print", () => window.print());
@@ -129,11 +129,11 @@ function draw(told, floats, place) {
   place.replaceChildren(div("to-print", print, home), page);
   const colours = inks(page);
   drawing.ratio = SHARP;
-  let at = 0;
+  let offset = 0;
   const maps = steps.map((step) =>
     step.maps.map(({ tokens }) => {
-      at += tokens.length ** 2;
-      return floats.subarray(at - tokens.length ** 2, at);
+      offset += tokens.length ** 2;
+      return floats.subarray(offset - tokens.length ** 2, offset);
     }),
   );
   const line = () => div("line");
@@ -158,9 +158,9 @@ function draw(told, floats, place) {
 async function begin() {
   const place = /** @type {HTMLElement} */ (document.getElementById("handout"));
   const lesson = new URLSearchParams(location.search).get("lesson") ?? "";
-  const asked = new URLSearchParams({ lesson, from: location.origin });
+  const query = new URLSearchParams({ lesson, from: location.origin });
   try {
-    const answer = await fetch(urlOf(`api/lesson.handout?${asked}`));
+    const answer = await fetch(urlOf(`api/lesson.handout?${query}`));
     if (!answer.ok) throw new Error(await answer.text());
     const { header, floats } = unpackFloats(new Uint8Array(await answer.arrayBuffer()));
     draw(header, floats, place);

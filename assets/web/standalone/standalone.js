@@ -47,19 +47,19 @@ class Standalone extends View {
     this.readout = h("div", { class: "readout", role: "status" });
     this.ramp = span("ramp");
     this.layers = group("Layer");
-    this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
+    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
     this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
     this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
-      focus: (layer, head) => this.go({ layer, head }),
-      lamp: (layer, head) => this.go({ layer, head }), // there is no model here to switch it off in
+      focus: (layer, head) => this.setCursor({ layer, head }),
+      lamp: (layer, head) => this.setCursor({ layer, head }), // there is no model here to switch it off in
       hide: () => {},
       solo: () => {},
       hover,
     });
-    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
     this.large = this.makeLarge();
     this.build();
@@ -82,7 +82,7 @@ class Standalone extends View {
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    bar.append(layer, this.layers, push(), this.every);
+    bar.append(layer, this.layers, push(), this.allHeads);
     this.show(
       div("top", h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
       div("words", this.chips, push(), this.other),
@@ -98,15 +98,15 @@ class Standalone extends View {
   }
 
   /** @param {Partial<Place>} place */
-  go(place) {
+  setCursor(place) {
     Object.assign(this.at, place);
     this.moved(this.at);
     this.redraw();
   }
 
-  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} how */
-  change(how) {
-    Object.assign(this, how);
+  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} change */
+  change(change) {
+    Object.assign(this, change);
     this.heads.rects = [];
     this.redraw();
   }
@@ -133,8 +133,8 @@ class Standalone extends View {
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
-    const shown = { ...look, ...at, forbidden, across: isAcross(maps) };
-    this.heads.update(shown, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
+    const state = { ...look, ...at, forbidden, across: isAcross(maps) };
+    this.heads.update(state, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
     this.heads.draw(colours);
     this.drawFocus(colours);
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
@@ -145,13 +145,14 @@ class Standalone extends View {
     const { at, maps, theme } = this;
     const choose = (/** @type {number} */ layer) => {
       this.all = false;
-      this.go({ layer });
+      this.setCursor({ layer });
     };
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
-    setText(this.every, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setText(this.allHeads, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setText(this.other, theme === "dark" ? "light theme" : "dark theme");
-    const makeChip = (/** @type {number} */ row) => button("", () => this.go({ row, key: null }), { class: "chip" });
+    const makeChip = (/** @type {number} */ row) =>
+      button("", () => this.setCursor({ row, key: null }), { class: "chip" });
     fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {
       setText(chip, token);
       setAttribute(chip, "aria-pressed", String(row === at.row));
@@ -167,28 +168,28 @@ class Standalone extends View {
     const key = at.key ?? best;
     const share = at.key === null ? weight : weights[at.row * keys.length + key];
     const isBlocked = forbids(this.state.forbidden, at.head, n, keys.length);
-    const own = quoted(tokens[at.row]);
+    const query = quoted(tokens[at.row]);
     const seesNobody = keys.every((_, j) => isBlocked(at.row, j));
-    const said = seesNobody ? "may look at no key" : `attends most to ${quoted(keys[key])}: ${number(share)}`;
+    const sentence = seesNobody ? "may look at no key" : `attends most to ${quoted(keys[key])}: ${number(share)}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
-    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
+    this.title.replaceChildren(`${query} ${sentence}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);
-    const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
-    setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
+    const label = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
+    setText(this.label, exact ? label : `${label}; ${ROUNDED}`);
     this.ramp.style.backgroundImage = gradient(theme);
     this.modes.press(this.asTable);
     const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
     const marked = seesNobody ? null : best;
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
-    const shown = wholeMap(tokens, weights, { keys, name, ...more });
+    const mapPicture = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
-    this.map.draw(shown, this.asTable, colours, room);
-    this.say(`${name}. ${own} ${said}`);
+    this.map.draw(mapPicture, this.asTable, colours, room);
+    this.say(`${name}. ${query} ${sentence}`);
   }
 }
 
-/** Draws the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
+/** Draw the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
  * @param {Moved} moved
  */
 export function open(place, bytes, moved = () => {}) {

@@ -11,7 +11,7 @@ import widgetCss from "./widget.css" with { type: "css" };
 const SHARED = /** @type {(keyof Place)[]} */ (["layer", "head", "row", "key"]);
 const CHANGES = SHARED.map((name) => `change:${name}`).join(" ");
 
-/** Draws the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
+/** Draw the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
  * @param {{model: Model, el: HTMLElement}} given
  * @returns {() => void} what takes it away
  */
@@ -20,8 +20,8 @@ export function render({ model, el }) {
   /** @type {DataView} */
   const { buffer, byteOffset, byteLength } = model.get("message");
   const shared = () => /** @type {Place} */ (Object.fromEntries(SHARED.map((name) => [name, model.get(name)])));
-  const view = open(root, new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)), (at) => {
-    for (const name of SHARED) model.set(name, at[name]);
+  const view = open(root, new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)), (cursor) => {
+    for (const name of SHARED) model.set(name, cursor[name]);
     model.save_changes();
   });
   root.adoptedStyleSheets.push(widgetCss);

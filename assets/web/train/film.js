@@ -7,7 +7,7 @@ import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } fro
 import { wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
-import { fillChoice, group, mapOrTable, named, numbers, panel } from "../base/view_base.js";
+import { fillChoice, group, mapOrTable, namedPart, numbers, panel } from "../base/view_base.js";
 import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import filmCss from "./film.css" with { type: "css" };
@@ -28,7 +28,7 @@ class FilmView extends ApiView {
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
     this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
     this.choice = parseChoice("");
-    this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
+    this.position = Infinity; // the place among the steps; at the end it follows a training that goes on
     this.sought = 0; // how often a step was asked for in the curves
     this.goal = /** @type {number | null} */ (null); // such a step, until the film is there
     this.playing = 0;
@@ -57,9 +57,9 @@ class FilmView extends ApiView {
     };
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.choose({ table }));
     this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
-    this.named = { probes: named("text", p.probes), layers: named("layer", p.layers) };
-    const { probes, layers } = this.named;
-    const bar = div("bar", probes, layers, named("head", p.heads), this.modes.element);
+    this.groups = { probes: namedPart("text", p.probes), layers: namedPart("layer", p.layers) };
+    const { probes, layers } = this.groups;
+    const bar = div("bar", probes, layers, namedPart("head", p.heads), this.modes.element);
     const moves = div("segments", p.first, p.play, p.last);
     const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, moves, p.slider, p.count);
     this.parts = p;
@@ -69,12 +69,12 @@ class FilmView extends ApiView {
   // ---- what comes in
 
   /** @param {State} script */
-  take(script) {
+  onMessage(script) {
     this.script = script;
     if (script.sought > this.sought) this.goal = script.step;
     this.sought = script.sought;
     this.reach();
-    super.take(script);
+    super.onMessage(script);
   }
 
   /** @param {URLSearchParams} link */
@@ -86,7 +86,7 @@ class FilmView extends ApiView {
     return { film: writeChoice(this.choice) };
   }
 
-  /** Goes to the step that was pressed in the curves, once its map is here. */
+  /** Go to the step that was pressed in the curves, once its map is here. */
   reach() {
     if (this.goal === null || !this.steps.length) return;
     const place = this.steps.findLastIndex((step) => step <= /** @type {number} */ (this.goal));
@@ -111,11 +111,11 @@ class FilmView extends ApiView {
 
   /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
   takeFilms(films) {
-    const step = this.steps[this.at];
+    const step = this.steps[this.position];
     this.films = films;
     if (step !== undefined) {
-      const later = this.steps.findIndex((own) => own >= step);
-      this.at = later < 0 ? Infinity : later;
+      const later = this.steps.findIndex((value) => value >= step);
+      this.position = later < 0 ? Infinity : later;
     }
     this.reach();
     this.redraw();
@@ -132,13 +132,13 @@ class FilmView extends ApiView {
     const step = this.steps[this.place];
     Object.assign(this.choice, change);
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
-    if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
+    if (this.position !== Infinity) this.position = Math.max(0, this.steps.indexOf(step));
     this.onChange();
   }
 
-  /** Where the film is. */
+  /** The present step of the film. */
   get place() {
-    return Math.max(0, Math.min(this.at, this.steps.length - 1));
+    return Math.max(0, Math.min(this.position, this.steps.length - 1));
   }
 
   seek(place) {
@@ -147,16 +147,16 @@ class FilmView extends ApiView {
   }
 
   jump(place) {
-    this.at = place >= this.steps.length - 1 ? Infinity : place;
+    this.position = place >= this.steps.length - 1 ? Infinity : place;
     this.redraw();
   }
 
-  play(on) {
+  play(isOn) {
     cancelAnimationFrame(this.playing);
     this.playing = 0;
-    setAttribute(this.parts.play, "aria-pressed", String(on));
-    setText(this.parts.play, on ? "pause" : "play");
-    if (!on) return this.redraw();
+    setAttribute(this.parts.play, "aria-pressed", String(isOn));
+    setText(this.parts.play, isOn ? "pause" : "play");
+    if (!isOn) return this.redraw();
     const from = this.place === this.steps.length - 1 ? 0 : this.place;
     const beat = Math.min(SLOWEST, LENGTH / Math.max(1, this.steps.length - 1));
     const began = performance.now();
@@ -170,15 +170,15 @@ class FilmView extends ApiView {
     this.playing = requestAnimationFrame(go);
   }
 
-  /** Reads a cell in every map that has it; without one the marked cell, or the strongest. */
+  /** Read a cell in every map that has it; without one the marked cell, or the strongest. */
   point(pointed) {
     this.pointed = pointed;
-    const here = pointed.at ?? this.marked;
+    const cell = pointed.at ?? this.marked;
     this.panels.forEach(({ map, readout }, n) => {
-      if (!map.shown) return setText(readout, "");
-      const inside = here && map.has(here);
+      if (!map.picture) return setText(readout, "");
+      const inside = cell && map.has(cell);
       if (n !== pointed.n) map.mark(pointed.at && inside ? pointed.at : null);
-      setText(readout, inside ? map.say(here) : strongest(map.shown));
+      setText(readout, inside ? map.say(cell) : strongest(map.picture));
     });
   }
 
@@ -215,14 +215,14 @@ class FilmView extends ApiView {
 
   drawBar() {
     const { parts: p, films, choice } = this;
-    const most = (name) => Math.max(1, ...films.films.map(({ header }) => header[name]));
-    const heads = ["mean", ...numbers(most("heads"))];
-    const chosen = choice.head === null ? 0 : choice.head + 1;
+    const maxOf = (name) => Math.max(1, ...films.films.map(({ header }) => header[name]));
+    const heads = ["mean", ...numbers(maxOf("heads"))];
+    const selected = choice.head === null ? 0 : choice.head + 1;
     fillChoice(p.probes, films.probes, choice.probe, (probe) => this.choose({ probe }));
-    fillChoice(p.layers, numbers(most("layers")), choice.layer, (layer) => this.choose({ layer }), "layer");
-    fillChoice(p.heads, heads, chosen, (at) => this.choose({ head: at ? at - 1 : null }), "head");
-    this.named.probes.hidden = films.probes.length < 2;
-    this.named.layers.hidden = most("layers") < 2;
+    fillChoice(p.layers, numbers(maxOf("layers")), choice.layer, (layer) => this.choose({ layer }), "layer");
+    fillChoice(p.heads, heads, selected, (index) => this.choose({ head: index ? index - 1 : null }), "head");
+    this.groups.probes.hidden = films.probes.length < 2;
+    this.groups.layers.hidden = maxOf("layers") < 2;
     this.modes.press(choice.table);
   }
 
@@ -241,12 +241,12 @@ class FilmView extends ApiView {
 
   makePanel(n) {
     const pick = (row, key) => {
-      const at = [Math.max(0, row), key];
-      this.marked = String(this.marked) === String(at) ? null : at; // a second click takes the mark away
+      const cell = [Math.max(0, row), key];
+      this.marked = String(this.marked) === String(cell) ? null : cell; // a second click takes the mark away
       this.redraw();
     };
-    const map = new FilmMap({ pick, hover: (_, at) => this.point({ n, at }) });
-    const own = {
+    const map = new FilmMap({ pick, hover: (_, cell) => this.point({ n, at: cell }) });
+    const handlers = {
       map,
       swatch: h("span", { class: "swatch", "aria-hidden": "true" }),
       title: h("h3"),
@@ -255,31 +255,42 @@ class FilmView extends ApiView {
       absent: h("p", { class: "absent" }),
       readout: h("p", { class: "readout" }),
     };
-    const header = [own.swatch, own.title, own.label];
-    return { ...own, element: panel("one-film", null, header, own.room.element, own.absent, own.readout) };
+    const header = [handlers.swatch, handlers.title, handlers.label];
+    return {
+      ...handlers,
+      element: panel("one-film", null, header, handlers.room.element, handlers.absent, handlers.readout),
+    };
   }
 
   drawPanel({ map, swatch, title, label, room, absent, element }, film, step, colours) {
     const { choice, marked, theme } = this;
-    const { name, causal, colours: own } = film.header;
+    const { name, causal, colours: palette } = film.header;
     const shot = film.shot(choice, step);
     setText(title, name);
-    setText(label, shot.said);
+    setText(label, shot.caption);
     setText(absent, shot.absent ?? "");
     setAttribute(element, "aria-label", name);
-    swatch.style.background = own[theme ?? "dark"];
+    swatch.style.background = palette[theme ?? "dark"];
     absent.hidden = !shot.absent;
     room.element.hidden = Boolean(shot.absent);
-    map.shown = null;
+    map.picture = null;
     if (shot.absent) return;
-    const { tokens, keys, weights, bytes, said } = shot;
+    const { tokens, keys, weights, bytes, caption } = shot;
     const [row, key] = marked && marked[0] < tokens.length && marked[1] < keys.length ? marked : [-1, null];
     const forbids = causal ? (i, j) => j > i : () => false;
     const cells = { size: tokens.length, bytes };
-    const shown = wholeMap(tokens, weights, { map: cells, keys, row, key, theme, forbids, name: `${name}, ${said}` });
+    const mapPicture = wholeMap(tokens, weights, {
+      map: cells,
+      keys,
+      row,
+      key,
+      theme,
+      forbids,
+      name: `${name}, ${caption}`,
+    });
     const height = Math.max(220, Math.min(440, window.innerHeight - 320));
-    setAttribute(room.table, "aria-label", shown.name);
-    room.draw(shown, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });
+    setAttribute(room.table, "aria-label", mapPicture.name);
+    room.draw(mapPicture, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });
   }
 }
 

@@ -6,8 +6,8 @@ import { BLOCKED, quoted } from "../base/words.js";
 
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
-  const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
-  const [, probe, layer, own, table] = found ?? ["", "0", "0", "m"];
+  const match = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
+  const [, probe, layer, own, table] = match ?? ["", "0", "0", "m"];
   const head = own === "m" ? null : Number(own);
   return { probe: Number(probe), layer: Number(layer), head, table: Boolean(table) };
 }
@@ -24,7 +24,7 @@ export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}
 export function unpackFilms(packed) {
   /** @type {{header: import("../base/messages.js").FilmsHeader, body: Uint8Array}} */
   const { header, body } = unpack(packed);
-  const films = header.films.map((own) => new Film(own, body));
+  const films = header.films.map((film) => new Film(film, body));
   const steps = header.probes.map((_, probe) =>
     [...new Set(films.flatMap((film) => film.header.probes[probe]?.steps ?? []))].sort((a, b) => a - b),
   );
@@ -39,36 +39,41 @@ export class Film {
     this.last = null; // the map made last: while nothing changes it is the same one
   }
 
-  /** One map after a step: {tokens, keys, bytes, weights, said}, or {absent, said}, the words for why there is none. */
+  /** The map after a step: {tokens, keys, bytes, weights, caption}, or {absent, caption} with the reason why there is none. */
   shot({ probe, layer, head }, step) {
     const { probes, layers, heads, over } = this.header;
-    const own = probes[probe];
-    if (!own?.steps.length) return { absent: "no map yet", said: "" };
-    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
+    const sentence = probes[probe];
+    if (!sentence?.steps.length) return { absent: "no map yet", caption: "" };
+    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, caption: "" };
     if (head !== null && head >= heads)
-      return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
-    const reached = own.steps.findLastIndex((mine) => mine <= step);
-    const at = Math.max(0, reached);
-    const mine = own.steps[at];
+      return { absent: `this model has no head ${head} (last: ${heads - 1})`, caption: "" };
+    const reached = sentence.steps.findLastIndex((mine) => mine <= step);
+    const index = Math.max(0, reached);
+    const mine = sentence.steps[index];
     const place = layers > 1 ? `layer ${layer} · ` : "";
-    const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its only head";
-    const behind = mine < step && mine === own.steps.at(-1);
-    const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
-    const id = `${probe}.${layer}.${head}.${at}`;
+    const headName = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its only head";
+    const behind = mine < step && mine === sentence.steps.at(-1);
+    const note = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
+    const id = `${probe}.${layer}.${head}.${index}`;
     if (this.last?.id !== id)
-      this.last = { id, tokens: own.tokens, keys: own.columns ?? own.tokens, ...this.map(own, at, layer, head) };
-    return { ...this.last, said: `${place}${which} · ${held}` };
+      this.last = {
+        id,
+        tokens: sentence.tokens,
+        keys: sentence.columns ?? sentence.tokens,
+        ...this.map(sentence, index, layer, head),
+      };
+    return { ...this.last, caption: `${place}${headName} · ${note}` };
   }
 
-  map({ tokens, columns, at: start }, at, layer, head) {
+  map({ tokens, columns, at: start }, index, layer, head) {
     const { layers, heads } = this.header;
     const size = tokens.length * (columns ?? tokens).length;
-    const first = start + (at * layers + layer) * heads * size;
-    const of = (own) => this.body.subarray(first + own * size, first + (own + 1) * size);
-    if (head !== null) return { bytes: of(head), weights: Float32Array.from(of(head), (byte) => byte / 255) };
+    const first = start + (index * layers + layer) * heads * size;
+    const cellsOf = (index) => this.body.subarray(first + index * size, first + (index + 1) * size);
+    if (head !== null) return { bytes: cellsOf(head), weights: Float32Array.from(cellsOf(head), (byte) => byte / 255) };
     const weights = new Float32Array(size);
-    for (let own = 0; own < heads; own++) {
-      const bytes = of(own);
+    for (let index = 0; index < heads; index++) {
+      const bytes = cellsOf(index);
       for (let cell = 0; cell < size; cell++) weights[cell] += bytes[cell];
     }
     for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * heads;
@@ -93,7 +98,7 @@ export function strongest({ tokens, keys, weights, forbids }) {
 
 export class FilmMap extends BigMap {
   say([i, j]) {
-    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
     const cell = `${quoted(tokens[i])} → ${quoted(keys[j])}`;
     return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * keys.length + j])}`;
   }

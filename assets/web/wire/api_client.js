@@ -9,70 +9,70 @@ import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
-const MAX_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
+const MAX_IN_FLIGHT = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
-const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
+const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
 
 export class ApiClient {
   /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
   constructor(handlers, signal) {
-    this.hears = { wait: () => {}, ...handlers };
+    this.handlers = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
-    this.shown = 0; // the number of the question whose answer is shown
+    this.latestShown = 0; // the number of the question whose answer is shown
     this.failures = 0;
-    this.again = 0;
+    this.retryTimer = 0;
     this.slow = 0;
     /** @type {Map<number, AbortController>} */
-    this.underWay = new Map();
+    this.inFlight = new Map();
   }
 
-  /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
+  /** Ask unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;
-    if (question.length > MAX_QUERY_BYTES) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
+    if (question.length > MAX_QUERY_BYTES) return this.handlers.refuse(TOO_LONG, longestOf(query), 0);
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);
-    this.slow = setTimeout(() => this.hears.wait("slow"), SLOW);
-    this.hears.wait("asked");
+    this.slow = setTimeout(() => this.handlers.wait("slow"), SLOW);
+    this.handlers.wait("asked");
     this.send(visit);
   }
 
   /** Nothing is missing: what is on its way comes too late. */
   cancelAll() {
-    const waited = this.question && this.shown !== this.count;
+    const waited = this.question && this.latestShown !== this.count;
     this.stop();
-    this.shown = ++this.count;
+    this.latestShown = ++this.count;
     if (waited) this.markIdle();
   }
 
-  /** Gives everything up. */
+  /** Abort all requests. */
   stop() {
-    clearTimeout(this.again);
+    clearTimeout(this.retryTimer);
     clearTimeout(this.slow);
-    for (const controller of this.underWay.values()) controller.abort();
-    this.underWay.clear();
+    for (const controller of this.inFlight.values()) controller.abort();
+    this.inFlight.clear();
     this.question = "";
   }
 
   /** @param {string} visit */
   send(visit) {
-    clearTimeout(this.again);
+    clearTimeout(this.retryTimer);
     const number = ++this.count;
     const controller = new AbortController();
-    this.underWay.set(number, controller);
-    for (const [older, early] of [...this.underWay].slice(0, -MAX_UNDER_WAY)) {
+    this.inFlight.set(number, controller);
+    for (const [older, early] of [...this.inFlight].slice(0, -MAX_IN_FLIGHT)) {
       early.abort();
-      this.underWay.delete(older);
+      this.inFlight.delete(older);
     }
-    this.fetch(number, this.question, visit, controller).finally(() => this.underWay.delete(number));
+    this.fetch(number, this.question, visit, controller).finally(() => this.inFlight.delete(number));
   }
 
   /** @param {number} number @param {string} question @param {string} visit @param {AbortController} controller */
@@ -83,11 +83,11 @@ export class ApiClient {
       const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
-      if (number < this.shown || signal.aborted) return; // a newer one came first
+      if (number < this.latestShown || signal.aborted) return; // a newer one came first
       if (bytes) {
-        this.shown = number;
+        this.latestShown = number;
         if (isNewest()) this.markIdle();
-        this.hears.take(bytes, question);
+        this.handlers.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);
     } catch {
       if (!signal.aborted && isNewest())
@@ -103,21 +103,21 @@ export class ApiClient {
       return this.scheduleRetry(1000 * seconds, visit, "slow");
     }
     this.markIdle();
-    const said = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
-    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, said("Key"), Number(said("Fits")));
+    const headerOf = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
+    return this.handlers.refuse(answer.status === 404 ? OLD_PAGE : sentence, headerOf("Key"), Number(headerOf("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */
   scheduleRetry(ms, visit, why) {
     this.failures += 1;
-    this.hears.wait(why);
-    this.again = setTimeout(() => this.send(visit), ms);
+    this.handlers.wait(why);
+    this.retryTimer = setTimeout(() => this.send(visit), ms);
   }
 
   /** The newest question is answered. */
   markIdle() {
     this.failures = 0;
     clearTimeout(this.slow);
-    this.hears.wait("");
+    this.handlers.wait("");
   }
 }

@@ -37,19 +37,19 @@ export class ApiView extends View {
     this.fits = 0; // characters of the text refused last that could be used
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.isNewest = true; // the answer that has come is to the newest question
-    this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
+    this.openWarnings = /** @type {string[]} */ ([]); // what was said of the link as it was opened
     this.isFitting = false; // another model was chosen, and its first picture has not come
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./api_client.js").Waiting} */ ("");
     this.pause = 0;
-    this.here = new AbortController(); // as long as the view is on the page
-    const { signal } = this.here;
-    const hears = {
+    this.lifetime = new AbortController(); // as long as the view is on the page
+    const { signal } = this.lifetime;
+    const handlers = {
       take: (bytes, question) => this.onAnswer(bytes, question),
       refuse: (sentence, key, fits) => this.refuse(sentence, key, fits),
       wait: (waiting) => this.waits(waiting),
     };
-    this.wire = new ApiClient(hears, signal);
+    this.wire = new ApiClient(handlers, signal);
     this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
@@ -59,15 +59,15 @@ export class ApiView extends View {
 
   // ---- for the views
 
-  /** Takes over what a link says. @param {URLSearchParams} _link */
+  /** Take over the parameters of a link. @param {URLSearchParams} _link */
   readLink(_link) {}
 
-  /** What the link says of it: every key of this view. @returns {Values} */
+  /** The link parameters of this view. @returns {Values} */
   toParams() {
     return {};
   }
 
-  /** What the server is asked with: the link but for what makes no other picture, as the place within a map.
+  /** The request parameters: those of the link without the ones that change no picture, as the place within a map.
    * @returns {Values}
    */
   requestParams() {
@@ -87,31 +87,31 @@ export class ApiView extends View {
   /** A query is answered by the picture that is here, which was asked for in other words: the view notes them. @param {URLSearchParams} _query */
   onUnchanged(_query) {}
 
-  /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
+  /** Apply the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
 
   // ---- what comes in
 
-  /** Shows what came with the page. @param {Uint8Array} bytes */
+  /** Show what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
     this.applyAnswer(bytes, this.query());
     this.drawNow();
   }
 
-  get ready() {
+  get isReady() {
     return Boolean(this.picture) || this.notices.length > 0;
   }
 
-  /** What the page's script says: who asks, and nothing of what is shown. @param {{visit: string}} message */
-  take({ visit }) {
+  /** Take over the message of the page's script: the visit, and nothing of the picture. @param {{visit: string}} message */
+  onMessage({ visit }) {
     this.visit = visit;
     if (!this.picture) this.read();
     this.ask();
     this.redraw();
   }
 
-  /** Takes over what the address says. */
+  /** Take over the parameters of the address. */
   read() {
     const link = read();
     [this.modelName, this.deviceName] = [link.get("model"), link.get("dev")];
@@ -119,7 +119,7 @@ export class ApiView extends View {
     this.refusals = {};
     this.opened = true;
     this.shortened = {};
-    this.told = [];
+    this.openWarnings = [];
     this.readLink(link);
   }
 
@@ -140,7 +140,7 @@ export class ApiView extends View {
     if (this.isHere) this.ask(); // a newer question may have counted on what an older answer has taken away
   }
 
-  /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
+  /** Apply the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   applyAnswer(bytes, query) {
     this.clearErrors();
     this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
@@ -149,7 +149,7 @@ export class ApiView extends View {
     const { refused, refusals, shortened } = this;
     // of another model nothing is said: what it cannot take of the one before leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
-    const told = isUnusable && !this.isFitting ? this.picture.told : this.told;
+    const warnings = isUnusable && !this.isFitting ? this.picture.told : this.openWarnings;
     if (this.isNewest) this.isFitting = false;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
@@ -157,7 +157,7 @@ export class ApiView extends View {
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
-    Object.assign(this, { refused, refusals, shortened, told });
+    Object.assign(this, { refused, refusals, shortened, openWarnings: warnings });
     this.onUnchanged(this.query());
   }
 
@@ -184,30 +184,30 @@ export class ApiView extends View {
     if (marked !== (this.isLate && waiting)) this.redraw();
   }
 
-  /** True when the picture has been an earlier one for long enough to say so. */
+  /** Tell whether the picture has been stale for long enough to say so. */
   get isLate() {
     return this.waiting === "slow" || this.waiting === "lost";
   }
 
-  /** What must be said: why there is no newer picture, what the picture says, what the address leaves out. @returns {string[]} */
+  /** The notices: why there is no newer picture, those of the picture, and what the address leaves out. @returns {string[]} */
   get notices() {
     const { waiting, picture, refusals } = this;
-    const refused = Object.entries(refusals).map(([key, said]) => {
+    const refused = Object.entries(refusals).map(([key, reason]) => {
       const last = key && picture?.used[key];
-      return last ? `${said} ${this.staleLabel(key)} “${short(last)}”.` : said;
+      return last ? `${reason} ${this.staleLabel(key)} “${short(last)}”.` : reason;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const name = this.modelName ?? MODEL;
     const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${titleOf(name)} …` : "";
     const coming = isComing ? loads : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const most = MAX_LINK_BYTES.toLocaleString("en");
+    const limit = MAX_LINK_BYTES.toLocaleString("en");
     const omits = left.length
-      ? `The full link would be longer than ${most} bytes, so it leaves out ${left.join(" and ")}.`
+      ? `The full link would be longer than ${limit} bytes, so it leaves out ${left.join(" and ")}.`
       : "";
-    const ofPicture = picture?.notices.filter((one) => !picture.told.includes(one)) ?? [];
-    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...ofPicture];
-    return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
+    const pictureNotices = picture?.notices.filter((notice) => !picture.told.includes(notice)) ?? [];
+    const sentences = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.openWarnings, ...pictureNotices];
+    return [...new Set([...sentences, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
   paint() {
@@ -227,13 +227,13 @@ export class ApiView extends View {
 
   // ---- what goes out
 
-  /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
-  get written() {
+  /** The link parameters of all this view's keys, without defaults. @returns {Values} */
+  get linkParams() {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
-    const said = read().get("at"); // which other pages have another default of
-    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === said;
+    const cursor = read().get("at"); // which other pages have another default of
+    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === cursor;
     const isDefault = (/** @type {string} */ key) =>
       String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
@@ -243,7 +243,7 @@ export class ApiView extends View {
   get address() {
     const url = new URL(location.href);
     const link = read();
-    for (const [key, value] of Object.entries(this.written)) setParam(link, key, value);
+    for (const [key, value] of Object.entries(this.linkParams)) setParam(link, key, value);
     url.search = String(link);
     return url.href;
   }
@@ -252,7 +252,7 @@ export class ApiView extends View {
     clearTimeout(this.pause);
     this.pause = 0;
     setAttribute(this.element, "data-typing", null);
-    if (this.isHere) write(this.written);
+    if (this.isHere) write(this.linkParams);
     this.redraw(); // it may omit something
   }
 
@@ -261,38 +261,38 @@ export class ApiView extends View {
     delete this.shortened[key];
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
     const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
-    const [had, kept] = [text.length, MAX_TEXT_LENGTH].map((count) => count.toLocaleString("en"));
-    this.shortened[key] = `${called} had ${had} characters; the first ${kept} are kept.`;
+    const [had, limit] = [text.length, MAX_TEXT_LENGTH].map((count) => count.toLocaleString("en"));
+    this.shortened[key] = `${called} had ${had} characters; the first ${limit} are kept.`;
     return text.slice(0, MAX_TEXT_LENGTH);
   }
 
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.asOpened() : this.requestParams();
+    const params = this.opened ? this.asOpened() : this.requestParams();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
-    const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
-    for (const [key, value] of Object.entries(asked)) setParam(query, key, value);
+    const pairs = { model: this.modelName, dev: this.deviceName, ...params, ...last };
+    for (const [key, value] of Object.entries(pairs)) setParam(query, key, value);
     query.sort();
     return query;
   }
 
-  /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
+  /** The parameters of the link as it was opened, unparsed: the server reports those that cannot be used. @returns {Values} */
   asOpened() {
     const link = read();
-    const own = this.toParams();
-    const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
-    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
+    const params = this.toParams();
+    const keys = [...Object.keys(params), "big"].filter((key) => link.has(key));
+    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? params[key] : link.getAll(key)]));
   }
 
-  /** What is to be asked next, or null. @returns {{route: string, query: URLSearchParams} | null} */
+  /** The next request, or null. @returns {{route: string, query: URLSearchParams} | null} */
   request() {
     const query = this.query();
     const route = this.route(query);
     return route ? { route, query } : null;
   }
 
-  /** Asks for what is missing, if anything is. */
+  /** Ask for what is missing, if anything is. */
   ask() {
     const request = this.request();
     if (request) return this.wire.ask(request.route, request.query, this.visit);
@@ -303,7 +303,7 @@ export class ApiView extends View {
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
   onChange(typing = false) {
     this.opened = false;
-    this.told = [];
+    this.openWarnings = [];
     this.refused = new Set();
     this.ask();
     clearTimeout(this.pause);
@@ -313,7 +313,7 @@ export class ApiView extends View {
     else this.redraw();
   }
 
-  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  /** Take over a choice of the bar; the script need not know of it then. @param {CustomEvent} event */
   onModelEvent(event) {
     if (!this.isHere) return;
     event.preventDefault();
@@ -328,11 +328,11 @@ export class ApiView extends View {
     const { presets, fixed } = this.picture ?? {};
     const isPreset =
       presets?.includes(read().get("s") ?? "") || (fixed && "s" in fixed) || isRecording(`${values.model}`);
-    const ofModel = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
-    const gone = "model" in values ? ofModel : "model2" in values ? OF_RIGHT_MODEL : [];
-    write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
+    const modelKeys = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
+    const dropped = "model" in values ? modelKeys : "model2" in values ? OF_RIGHT_MODEL : [];
+    write({ ...Object.fromEntries(dropped.map((key) => [key, null])), ...values });
     this.follow();
-    this.isFitting = gone.length > 0;
+    this.isFitting = dropped.length > 0;
   }
 
   /** Another kind of attention of the same model: the sentence stays, its heads are others. @param {string} model */
@@ -344,7 +344,7 @@ export class ApiView extends View {
 
   leave() {
     super.leave();
-    this.here.abort();
+    this.lifetime.abort();
     clearTimeout(this.pause);
   }
 }

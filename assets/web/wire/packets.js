@@ -7,19 +7,19 @@ import { columnsOf } from "../base/colour.js";
 /** @param {Uint8Array} bytes @returns {{header: any, body: Uint8Array}} */
 export function unpack(bytes) {
   // a copy only when the values would not begin at a multiple of 4
-  const own = bytes.byteOffset % 4 ? bytes.slice() : bytes;
-  const length = new DataView(own.buffer, own.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(own.subarray(4, 4 + length)));
-  return { header, body: own.subarray(4 + length) };
+  const aligned = bytes.byteOffset % 4 ? bytes.slice() : bytes;
+  const length = new DataView(aligned.buffer, aligned.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(aligned.subarray(4, 4 + length)));
+  return { header, body: aligned.subarray(4 + length) };
 }
 
 /** The messages that one holds, one after another. @param {Uint8Array} bytes @returns {Uint8Array[]} */
 export function parts(bytes) {
   const { header, body } = unpack(bytes);
-  let at = 0;
+  let offset = 0;
   return header.parts.map((/** @type {number} */ length) => {
-    at += length;
-    return body.subarray(at - length, at);
+    offset += length;
+    return body.subarray(offset - length, offset);
   });
 }
 
@@ -59,17 +59,17 @@ export function mapsOf(header, body) {
       if (place < 0) return { size: thumbnail, bytes: pieceOf(body, small, layer * heads + head, smallCells) };
       return { size: n, bytes: pieceOf(body, 0, place * heads + head, cells) };
     },
-    /** A row of a map that is whole. @param {{layer: number, head: number, row: number}} at */
-    row(at) {
-      return rowOf(this.map(at.layer, at.head).bytes, at.row, keys.length);
+    /** A row of a map that is whole. @param {{layer: number, head: number, row: number}} index */
+    row(index) {
+      return rowOf(this.map(index.layer, index.head).bytes, index.row, keys.length);
     },
   };
 }
 
-/** The piece of so many bytes that has this number. @param {Uint8Array} body @param {number} from @param {number} at @param {number} cells */
-const pieceOf = (body, from, at, cells) => body.subarray(from + at * cells, from + (at + 1) * cells);
+/** The piece of so many bytes that has this number. @param {Uint8Array} body @param {number} from @param {number} index @param {number} cells */
+const pieceOf = (body, from, index, cells) => body.subarray(from + index * cells, from + (index + 1) * cells);
 
-/** How much of its weight each row put elsewhere, 0 to 1: half of what its cells changed. @param {Float32Array} change @param {number} keys */
+/** The total variation distance of each row, 0 to 1: half the sum of its changes. @param {Float32Array} change @param {number} keys */
 export const distancesOf = (change, keys) =>
   Array.from({ length: change.length / keys }, (_, row) =>
     change.subarray(row * keys, (row + 1) * keys).reduce((sum, value) => sum + Math.abs(value) / 2, 0),
@@ -91,11 +91,11 @@ export function pooled({ size, bytes }, room, none = 0) {
   const [small, wide] = [Math.ceil(size / step), Math.ceil(columns / step)];
   const result = new Uint8Array(small * wide).fill(none);
   for (let i = 0; i < size; i++) {
-    const to = Math.floor(i / step) * wide;
+    const rowStart = Math.floor(i / step) * wide;
     const from = i * columns;
     for (let j = 0; j < columns; j++) {
-      const at = to + ((j / step) | 0);
-      if (Math.abs(bytes[from + j] - none) > Math.abs(result[at] - none)) result[at] = bytes[from + j];
+      const index = rowStart + ((j / step) | 0);
+      if (Math.abs(bytes[from + j] - none) > Math.abs(result[index] - none)) result[index] = bytes[from + j];
     }
   }
   return { size: small, bytes: result };
@@ -115,14 +115,14 @@ export function trimmed({ size, bytes }, first, last) {
 
 /** @typedef {[number, number]} Ends of the tokens in front and behind, how many are the model's own */
 
-/** Tells whether a token is the text's, and none that the model puts round it.
- * @param {{tokens: string[], ends: Ends}} of @param {number} at
+/** Tell whether a token belongs to the text and not to the model's special tokens.
+ * @param {{tokens: string[], ends: Ends}} of @param {number} index
  */
-export const isWord = ({ tokens, ends }, at) => at >= ends[0] && at < tokens.length - ends[1];
+export const isWord = ({ tokens, ends }, index) => index >= ends[0] && index < tokens.length - ends[1];
 
 /** @typedef {{ends: Ends, columns?: string[] | null}} Framed tokens with the model's own round them, and what they look at */
 
-/** How many tokens to leave out at both ends: the model's own, the first one; none where nothing would be left.
+/** The number of tokens to leave out at both ends: the model's own, the first one; none where nothing would be left.
  * @param {Framed & {tokens: string[]}} of @param {{nospecials: boolean, nofirst: boolean}} look @returns {Ends}
  */
 export function specials({ tokens, ends, columns }, { nospecials, nofirst }) {
@@ -132,5 +132,5 @@ export function specials({ tokens, ends, columns }, { nospecials, nofirst }) {
   return first + last < tokens.length ? [first, last] : [0, 0];
 }
 
-/** Tells whether there are tokens that the model puts round a text, at both sides of its maps. @param {Framed} of */
+/** Tell whether the model puts special tokens round a text, on both sides of its maps. @param {Framed} of */
 export const hasSpecials = ({ ends, columns }) => !columns && ends.some(Boolean);

@@ -1,6 +1,6 @@
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
-import { arrived, moved, placeOf, within } from "../link/place.js";
+import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 import { ApiView } from "./api_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
@@ -18,19 +18,19 @@ export class PlaceView extends ApiView {
     Object.assign(this, { placed, rowChosen });
   }
 
-  /** Takes over what a link says of the place. @param {URLSearchParams} link */
+  /** Take over the place of a link. @param {URLSearchParams} link */
   adoptPlace(link) {
     this.setPlace(placeOf(link.get("at"), this.picture));
   }
 
-  /** Moves to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
+  /** Move to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
   choosePlace(tokens, keys = tokens) {
     if (this.isNewest) this.setPlace(arrived(this, this.picture, tokens, keys));
   }
 
-  /** Keeps the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
+  /** Keep the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
   keepWithin(tokens, keys = tokens) {
-    this.setPlace(within(this, this.picture, tokens, keys));
+    this.setPlace(clampPlace(this, this.picture, tokens, keys));
   }
 
   /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */
@@ -39,7 +39,7 @@ export class PlaceView extends ApiView {
   }
 
   /** @param {Partial<At>} change */
-  go(change) {
+  setCursor(change) {
     this.place(change);
     this.onChange();
   }

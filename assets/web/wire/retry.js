@@ -17,8 +17,8 @@ export const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * 
  */
 export async function answered(path, request, read, { tell = () => {}, times = TIMES } = {}) {
   const answer = await fetch(urlOf(path), request).catch(() => null);
-  const told = answer?.status === 200 ? await read(answer).catch(() => null) : null;
-  if (told !== null) return told;
+  const body = answer?.status === 200 ? await read(answer).catch(() => null) : null;
+  if (body !== null) return body;
   const isOurs = answer?.headers.get("Content-Type")?.startsWith("text/plain"); // a proxy’s own page is none
   tell((isOurs && (await answer?.text().catch(() => ""))) || LOST);
   const isLater = !answer || answer.status === 200 || LATER.includes(answer.status);

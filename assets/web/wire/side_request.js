@@ -4,8 +4,8 @@ import { ApiClient } from "./api_client.js";
 
 /** @template [Answer=any] */
 export class SideRequest {
-  asked = /** @type {string | null} */ (null); // the query that is on its way
-  of = /** @type {string | null} */ (null); // the one that was answered, or refused
+  pending = /** @type {string | null} */ (null); // the query that is on its way
+  key = /** @type {string | null} */ (null); // the one that was answered, or refused
   answer = /** @type {Answer | null} */ (null);
   refusal = ""; // why there is no answer
 
@@ -15,27 +15,27 @@ export class SideRequest {
   constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
     this.view = view;
     this.route = route;
-    const tell = (/** @type {string | null} */ of, /** @type {Answer | null} */ answer, refusal = "") => {
-      if (this.asked === of) this.asked = null; // else a newer one is on its way
-      Object.assign(this, { of, answer, refusal });
+    const tell = (/** @type {string | null} */ request, /** @type {Answer | null} */ answer, refusal = "") => {
+      if (this.pending === request) this.pending = null; // else a newer one is on its way
+      Object.assign(this, { key: request, answer, refusal });
       come();
     };
-    const hears = {
+    const handlers = {
       take: (bytes, question) => tell(question.slice(route.length + 1), read(new TextDecoder().decode(bytes))),
-      refuse: (sentence) => tell(this.asked, null, sentence),
+      refuse: (sentence) => tell(this.pending, null, sentence),
     };
-    this.wire = new ApiClient(hears, view.here.signal);
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
   }
 
   /** @param {URLSearchParams} query */
   ask(query) {
-    this.asked = String(query);
+    this.pending = String(query);
     this.wire.ask(this.route, query, this.view.visit);
   }
 
-  /** Nobody waits any more, so the server breaks it off; the same may be asked again. */
+  /** Stop waiting: the server cancels the request, and the same one may be sent again. */
   stop() {
     this.wire.stop();
-    this.asked = null;
+    this.pending = null;
   }
 }

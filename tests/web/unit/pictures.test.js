@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { UnderWay } from "../../../assets/web/explore/under_way.js";
+import { Progress } from "../../../assets/web/explore/progress.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -24,7 +24,7 @@ const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, w
 const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5);
 
 test("the layers of a long text one after another", () => {
-  const way = Object.assign(Object.create(UnderWay.prototype), { digest: "", of: "" });
+  const way = Object.assign(Object.create(Progress.prototype), { digest: "", run: "" });
   const of = (/** @type {string} */ text) => new URLSearchParams(text);
   const come = (first, done, digest = "x") => {
     const header = { ...MAPS, digest, layers: 3, whole: [], thumbnail: 2, first, done };
@@ -32,7 +32,7 @@ test("the layers of a long text one after another", () => {
     return way.take(packed(header, body), of("s=a&at=1.0&part=1"));
   };
   assert.ok(!come(0, 1).isHere(1));
-  assert.equal(way.of, "s=a", "wherever in it is looked");
+  assert.equal(way.run, "s=a", "wherever in it is looked");
   const two = come(1, 2);
   assert.deepEqual([two.isHere(1), two.isHere(2)], [true, false]);
   assert.deepEqual([...two.map(0, 1).bytes, ...two.map(1, 0).bytes], [4, 5, 6, 7, 10, 11, 12, 13]);
@@ -41,11 +41,11 @@ test("the layers of a long text one after another", () => {
   come(0, 1, "another");
   assert.ok(!way.isStopped, "it was another text that was stopped");
   come(1, 3, "another");
-  assert.equal(way.of, "", "all are here");
+  assert.equal(way.run, "", "all are here");
   way.comes(1, 3, of("s=a"));
-  assert.equal(way.of, "s=a", "the server had to make room for others");
+  assert.equal(way.run, "s=a", "the server had to make room for others");
   way.take(packed(MAPS, CELLS), of("s=short"));
-  assert.equal(way.of, "");
+  assert.equal(way.run, "");
 });
 
 test("maps of tokens that look at others", () => {

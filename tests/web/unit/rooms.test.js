@@ -118,7 +118,7 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
   assert.deepEqual([streams.length, room.role], [1, "phone"]);
   streams[0].readyState = 2;
   streams[0].dispatchEvent(new Event("error"));
-  assert.equal(room.said, LOST);
+  assert.equal(room.sentence, LOST);
   await rest();
   assert.equal(streams.length, 2);
   Object.assign(document, { hidden: true });
@@ -138,12 +138,12 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
   serverOf(new Response("That question is over.", { status: 409, headers: { "Content-Type": "text/plain" } }));
   assert.equal(await vote({}), false);
   hear({ version: 2, phase: "open", joined: 2 });
-  assert.equal(room.said, "That question is over.", "somebody else came: that takes nothing back");
+  assert.equal(room.sentence, "That question is over.", "somebody else came: that takes nothing back");
   hear({ version: 3, phase: "closed" });
-  assert.equal(room.said, "");
+  assert.equal(room.sentence, "");
   const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
   streams[3].dispatchEvent(gone);
-  assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", [], 2]);
+  assert.deepEqual([room.sentence, [...kept.keys()], streams[3].readyState], ["It is gone.", [], 2]);
 });
 
 test("counts become hands, a table and the votes of a handout", () => {

@@ -15,8 +15,8 @@ const edit = (change) => ({ type: "edit", ...change });
 /** What is asked of a state, and of what has come. @param {object} state @param {object} [came] */
 function asked(state, came = {}) {
   const query = new URLSearchParams({ s: "hi" });
-  const underWay = { of: "", done: 1, isStopped: false, ...came.underWay };
-  const cache = { picture: PICTURE, maps: MAPS, mapsOf: "s=hi", pinOf: "", samplingOf: "\n\n", ...came, underWay };
+  const progress = { run: "", done: 1, isStopped: false, ...came.progress };
+  const cache = { picture: PICTURE, maps: MAPS, mapsOf: "s=hi", pinOf: "", samplingOf: "\n\n", ...came, progress };
   const request = requestFor({ ...FIRST, ...state }, query, cache);
   return request && `${request.route}${request.query.get("part") ?? ""}`;
 }
@@ -70,10 +70,10 @@ test("what is asked next: all maps, the picture in focus, the next layers of a l
   const next = { ...PICTURE, next: [{}], surprise: null };
   assert.deepEqual([asked({}, { picture: next }), asked(look({ surprise: true }), { picture: next })], [null, "focus"]);
   assert.equal(asked({}, { picture: next, samplingOf: "2\n\n" }), "focus");
-  const long = { picture: { ...PICTURE, tile: 9 }, underWay: { of: "s=hi" } };
+  const long = { picture: { ...PICTURE, tile: 9 }, progress: { run: "s=hi" } };
   const seen = { at: { ...FIRST.at, row: 2 } };
   assert.deepEqual([asked(seen, long), asked({}, long)], ["part1", "focus1"]);
   assert.equal(asked({ at: { ...FIRST.at, layer: 2 } }, long), "part1", "its layer is not here yet");
-  for (const rest of [{ of: "s=hi", isStopped: true }, { of: "s=other" }])
-    assert.equal(asked(seen, { ...long, underWay: rest }), null);
+  for (const rest of [{ run: "s=hi", isStopped: true }, { run: "s=other" }])
+    assert.equal(asked(seen, { ...long, progress: rest }), null);
 });

@@ -10,7 +10,7 @@ import {
   previewOf,
   sizesOf,
   stepOf,
-  within,
+  clampWindow,
   zoomed,
 } from "../../../assets/web/picture/window.js";
 
@@ -20,7 +20,7 @@ const SIDE = 256; // cells of a piece, each way: pages/explore/long_pictures.py
 function* windowsOf(n) {
   for (const size of sizesOf(n))
     for (const row of [0, 1, 63, 64, 65, 97, Math.floor(n / 2), n - 1, n + 9])
-      for (const column of [-7, 0, 200, n]) yield within({ row, column, size }, n);
+      for (const column of [-7, 0, 200, n]) yield clampWindow({ row, column, size }, n);
 }
 
 test("every cell can be seen in every size, and the piece that is asked for has all of a window", () => {
@@ -37,7 +37,7 @@ test("every cell can be seen in every size, and the piece that is asked for has 
         assert.ok(Math.min(begin + size, n) <= start + SIDE * step);
       }
       assert.ok(size / step <= FINEST);
-      const end = within({ ...window, row: n }, n);
+      const end = clampWindow({ ...window, row: n }, n);
       assert.ok(end.row + size >= n, "the last row");
     }
 });
@@ -53,7 +53,7 @@ test("the last size is the whole, and zooming keeps the cell in its place", () =
 
 test("cells out of a piece, and meanwhile out of the thumbnail", () => {
   const n = 600;
-  const window = within({ row: 100, column: 40, size: 16 }, n);
+  const window = clampWindow({ row: 100, column: 40, size: 16 }, n);
   const piece = pieceOf(window);
   const columns = Math.min(SIDE, n - piece.column);
   const values = Float32Array.from({ length: SIDE * columns }, (_, at) => {

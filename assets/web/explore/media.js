@@ -10,7 +10,7 @@ import { walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {"picture" | "sound"} Kind */
-/** What a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
+/** The data that a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
  * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} Shown
  */
 
@@ -28,13 +28,13 @@ const SAYS = {
 /** Of a model that reads no text the picture or the sound that it is given, which one it is, and over its tokens the row in
  * focus. A press on a token chooses its row.
  */
-export class Given {
+export class Media {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.own = /** @type {Record<Kind, string> | null} */ (null); // the names of the visitor's, once the script has said them
-    this.drawn = /** @type {unknown[]} */ ([]);
-    this.asked = ""; // the visit whose script was asked for the control of files, and for which
+    this.files = /** @type {Record<Kind, string> | null} */ (null); // the names of the visitor's, once the script has said them
+    this.inputs = /** @type {unknown[]} */ ([]);
+    this.requested = ""; // the visit whose script was asked for the control of files, and for which
     this.question = h("h1");
     this.line = h("p", { class: "label" });
     this.names = h("div", { class: "presets", role: "group" });
@@ -45,29 +45,29 @@ export class Given {
     this.element.hidden = true; // until one is drawn
   }
 
-  /** What of the kind is given, or nothing where it is a text. @returns {Kind | ""} */
+  /** The kind of the input: a picture, a sound, or "" for a text. @returns {Kind | ""} */
   get kind() {
     const { picture } = this.view; // null until the first has come
     return picture?.patches ? "picture" : picture?.heard ? "sound" : "";
   }
 
-  /** What the rows are, in the word for many. @returns {"words" | "patches" | "moments"} */
+  /** The plural noun for the rows. @returns {"words" | "patches" | "moments"} */
   get rows() {
     const { kind, view } = this;
     if (kind === "picture") return "patches";
     return kind === "sound" && view.picture.group === "encoder" ? "moments" : "words";
   }
 
-  /** What the script says: another file of the visitor's was brought. @param {Record<Kind, string>} own */
-  take(own) {
-    const { own: before, kind } = this;
-    this.own = own;
-    if (before && kind && own[kind] && own[kind] !== before[kind]) this.choose(own[kind]);
+  /** Take over the names of the uploaded files from the page's script. @param {Record<Kind, string>} media */
+  take(media) {
+    const { files: previous, kind } = this;
+    this.files = media;
+    if (previous && kind && media[kind] && media[kind] !== previous[kind]) this.choose(media[kind]);
   }
 
   /** Another picture has the same patches: the row stays. @param {string} name */
   choose(name) {
-    this.view.type(name, true);
+    this.view.setText(name, true);
   }
 
   draw() {
@@ -94,15 +94,15 @@ export class Given {
     setText(this.line, SAYS[kind].line);
     setAttribute(this.names, "aria-label", kind === "picture" ? "Pictures" : "Sounds");
     const { presets, typed } = picture;
-    const own = this.own?.[kind];
-    const names = own ? [...presets, own] : presets;
-    const texts = names.map((name) => (name === own ? `your own ${kind}` : name));
-    fillChoice(this.names, texts, names.indexOf(view.text), (which) => this.choose(names[which]));
+    const ownFile = this.files?.[kind];
+    const names = ownFile ? [...presets, ownFile] : presets;
+    const texts = names.map((name) => (name === ownFile ? `your own ${kind}` : name));
+    fillChoice(this.names, texts, names.indexOf(view.text), (index) => this.choose(names[index]));
     if (!weights || !view.matching) return; // its numbers are on their way
     const name = texts[names.indexOf(typed)] ?? kind;
     const now = [weights, at.row, at.key, name];
-    const isNew = !areSame(this.drawn, now);
-    this.drawn = now;
+    const isNew = !areSame(this.inputs, now);
+    this.inputs = now;
     const file = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
       setParam(file, key, value);
@@ -110,7 +110,7 @@ export class Given {
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }
 
-  /** Where its board stands: a wave over the map, a picture before the heads, and in the projector beside the map. @param {Kind} kind */
+  /** The element that holds the board: over the map for a wave, before the heads for a picture, in the projector beside the map. @param {Kind} kind */
   placeOf(kind) {
     const { narrow, projector, look, element, allHeads } = this.view;
     if (kind === "picture" && projector && !narrow) return element;
@@ -120,8 +120,8 @@ export class Given {
   /** The control for a file comes when the first of its kind is shown: no other page waits for it. @param {Kind} kind */
   askForFiles(kind) {
     const { visit } = this.view;
-    if (!visit || this.asked === visit + kind) return;
-    this.asked = visit + kind;
+    if (!visit || this.requested === visit + kind) return;
+    this.requested = visit + kind;
     this.view.tell({ reads: kind });
   }
 }
@@ -133,16 +133,16 @@ const OF_PATCHES =
 function pictureBoard(view) {
   const image = h("img", { alt: "" });
   const choice = makeChoice(image);
-  const how = h("p", { class: "label" }, OF_PATCHES);
-  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, how);
+  const hint = h("p", { class: "label" }, OF_PATCHES);
+  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, hint);
   const draw = (/** @type {Shown} */ { name, file, row, weights, isNew }) => {
     const { picture, maps, focus } = view;
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
-    const { own, columns: across } = picture.patches;
-    const most = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
-    const drawn = { name, own, across, tokens: maps.tokens, row, weights, most, inside: [] };
-    drawChoice(choice, drawn, (token) => focus.pickRow(token));
+    const { own: rest, columns: across } = picture.patches;
+    const max = Math.max(...weights.subarray(rest)); // of a patch: a token of none often has more than all of them
+    const block = { name, rest, across, tokens: maps.tokens, row, weights, max, inside: [] };
+    drawChoice(choice, block, (token) => focus.pickRow(token));
   };
   return { element, draw };
 }
@@ -179,17 +179,17 @@ class SoundBoard {
     this.picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, this.moments);
     this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" }, this.picture);
     this.player = h("audio", { controls: "", preload: "none" });
-    this.how = h("p", { class: "label" });
-    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.how);
+    this.hint = h("p", { class: "label" });
+    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.hint);
     this.slider.addEventListener("click", ({ clientX }) => {
       const { left, width } = this.slider.getBoundingClientRect();
       this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
     });
     this.slider.addEventListener("keydown", (event) => {
-      const to = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
-      if (!to || this.view.picture.group === "decoder") return;
+      const next = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
+      if (!next || this.view.picture.group === "decoder") return;
       event.preventDefault();
-      this.go(to[1]);
+      this.go(next[1]);
     });
   }
 
@@ -207,7 +207,7 @@ class SoundBoard {
   go(moment) {
     const { picture, focus, at } = this.view;
     if (picture.group === "encoder") focus.pickRow(moment);
-    else if (picture.group === "cross") this.view.go({ row: at.row, key: moment });
+    else if (picture.group === "cross") this.view.setCursor({ row: at.row, key: moment });
   }
 
   /** @param {Shown} shown */
@@ -216,15 +216,15 @@ class SoundBoard {
     const { heard, group } = picture;
     setAttribute(this.player, "src", urlOf(`api/heard?${file}`));
     setAttribute(this.player, "aria-label", name);
-    setText(this.how, OF_MOMENTS[group]);
+    setText(this.hint, OF_MOMENTS[group]);
     if (!isNew || !heard) return;
     const { wave } = heard;
     const isLookedAt = group !== "decoder";
-    const most = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
+    const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
-    const moments = bars(wave).map(({ top, height }, at) => {
-      const moment = /** @type {SVGElement} */ (svg("rect", { x: at, y: top, width: 1, height }));
-      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[at] / most)}%` : "0%");
+    const moments = bars(wave).map(({ top, height }, index) => {
+      const moment = /** @type {SVGElement} */ (svg("rect", { x: index, y: top, width: 1, height }));
+      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[index] / max)}%` : "0%");
       return moment;
     });
     const { now } = this;
@@ -232,42 +232,42 @@ class SoundBoard {
     this.moments.replaceChildren(...moments, ...place);
     const keys = maps.columns ?? maps.tokens;
     const [[best, weight]] = ranked(weights);
-    const looks = `${maps.tokens[this.view.at.row]} attends most to ${keys[best]}: ${number(weight)}`;
-    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: looks };
+    const sentence = `${maps.tokens[this.view.at.row]} attends most to ${keys[best]}: ${number(weight)}`;
+    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: sentence };
     for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
     setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
     setAttribute(this.slider, "aria-disabled", isLookedAt ? null : "true");
   }
 }
 
-/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training.
+/** The notice that a recording is no model, and a slider over the steps of its training.
  * @param {Explore} view
  */
 export function recordedSteps(view) {
   const reason = span("reason");
-  const oninput = () => view.type(view.picture.presets[Number(slider.value)]);
+  const oninput = () => view.setText(view.picture.presets[Number(slider.value)]);
   const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Training step", oninput });
   const count = span("count");
   const player = div("player", slider, count);
   const element = div("recorded", player, reason);
   element.hidden = true; // until a recording is drawn
 
-  /** What computes is not offered, and the box says the step alone. */
+  /** Draw the slider of a recording in place of the controls that compute. */
   const draw = () => {
-    const { picture, text, box, bar, given } = view;
+    const { picture, text, box, bar, media } = view;
     const { presets, fixed } = picture;
-    const why = given.kind ? "" : (fixed.s ?? "");
+    const why = media.kind ? "" : (fixed.s ?? "");
     element.hidden = !why;
     setText(reason, why);
     box.input.readOnly = Boolean(why);
-    bar.tries.element.hidden = Boolean(why);
+    bar.presetMenu.element.hidden = Boolean(why);
     player.hidden = presets.length < 2;
     if (player.hidden) return;
     setAttribute(slider, "max", String(presets.length - 1));
-    const at = presets.indexOf(text);
-    if (Number(slider.value) !== at) slider.value = String(at);
+    const index = presets.indexOf(text);
+    if (Number(slider.value) !== index) slider.value = String(index);
     setAttribute(slider, "aria-valuetext", text);
-    setText(count, `${text}, ${at + 1} of ${presets.length}`);
+    setText(count, `${text}, ${index + 1} of ${presets.length}`);
   };
   return { element, draw };
 }

@@ -13,11 +13,11 @@ const TWINS = [
   ["wide", "tired"],
 ]; // Winograd's pair: one word decides what “it” is
 
-export class FirstSteps {
+export class Suggestions {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.at = 0; // how many were made
+    this.index = 0; // of the next suggestion
     this.text = span("text");
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
@@ -26,48 +26,48 @@ export class FirstSteps {
   }
 
   /** The changes that make sense here: other words, the order taken away, the head switched over.
-   * @returns {{said: string, change: import("./state.js").Edit}[]}
+   * @returns {{label: string, change: import("./state.js").Edit}[]}
    */
   get steps() {
     const { maps, at, off, text, picture, controls, state, weights } = this.view;
     const row = weights ? rowOf(weights, at.row, maps.n) : [];
-    const [key, weight] = ranked(row).find(([one]) => isWord(maps, one)) ?? [0, 0];
-    const own = quoted(maps.tokens[at.row]);
-    const asks = `what does ${own} look at now?`;
-    const still = weight >= STRONG ? `does ${own} still look at ${quoted(maps.tokens[key])}?` : asks;
-    const [word, twin] = TWINS.find(([one]) => text.endsWith(one)) ?? [];
+    const [key, weight] = ranked(row).find(([key]) => isWord(maps, key)) ?? [0, 0];
+    const query = quoted(maps.tokens[at.row]);
+    const question = `what does ${query} look at now?`;
+    const still = weight >= STRONG ? `does ${query} still look at ${quoted(maps.tokens[key])}?` : question;
+    const [word, twin] = TWINS.find(([ending]) => text.endsWith(ending)) ?? [];
     // the row that is asked about stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
     const isNone = controls.pos === "none";
     const order = isNone
-      ? `switch the positional encoding on again: ${asks}`
+      ? `switch the positional encoding on again: ${question}`
       : `switch the positional encoding off: ${still}`;
     const takesOrder = picture.positions.some(([name]) => name === "none");
     const head = `${at.layer}.${at.head}`;
     const press = off.has(head) ? "restore this head" : "ablate this head";
     return [
-      ...(word ? [{ said: `replace “${word}” with “${twin}”: ${asks}`, change: { sentence } }] : []),
-      ...(takesOrder ? [{ said: order, change: { controls: { pos: isNone ? null : "none" } } }] : []),
-      { said: `${press}: which layers change?`, change: { off: toggled(off, head) } },
+      ...(word ? [{ label: `replace “${word}” with “${twin}”: ${question}`, change: { sentence } }] : []),
+      ...(takesOrder ? [{ label: order, change: { controls: { pos: isNone ? null : "none" } } }] : []),
+      { label: `${press}: which layers change?`, change: { off: toggled(off, head) } },
     ];
   }
 
-  /** Makes the change; after the last one it leads to the first lesson, or to the list of them where they cannot be loaded. */
+  /** Apply the suggestion; after the last one go to the first lesson, or to the list of lessons. */
   take() {
-    const { steps, at, view } = this;
-    this.at += 1;
-    if (at < steps.length) return view.edit(steps[at].change);
+    const { steps, index, view } = this;
+    this.index += 1;
+    if (index < steps.length) return view.edit(steps[index].change);
     const first = load().then(({ lessons }) => addressOf(find(`${lessons[0].id}.1`)));
     return first.catch(() => "./lessons").then(go);
   }
 
   draw() {
-    const { picture, maps, sight, weights, waiting, text } = this.view;
+    const { picture, maps, visibleMap, weights, waiting, text } = this.view;
     // what is asked is asked of one sentence, of a model, whose maps are all here
-    this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || sight.isWords;
+    this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || visibleMap.isWords;
     if (this.element.hidden || !weights || waiting || !text.trim()) return; // its numbers are on their way, or there are none
-    const { steps, at } = this;
-    setText(this.text, steps[at]?.said ?? "lesson 1 ›");
-    setText(this.count, at < steps.length ? `${at + 1} of ${steps.length}` : "");
+    const { steps, index } = this;
+    setText(this.text, steps[index]?.label ?? "lesson 1 ›");
+    setText(this.count, index < steps.length ? `${index + 1} of ${steps.length}` : "");
   }
 }

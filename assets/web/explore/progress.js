@@ -4,11 +4,11 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { runOf } from "./state.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
-export class UnderWay {
+export class Progress {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.of = ""; // the run that is computed
+    this.run = ""; // the run that is computed
     this.done = this.layers = 0;
     this.isStopped = false;
     this.digest = ""; // of the picture whose layers are here
@@ -26,25 +26,26 @@ export class UnderWay {
     const { header, body } = unpack(packed);
     const { digest, layers, heads, thumbnail, first, done } = header;
     if (first === undefined) {
-      Object.assign(this, { of: "", digest: "" });
+      Object.assign(this, { run: "", digest: "" });
       return mapsOf(header, body);
     }
-    const each = heads * thumbnail ** 2;
-    if (this.digest !== digest) Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * each) });
-    this.body.set(body, first * each);
+    const layerBytes = heads * thumbnail ** 2;
+    if (this.digest !== digest)
+      Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * layerBytes) });
+    this.body.set(body, first * layerBytes);
     this.comes(done, layers, query);
     return mapsOf(header, this.body);
   }
 
   /** @param {number} done layers that are here @param {number} layers all of them @param {URLSearchParams} query */
   comes(done, layers, query) {
-    Object.assign(this, { done, layers, of: done < layers ? runOf(query) : "" });
+    Object.assign(this, { done, layers, run: done < layers ? runOf(query) : "" });
   }
 
-  /** How far it is; empty where nothing is under way. */
-  get said() {
-    const { of, done, layers, isStopped, view } = this;
-    if (!of) return "";
+  /** The progress in words; empty while nothing is loading. */
+  get sentence() {
+    const { run, done, layers, isStopped, view } = this;
+    if (!run) return "";
     if (isStopped) return `Stopped after ${done} of ${layers} layers of this text.`;
     const { layer } = view.at;
     const next = layer < done ? "The other layers follow" : `Layer ${layer} follows`;
@@ -65,10 +66,10 @@ export class UnderWay {
   }
 
   draw() {
-    this.element.hidden = !this.of;
-    if (!this.of) return;
+    this.element.hidden = !this.run;
+    if (!this.run) return;
     Object.assign(this.bar, { max: this.layers, value: this.done });
-    setText(this.text, this.said);
+    setText(this.text, this.sentence);
     setText(this.stopper, this.isStopped ? "continue" : "stop");
   }
 }
