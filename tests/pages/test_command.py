@@ -126,7 +126,7 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
     assert f"device={absent} is not on this machine" in refused("--device", absent)
     assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
     assert "config.json" in refused("--model", ROOT)
-    own = "an id of the Hugging Face hub, such as org/name; Headlight’s own are minilm, smollm2"
+    own = "an id of the Hugging Face hub, such as org/name; the built-in models are minilm, smollm2"
     assert own in refused("--model", "no such/model/at all")
     assert served == []
 

@@ -50,9 +50,9 @@ shown("shapes", impl="bare")
 shown("implementations")
 """,
     "A kind of model": """
-from headlight.registry import available, source_of
+from headlight.registry import available, get_source
 assert available()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
-assert source_of("random:minilm").load("cpu").run("how are you").weights.shape == (6, 12, 5, 5)
+assert get_source("random:minilm").load("cpu").run("how are you").weights.shape == (6, 12, 5, 5)
 shown("", model="random:minilm")
 """,
     "A control": """

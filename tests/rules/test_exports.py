@@ -78,9 +78,9 @@ def test_the_fields_of_results() -> None:
     def fields(kind: Any) -> list[str]:
         return list(inspect.get_annotations(kind))
 
-    run = "tokens ids weights hidden sentence steps device notices logits ends changes columns extras"
+    run = "tokens ids weights hidden sentence steps device notices logits ends interventions key_tokens extras"
     assert fields(Run) == run.split()
-    step = "name expression of axes shape strides contiguous is_view value code line"
+    step = "name expression inputs axes shape strides contiguous is_view value code line"
     assert fields(Step) == step.split()
     assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
     assert Trace().steps == []
