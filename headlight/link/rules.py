@@ -128,7 +128,7 @@ def gallery(
         heads: number of heads of a layer.
         head: the head in focus, whose mask is drawn if the heads differ.
         rule: the rule in use; the card of its kind takes its numbers.
-        beneath: the rule on which cells are painted.
+        base: the rule on which cells are painted.
         painted: these cells, "" for none.
         built_in: the model's own rule.
     """

@@ -66,8 +66,8 @@ class Masks(PictureAnswer):
     base: str  # cells forbidden by the rule, as text
     own: str  # cells forbidden by the model itself
     forbidden: list[str]
-    forbiddenBefore: list[str]
-    ruleKeys: Sequence[str]  # link keys of a rule
+    forbiddenBefore: list[str]  # noqa: N815 - as the browser reads it
+    ruleKeys: Sequence[str]  # noqa: N815 - as the browser reads it; link keys of a rule
     most: int  # maximum number of tokens for painting
     longest: int  # maximum characters of a painting in the link
     without: str

@@ -75,7 +75,7 @@ class TraceHeader(Memory):
     label: str
     tokens: list[str]
     heads: int
-    dHead: int
+    dHead: int  # noqa: N815 - as the browser reads it
     steps: list[TraceStep]
     sources: list[TraceSource]
 

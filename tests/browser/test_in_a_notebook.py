@@ -69,7 +69,7 @@ def test_the_widget_and_the_frame_show_the_run_and_the_widget_follows_python(cel
     expect(view).to_have_attribute("data-head", "2")
     best = int(run.weights[0, 2, 3].argmax())
     expect(view.locator("h2").first).to_contain_text(f"“{run.tokens[3]}” attends")
-    expect(view.locator("h2").first).to_contain_text(f"on “{run.tokens[best]}”")
+    expect(view.locator("h2").first).to_contain_text(f"“{run.tokens[best]}”")
     assert cell.evaluate("saved.length") == saved
     cell.evaluate("away()")
     assert cell.evaluate("listening()") == 0

@@ -51,7 +51,7 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     expect(panel).to_be_in_viewport()
     assert max(place_of(maps).y, 48) + 100 < place_of(panel).y, "the map is in sight above the sheet"
     panel.get_by_role("button", name="done").tap()
-    explore.view.get_by_role("button", name="take back: L3 H2 off").tap()
+    explore.view.get_by_role("button", name="undo: L3 H2 off").tap()
     explore.shows(mask="causal")
 
 

@@ -169,7 +169,7 @@ def test_a_trace_comes_back_and_a_step_of_it_is_found_alike(modules: Modules) ->
     layers = {n: trace_layer(Settings("it was too wide", "causal", device="cpu"), 3, n) for n in IMPLEMENTATIONS}
     wanted = sorted({step.name for layer in layers.values() for step in layer.steps} | {"", "nothing", "q.head99"})
     searched = [(text, head) for text in wanted for head in (0, 7)]
-    in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
+    in_order = "{ const list = []; tensor.forEach((at) => list.push(String(tensor.memory[at]))); return list; }"
     for name, layer in layers.items():
         packed = as_text(pack_trace(layer, "q"))
         read = modules.one("shapes/tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
@@ -260,5 +260,5 @@ def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modul
     wanted = ["<0.01", "<0.01", *(numbers.weight(value) for value in known)]
     assert modules.each("train/film_maps.js", [0, 1 / 255, *known], "m.digits(row)") == wanted
     counts = [0, 1, 2, 999, 1000, 123456]
-    written = modules.each("base/words.js", counts, "m.many(row, 'key')")
+    written = modules.each("base/words.js", counts, "m.counted(row, 'key')")
     assert written == [numbers.count(many, "key") for many in counts]

@@ -61,7 +61,8 @@ def test_the_way_from_x_to_out(name: str) -> None:
     for step in trace.steps:
         lines, first = inspect.getsourcelines(step.code)
         line = lines[step.line - first]
-        assert any(call in line for call in ("trace(", "trace)(", "record_stacked(", "head(", "head_tracer(")), (step.name, line)
+        calls = ("trace(", "trace)(", "record_stacked(", "head(", "head_tracer(")
+        assert any(call in line for call in calls), (step.name, line)
     if name in ("sdpa", "torch"):  # what the libraries do not show
         second = {step.name for step in trace.steps if step.expression.startswith("second pass: ")}
         assert {"scores", "masked", "weights"} <= second

@@ -17,7 +17,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("mha_core", "headlight", "pages")
 MAX_WORDS = 20  # of a docstring's first line
-MIN_SHARE = 0.98  # of docstrings whose opening is a verb or a noun phrase
 
 # participles, pronouns, determiners, prepositions and conjugated verbs: none of them says what a thing is
 BANNED = frozenset(
