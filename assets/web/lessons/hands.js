@@ -16,7 +16,7 @@ export class Hands {
     this.letters = /** @type {string[]} */ ([]);
   }
 
-  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its options */
+  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its choices */
   begin(name, letters) {
     const rounds = this.counted.get(name) ?? [[], []];
     this.counted.set(name, rounds);
