@@ -38,12 +38,14 @@ def upgrade(name: str, text: str) -> str:
         LessonError: the file has an error, or keys in a form that is not rewritten.
     """
     lesson = read(name, text)
-    if tomllib.loads(text).get("version") == VERSION:
+    version = tomllib.loads(text).get("version")
+    if version == VERSION:
         return text
     new_text = _PART.sub(_rename, text)
-    end = "\r\n" if "\r\n" in text else "\n"
-    new_text, count = _VERSION_LINE.subn(rf"\g<1>{VERSION}", new_text, count=1)
-    if not count:
+    if version:
+        new_text = _VERSION_LINE.sub(rf"\g<1>{VERSION}", new_text, count=1)
+    else:
+        end = "\r\n" if "\r\n" in text else "\n"
         new_text = f"version = {VERSION}{end}{new_text}"
     try:
         is_same = read(name, new_text) == lesson

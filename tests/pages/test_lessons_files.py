@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
 BLOCK = re.search(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
 assert BLOCK is not None
 EXAMPLE = BLOCK[1]
-OLD = Path(__file__).parent / "05-root-of-d.toml"  # a bundled lesson of version 1
+OLD = Path(__file__).parent / "lesson-version-1.toml"  # a bundled lesson of version 1
 LINES = EXAMPLE.splitlines()
 
 

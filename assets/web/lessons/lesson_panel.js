@@ -160,7 +160,7 @@ export class LessonPanel {
     setText(p.question, step.question);
     setAttribute(p.choices, "aria-label", step.question);
     p.away.hidden = !state.away;
-    this.drawOptions(state);
+    this.drawChoices(state);
     p.show.hidden = state.open;
     setAttribute(p.taught, "aria-pressed", String(state.taught));
     this.hands.element.hidden = !state.taught || (state.open && !this.hands.any);
@@ -192,21 +192,21 @@ export class LessonPanel {
   }
 
   /** @param {PanelState & {place: Place}} shown */
-  drawOptions({ place, answer, open, verdict }) {
+  drawChoices({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ index) => {
-      const option = button("", () => this.act("answer", this.letters[index]), { class: "option" });
-      option.append(span("letter"), span("text"), span("mark"), span("votes"));
-      return option;
+      const choice = button("", () => this.act("answer", this.letters[index]), { class: "option" });
+      choice.append(span("letter"), span("text"), span("mark"), span("votes"));
+      return choice;
     };
     this.letters = place.step.choices.map(({ letter }) => letter);
-    fill(this.p.choices, place.step.choices, make, (option, { letter, text }) => {
-      const [name, words, mark, votes] = option.children;
+    fill(this.p.choices, place.step.choices, make, (choice, { letter, text }) => {
+      const [name, words, mark, votes] = choice.children;
       const [isChosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
       setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
-      setAttribute(option, "aria-pressed", String(isChosen));
-      setAttribute(option, "data-right", right ? "" : null);
+      setAttribute(choice, "aria-pressed", String(isChosen));
+      setAttribute(choice, "data-right", right ? "" : null);
       this.hands.drawBars(votes, letter);
     });
   }
