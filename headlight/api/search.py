@@ -78,7 +78,7 @@ def _pages() -> list[SearchEntry]:
 
 def _lessons() -> list[SearchEntry]:
     lessons = [lesson for lesson in course().lessons.values() if not lesson.claims]
-    return [_entry(lesson.title, lesson.aim, lesson.steps[0].page, link=lesson.address(1)) for lesson in lessons]
+    return [_entry(lesson.title, lesson.objective, lesson.steps[0].page, link=lesson.address(1)) for lesson in lessons]
 
 
 def _claims() -> list[SearchEntry]:
@@ -88,7 +88,7 @@ def _claims() -> list[SearchEntry]:
         for number, step in enumerate(lesson.steps, 1)
         if step.claim
     ]
-    return [_entry(step.ask, step.say, step.page, link=link) for link, step in steps]
+    return [_entry(step.question, step.instruction, step.page, link=link) for link, step in steps]
 
 
 def _controls() -> list[SearchEntry]:

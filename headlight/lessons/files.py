@@ -81,7 +81,7 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     try:
         answer = verdict_message(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
-        answer = {"picked": step.right, "numbers": [], "sentence": words.error_sentence(error), "because": ""}
+        answer = {"picked": step.answer, "numbers": [], "sentence": words.error_sentence(error), "explanation": ""}
     message: HandoutStep = {
         "sentences": _sentences(step),
         "address": address,

@@ -15,7 +15,7 @@ from .variants import retry_variant
 from .verdict import verdict
 
 
-class CourseOption(TypedDict):
+class CourseChoice(TypedDict):
     """A choice of a question."""
 
     letter: str
@@ -35,16 +35,16 @@ class CourseQuestion(TypedDict):
     path: str  # of its page
     query: str
     picture: str
-    say: str
-    ask: str
-    options: list[CourseOption]
-    curtain: list[Hidden]  # parts that are hidden until the answer
+    instruction: str
+    question: str
+    choices: list[CourseChoice]
+    hidden: list[Hidden]  # parts that are hidden until the answer
 
 
 class CourseStep(CourseQuestion):
     """A step of a lesson."""
 
-    teacher: str
+    teacher_notes: str
     second: CourseQuestion | None  # the retry variant
 
 
@@ -53,12 +53,12 @@ class CourseLesson(TypedDict):
 
     id: str
     title: str
-    aim: str
-    breaks: str
+    objective: str
+    misconception: str
     minutes: int
-    now_you: str
-    teacher: str
-    papers: list[str]
+    exercise: str
+    teacher_notes: str
+    references: list[str]
     steps: list[CourseStep]
 
 
@@ -74,7 +74,7 @@ class StepVerdict(TypedDict):
     picked: str | None
     numbers: Sequence[tuple[str, float, str]]
     sentence: str
-    because: str  # "" without a verdict
+    explanation: str  # "" without a verdict
 
 
 def course(raw: bytes) -> bytes:
@@ -100,7 +100,12 @@ def lesson(raw: bytes) -> bytes:
 def verdict_message(step: LessonStep, query: Query) -> StepVerdict:
     """Return the message with the verdict on a step."""
     result = verdict(step, query)
-    return {"picked": result.picked, "numbers": result.numbers, "sentence": result.sentence, "because": result.because}
+    return {
+        "picked": result.picked,
+        "numbers": result.numbers,
+        "sentence": result.sentence,
+        "explanation": result.explanation,
+    }
 
 
 def as_json() -> str:
@@ -119,19 +124,19 @@ def lesson_message(lesson: Lesson) -> CourseLesson:
     return {
         "id": lesson.id,
         "title": lesson.title,
-        "aim": lesson.aim,
-        "breaks": lesson.breaks,
+        "objective": lesson.objective,
+        "misconception": lesson.misconception,
         "minutes": lesson.minutes,
-        "now_you": lesson.now_you,
-        "teacher": lesson.teacher,
-        "papers": list(lesson.papers),
+        "exercise": lesson.exercise,
+        "teacher_notes": lesson.teacher_notes,
+        "references": list(lesson.references),
         "steps": [_step(step) for step in lesson.steps],
     }
 
 
 def _step(step: LessonStep) -> CourseStep:
     more = retry_variant(step)
-    return {**_question(step), "teacher": step.teacher, "second": _question(more) if more else None}
+    return {**_question(step), "teacher_notes": step.teacher_notes, "second": _question(more) if more else None}
 
 
 def _question(step: LessonStep) -> CourseQuestion:
@@ -139,8 +144,8 @@ def _question(step: LessonStep) -> CourseQuestion:
         "path": pages.path(step.page),
         "query": step.query,
         "picture": step.picture,
-        "say": step.say,
-        "ask": step.ask,
-        "options": [{"letter": option.letter, "text": option.text} for option in step.options],
-        "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
+        "instruction": step.instruction,
+        "question": step.question,
+        "choices": [{"letter": choice.letter, "text": choice.text} for choice in step.choices],
+        "hidden": [{"part": part.part, "words": list(part.words)} for part in step.hidden],
     }

@@ -13,13 +13,30 @@ from headlight.ui.pages import PAGES
 from mha_core.errors import HeadlightError
 
 from . import references, schema, toml_text
-from .schema import Curtain, Lesson, LessonStep, Name, Option, Path, Rule
+from .schema import Choice, HiddenPart, Lesson, LessonStep, Name, Path, Rule
 
 MAX_FILE_LENGTH = 200_000  # characters
 MAX_TEXT_LENGTH = 900  # characters of a text of a lesson
 MAX_EXPLANATION_LENGTH = 240  # about two lines beside the picture
 MAX_REASON_LENGTH = 200  # characters of a message of `tomllib`
+VERSION = 2  # of the files
 ANSWERS = ("True", "False", "It depends")  # choices of a claim
+OLD_KEYS = {  # of version 1, which a file without a version has
+    "aim": "objective",
+    "breaks": "misconception",
+    "now_you": "exercise",
+    "teacher": "teacher_notes",
+    "papers": "references",
+    "say": "instruction",
+    "ask": "question",
+    "options": "choices",
+    "holds": "condition",
+    "right": "answer",
+    "shows": "results",
+    "because": "explanation",
+    "curtain": "hidden",
+}
+_OLD_SPELLINGS = {key: old for old, key in OLD_KEYS.items()}
 _FILE_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -59,7 +76,12 @@ def read(name: str, text: str) -> Lesson:
         line_number = line_match[1] if line_match else len(text.splitlines())
         reason = re.sub(r" *[(]at .*[)]", "", str(error))
         raise LessonError(f"{name}, line {line_number}: this is not TOML ({reason:.{MAX_REASON_LENGTH}})") from None
-    return _Reader(name, text).lesson(data, match[1])
+    version = data.pop("version", 1)
+    if type(version) is not int or version not in (1, VERSION):
+        line = toml_text.find_line(text, "version")
+        message = f"“version” is {VERSION}, or 1 for a file with the keys of older versions, not “{version!s:.40}”"
+        raise LessonError(f"{name}, line {line}: {message}")
+    return _Reader(name, text, version).lesson(data, match[1])
 
 
 @cache
@@ -74,6 +96,11 @@ class _Reader:
 
     file: str
     text: str
+    version: int
+
+    def key(self, name: str) -> str:
+        """Return the key of a field, as this version of the files spells it."""
+        return _OLD_SPELLINGS.get(name, name) if self.version == 1 else name
 
     def error(self, why: object, place: _Location) -> LessonError:
         return LessonError(f"{self.file}, line {toml_text.find_line(self.text, *place)}: {why}")
@@ -90,7 +117,7 @@ class _Reader:
             if not minimum <= len(self.check_type(list, raw, place)) <= maximum:
                 raise self.error(f"“{key}” has {minimum} to {maximum} entries, not {len(raw)}", place)
             return tuple(self.value(get_args(hint)[0], entry, (*place, index)) for index, entry in enumerate(raw))
-        if is_dataclass(hint) and hint not in (Curtain, Path):
+        if is_dataclass(hint) and hint not in (HiddenPart, Path):
             return self.table(hint, self.check_type(dict, raw, place), place)
         if hint is int:
             if not minimum <= self.check_type(int, raw, place) <= maximum:
@@ -110,7 +137,7 @@ class _Reader:
             raise self.error(f"“{key}” is one of {', '.join(get_args(hint))}, not “{text:.40}”", place)
         if hint is Name and not _NAME.fullmatch(text):
             raise self.error(f"a name consists of lower-case letters and digits, not “{text:.40}”", place)
-        if hint in (Curtain, Path):
+        if hint in (HiddenPart, Path):
             try:
                 return hint.parse(text)
             except HeadlightError as error:
@@ -126,18 +153,24 @@ class _Reader:
     def table(self, kind: Any, data: Mapping[str, Any], place: _Location) -> Any:
         """Convert a table to a dataclass; an unknown key raises a LessonError that suggests the nearest one."""
         hints = _hints(kind)
-        names = {field_.name: field_ for field_ in fields(kind) if not field_.metadata}
+        names = {self.key(field_.name): field_ for field_ in fields(kind) if not field_.metadata}
         for key in data:
             if key in names:
                 continue
-            near = get_close_matches(key, names, 1)
+            if OLD_KEYS.get(key) in names:
+                raise self.error(f"the key “{key}” is “{OLD_KEYS[key]}” in version {VERSION}", (*place, key))
+            if _OLD_SPELLINGS.get(key) in names:
+                message = f"the key “{key}” needs “version = {VERSION}” at the top of the file"
+                raise self.error(message, (*place, key))
+            near = get_close_matches(key, names if place else [*names, "version"], 1)
             hint = f"did you mean “{near[0]}”? There are" if near else "there are"
             raise self.error(f"there is no field “{key:.40}”; {hint} {', '.join(sorted(names))}", (*place, key))
         for name, field_ in names.items():
             if name not in data and field_.default is MISSING:
                 owner = f"step {int(place[1]) + 1}" if place else "the lesson"
                 raise self.error(f"{owner} lacks the field “{name}”", (*place, name))
-        return kind(**{key: self.value(hints[key], raw, (*place, key)) for key, raw in data.items()})
+        values = {names[key].name: (key, raw) for key, raw in data.items()}
+        return kind(**{name: self.value(hints[name], raw, (*place, key)) for name, (key, raw) in values.items()})
 
     def lesson(self, data: Mapping[str, Any], name: str) -> Lesson:
         lesson: Lesson = self.table(Lesson, data, ())
@@ -166,13 +199,17 @@ class _Reader:
 
         for index, number in enumerate(step.numbers):
             numbers[number.name] = rule(number.value, "numbers", index, "value")
-        options = tuple(
-            replace(item, letter="ABCD"[index], holds=item.holds and rule(item.holds, "options", index, "holds"))
-            for index, item in enumerate(step.options)
+        choices = tuple(
+            replace(
+                item,
+                letter="ABCD"[index],
+                condition=item.condition and rule(item.condition, self.key("choices"), index, self.key("condition")),
+            )
+            for index, item in enumerate(step.choices)
         )
         cases = tuple(rule(item, "cases", index) for index, item in enumerate(step.cases))
         self.check_answers(step, place)
-        rules = " ".join(item.holds for item in options if item.holds)
+        rules = " ".join(item.condition for item in choices if item.condition)
         for index, variant in enumerate(step.variants):
             try:
                 references.check_variant(page, step.query, variant, rules)
@@ -184,34 +221,40 @@ class _Reader:
             )
         return replace(
             step,
-            options=options or _answers(cases),
+            choices=choices or _answers(cases),
             picture=self.picture(step, rules, place),
-            shows=tuple(replace(item, value=rule(item.value, "shows", index)) for index, item in enumerate(step.shows)),
+            results=tuple(
+                replace(item, value=rule(item.value, self.key("results"), index))
+                for index, item in enumerate(step.results)
+            ),
             holds_in=len(step.variants) if step.holds_in < 0 else step.holds_in,
             numbers=tuple(replace(item, value=Rule(numbers[item.name])) for item in step.numbers),
             cases=cases,
         )
 
     def check_answers(self, step: LessonStep, place: _Location) -> None:
-        """Raise a LessonError unless exactly one part determines the answer and `because` has only known numbers."""
-        right = dict(zip("ABCD", step.options, strict=False)).get(step.right)
-        if step.cases and (step.options or step.right):
-            raise self.error("a claim has “cases”, and neither “options” nor “right”", (*place, "cases"))
-        if not step.cases and not step.options:
-            raise self.error(f"step {int(place[1]) + 1} lacks the field “options”", place)
-        if not step.cases and right is None:
-            listed = ", ".join("ABCD"[: len(step.options)])
-            raise self.error(f"“right” is one of {listed}", (*place, "right"))
-        if right and right.holds is None:
-            raise self.error(f"the right option, {step.right}, has no rule “holds”", (*place, "right"))
-        if not step.cases and len(step.because) > MAX_EXPLANATION_LENGTH:
-            message = f"“because” may have {MAX_EXPLANATION_LENGTH} characters, it has {len(step.because)}"
-            raise self.error(message, (*place, "because"))
+        """Raise a LessonError unless exactly one part determines the answer and all numbers in texts are known."""
+        choices_key, answer_key, explanation_key = map(self.key, ("choices", "answer", "explanation"))
+        answer = dict(zip("ABCD", step.choices, strict=False)).get(step.answer)
+        if step.cases and (step.choices or step.answer):
+            message = f"a claim has “cases”, and neither “{choices_key}” nor “{answer_key}”"
+            raise self.error(message, (*place, "cases"))
+        if not step.cases and not step.choices:
+            raise self.error(f"step {int(place[1]) + 1} lacks the field “{choices_key}”", place)
+        if not step.cases and answer is None:
+            listed = ", ".join("ABCD"[: len(step.choices)])
+            raise self.error(f"“{answer_key}” is one of {listed}", (*place, answer_key))
+        if answer and answer.condition is None:
+            message = f"the right choice, {step.answer}, has no rule “{self.key('condition')}”"
+            raise self.error(message, (*place, answer_key))
+        if not step.cases and (length := len(step.explanation)) > MAX_EXPLANATION_LENGTH:
+            message = f"“{explanation_key}” may have {MAX_EXPLANATION_LENGTH} characters, it has {length}"
+            raise self.error(message, (*place, explanation_key))
         names = [number.name for number in step.numbers]
-        for name in re.findall(r"{(.*?)}", step.because):
+        for name in re.findall(r"{(.*?)}", step.explanation):
             if name not in names:
-                message = f"“because” names the number “{name:.40}”; there are {', '.join(names) or 'none'}"
-                raise self.error(message, (*place, "because"))
+                message = f"“{explanation_key}” names the number “{name:.40}”; there are {', '.join(names) or 'none'}"
+                raise self.error(message, (*place, explanation_key))
 
     def picture(self, step: LessonStep, rules: str, place: _Location) -> str:
         """Return the step's picture; by default that of its rules, otherwise the page's first one."""
@@ -225,9 +268,9 @@ class _Reader:
         return picture
 
 
-def _answers(cases: tuple[Rule, ...]) -> tuple[Option, ...]:
+def _answers(cases: tuple[Rule, ...]) -> tuple[Choice, ...]:
     """Return the choices of a claim: true if all cases hold, false if none does, otherwise it depends."""
     all_hold, any_holds = (joined.join(f"({case})" for case in cases) for joined in (" and ", " or "))
     rules = (all_hold, f"not ({any_holds})", f"({any_holds}) and not ({all_hold})")
     texts = zip("ABC", ANSWERS, rules, strict=True)
-    return tuple(Option(text, Rule(rule), letter) for letter, text, rule in texts)
+    return tuple(Choice(text, Rule(rule), letter) for letter, text, rule in texts)

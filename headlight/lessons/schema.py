@@ -16,7 +16,7 @@ Audience = Literal["adults", "students", "engineers"]
 Format = Literal["0", "1", "2", "3", "4", "6", "percent", "share", "difference", "scientific", "word"]
 AUDIENCES: tuple[str, ...] = get_args(Audience)
 PATHS = (5, 15, 45)  # minutes
-CURTAINS = ("map", "rows", "row", "numbers", "second", "all")
+HIDDEN_PARTS = ("map", "rows", "row", "numbers", "second", "all")
 WHOLE_PAGE = "page"  # the picture that is the whole page
 # page -> parts that a step may show alone, the default first (assets/web/picture/stage.css)
 PICTURES = {
@@ -37,17 +37,17 @@ Name = NewType("Name", str)  # lower-case letters and digits
 
 
 @dataclass(frozen=True)
-class Option:
+class Choice:
     """A choice.
 
     Attributes:
         text: its text.
-        holds: rule for when it is right; None without one.
+        condition: rule for when it is right; None without one.
         letter: A to D.
     """
 
     text: str
-    holds: Rule | None = None
+    condition: Rule | None = None
     letter: str = field(default="", metadata=DERIVED)
 
 
@@ -77,7 +77,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Curtain:
+class HiddenPart:
     """A part of the page that is hidden until the answer.
 
     Attributes:
@@ -90,13 +90,13 @@ class Curtain:
     words: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Curtain:
+    def parse(cls, text: str) -> HiddenPart:
         """Parse "map" or "rows: it, animal"; raise a HeadlightError for anything else."""
         part, colon, words = text.partition(":")
         rows = tuple(word.strip() for word in words.split(",") if word.strip())
-        if part not in CURTAINS or bool(colon) != (part in ("row", "rows")) or bool(colon) != bool(rows):
+        if part not in HIDDEN_PARTS or bool(colon) != (part in ("row", "rows")) or bool(colon) != bool(rows):
             listed = "map, numbers, second, all, “row: it” or “rows: it, animal”"
-            raise HeadlightError(f"a curtain is {listed}, not “{text:.40}”")
+            raise HeadlightError(f"a hidden part is {listed}, not “{text:.40}”")
         return cls(part, rows)
 
 
@@ -106,33 +106,33 @@ class LessonStep:
 
     Attributes:
         link: link of the page with its state.
-        say: a sentence on what to do.
-        ask: the question.
-        options: two to four choices, or those derived from `cases`.
-        right: letter of the author's answer; "" if only the numbers give it.
+        instruction: a sentence on what to do.
+        question: the question.
+        choices: two to four choices, or those derived from `cases`.
+        answer: letter of the author's answer; "" if only the numbers give it.
         picture: the part of the page that is shown, one of its `PICTURES` or `WHOLE_PAGE`.
-        shows: numbers that are shown with the answer.
-        because: explanation, or "".
-        curtain: parts that are hidden until the answer.
-        teacher: a note, or "".
+        results: numbers that are shown with the answer.
+        explanation: explanation, or "".
+        hidden: parts that are hidden until the answer.
+        teacher_notes: a note, or "".
         variants: other words or keys of the link for which the rules are checked as well, see `variants`.
         holds_in: number of variants in which the right choice holds.
-        numbers: named numbers for the rules and `because`.
+        numbers: named numbers for the rules and the explanation.
         cases: rules of a claim: it is true if all hold, false if none does, otherwise it depends.
         claim: name of the claim in links.
         source: the source that the claim quotes; "" for a question of the course.
     """
 
     link: str
-    say: str
-    ask: str
-    options: Annotated[tuple[Option, ...], 2, 4] = ()
-    right: str = ""
+    instruction: str
+    question: str
+    choices: Annotated[tuple[Choice, ...], 2, 4] = ()
+    answer: str = ""
     picture: str = ""
-    shows: Annotated[tuple[LabelledValue, ...], 0, 8] = ()
-    because: str = ""
-    curtain: Annotated[tuple[Curtain, ...], 0, 4] = ()
-    teacher: str = ""
+    results: Annotated[tuple[LabelledValue, ...], 0, 8] = ()
+    explanation: str = ""
+    hidden: Annotated[tuple[HiddenPart, ...], 0, 4] = ()
+    teacher_notes: str = ""
     variants: Annotated[tuple[str, ...], 0, 60] = ()
     holds_in: Annotated[int, 0, 60] = -1
     numbers: Annotated[tuple[Number, ...], 0, 12] = ()
@@ -187,28 +187,28 @@ class Lesson:
 
     Attributes:
         title: a question.
-        aim: the learning goal.
-        breaks: the misconception that it corrects.
+        objective: the learning goal.
+        misconception: the misconception that it corrects.
         minutes: duration.
-        now_you: an exercise.
+        exercise: an exercise.
         steps: its steps.
         audiences: its audiences.
         paths: paths that include it.
-        teacher: notes on the lesson.
-        papers: further reading.
+        teacher_notes: notes on the lesson.
+        references: further reading.
         id: its name in links, that of its file without the number.
     """
 
     title: str
-    aim: str
-    breaks: str
+    objective: str
+    misconception: str
     minutes: Annotated[int, 1, 90]
-    now_you: str
+    exercise: str
     steps: Annotated[tuple[LessonStep, ...], 1, 20]
     audiences: Annotated[tuple[Audience, ...], 0, 3] = ()
     paths: Annotated[tuple[Path, ...], 0, 9] = ()
-    teacher: str = ""
-    papers: Annotated[tuple[str, ...], 0, 10] = ()
+    teacher_notes: str = ""
+    references: Annotated[tuple[str, ...], 0, 10] = ()
     id: str = field(default="", metadata=DERIVED)
 
     @property

@@ -47,8 +47,8 @@ def find_excess(text: str) -> tuple[int, str] | None:
 def find_line(text: str, *path: str | int) -> int:
     """Return the line, from 1, of the value at a path of keys and indices.
 
-    `find_line(text, "steps", 1, "ask")` is the line of `ask` in the second `[[steps]]`; for a missing value it is the
-    line of the innermost table or list around it.
+    `find_line(text, "steps", 1, "question")` is the line of `question` in the second `[[steps]]`; for a missing value
+    it is the line of the innermost table or list around it.
     """
     lines = _LONG_TEXT.sub(lambda hits: "\n" * hits[0].count("\n"), text).splitlines()
     first, last = 0, len(lines)

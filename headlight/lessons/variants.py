@@ -16,17 +16,17 @@ from .verdict import holding_rules
 
 ARROW = "→"
 _SENTENCES = ("s", "s2")
-_TEXT_FIELDS = ("say", "ask", "because", "options", "shows", "curtain")
+_TEXT_FIELDS = ("instruction", "question", "explanation", "choices", "results", "hidden")
 
 
-def holding_options(step: LessonStep, variant: str) -> tuple[list[str], str]:
+def holding_choices(step: LessonStep, variant: str) -> tuple[list[str], str]:
     """Return the letters of the choices whose rules hold on a variant, and an error of a rule, "" without one.
 
     Raises:
         HeadlightError: the variant cannot be opened.
     """
     words = parse_replacements(variant)
-    rules = {option.letter: option.holds for option in step.options if option.holds}
+    rules = {choice.letter: choice.condition for choice in step.choices if choice.condition}
     replaced = {letter: _swap(rule, words) for letter, rule in rules.items()}
     return holding_rules(replaced, variant_scene(step.page, step.query, variant, " ".join(rules.values())))
 
@@ -72,7 +72,9 @@ def retry_variant(step: LessonStep) -> LessonStep | None:
     changes = {name: replace_in(getattr(step, name)) for name in _TEXT_FIELDS}
     link = f"{step.link.partition('?')[0]}?{_link(step.query, words)}"
     try:
-        for rule in [field_.holds for field_ in changes["options"]] + [field_.value for field_ in changes["shows"]]:
+        for rule in [choice.condition for choice in changes["choices"]] + [
+            result.value for result in changes["results"]
+        ]:
             parse(rule or "0")
     except HeadlightError:
         return None

@@ -25,13 +25,13 @@ class Verdict:
         picked: letter of the only choice whose rule holds, if the author agrees; None without a verdict.
         numbers: label, value and text of each number of the step.
         sentence: the verdict in words.
-        because: the explanation with its numbers; "" without a verdict.
+        explanation: the explanation with its numbers; "" without a verdict.
     """
 
     picked: str | None
     numbers: tuple[tuple[str, float, str], ...]
     sentence: str
-    because: str = ""
+    explanation: str = ""
 
 
 def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
@@ -47,33 +47,35 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
         HeadlightError: the query is not valid.
     """
     scene = page_scene(step.page, query)
-    labelled, missing, because = list[tuple[str, float, str]](), "", ""
-    for item in step.shows:
+    labelled, missing, explanation = list[tuple[str, float, str]](), "", ""
+    for item in step.results:
         try:
             labelled += _numbers(item, scene)
         except HeadlightError as error:
             missing = missing or str(error)
-    holding, unclear = holding_rules({item.letter: item.holds for item in step.options if item.holds}, scene)
+    holding, unclear = holding_rules({item.letter: item.condition for item in step.choices if item.condition}, scene)
     try:
         texts: dict[str, str] = {
             item.name: format_number(item.format, number(parse(item.value), scene), scene) for item in step.numbers
         }
-        because = re.sub(r"{(.*?)}", lambda match: texts[match[1]], step.because)
+        explanation = re.sub(r"{(.*?)}", lambda match: texts[match[1]], step.explanation)
     except HeadlightError as error:
         missing = missing or str(error)
-    picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
+    picked = holding[0] if len(holding) == 1 and step.answer in ("", *holding) else None
     if missing or unclear:
         picked, sentence = None, f"There is no answer here: {missing or unclear}."
     elif not holding:
-        sentence = "No option holds here, so there is no answer."
+        sentence = "No choice holds here, so there is no answer."
     elif len(holding) > 1:
         sentence = f"The rules of {' and '.join(holding)} all hold here, so there is no verdict."
     elif picked is None:
-        sentence = f"Here the numbers give {holding[0]}, the lesson expects {step.right}: compare the numbers yourself."
+        sentence = (
+            f"Here the numbers give {holding[0]}, the lesson expects {step.answer}: compare the numbers yourself."
+        )
     else:
-        text = next(option.text for option in step.options if option.letter == picked)
+        text = next(choice.text for choice in step.choices if choice.letter == picked)
         sentence = f"{picked}: {text.rstrip('.')}."
-    return Verdict(picked, tuple(labelled), sentence, because if picked else "")
+    return Verdict(picked, tuple(labelled), sentence, explanation if picked else "")
 
 
 def _numbers(item: LabelledValue, scene: PageScene) -> list[tuple[str, float, str]]:

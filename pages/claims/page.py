@@ -18,5 +18,5 @@ def show() -> None:
 
 def _panel(lesson: Lesson) -> sheet.Block:
     steps = enumerate(lesson.steps, 1)
-    rows = [(s.ask, s.source or OWN_SOURCE, lesson.address(n), pages.PAGES[s.page].title) for n, s in steps]
+    rows = [(s.question, s.source or OWN_SOURCE, lesson.address(n), pages.PAGES[s.page].title) for n, s in steps]
     return sheet.panel(lesson.title, [sheet.terms(lesson.title, rows, long=True)])

@@ -32,7 +32,7 @@ def show() -> None:
 
 def card(lesson: Lesson) -> dict[str, Any]:
     """Return the data of a lesson's card."""
-    facts = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
+    facts = {key: getattr(lesson, key) for key in ("id", "title", "objective", "minutes")}
     steps = [lesson.address(number) for number in range(1, len(lesson.steps) + 1)]
     return facts | {"steps": steps, "audiences": list(lesson.audiences)}
 

@@ -110,7 +110,7 @@ class Beside(Tab):
 
     def options(self, step: LessonStep) -> list[str]:
         """The options as they stand there, without their letters."""
-        group = self.lesson.get_by_role("group", name=step.ask)
+        group = self.lesson.get_by_role("group", name=step.question)
         texts: list[str] = group.locator(".text").all_inner_texts()
         return texts
 
@@ -122,7 +122,7 @@ class Beside(Tab):
 
     def has_its_curtain(self, step: LessonStep) -> None:
         """Wait until the curtain of a step is drawn over what it covers, or there is none where the step has none."""
-        self.until(lambda: bool(self.covered()) == bool(step.curtain), f"the curtain {step.curtain} of {step.ask}")
+        self.until(lambda: bool(self.covered()) == bool(step.hidden), f"the curtain {step.hidden} of {step.question}")
 
     def shows(self, step: LessonStep) -> None:
         """The step's picture is in the window, and the largest thing in it beside the lesson."""

@@ -39,16 +39,16 @@ def test_a_lesson_prints_questions_first_and_answers_on_a_page_of_their_own(new_
     steps = page.locator(".step")
     expect(steps).to_have_count(len(lesson.steps))
     for at, step in enumerate(lesson.steps):
-        expect(steps.nth(at)).to_contain_text(step.ask)
-        expect(steps.nth(at).locator("li")).to_have_text([f"{option.letter}{option.text}" for option in step.options])
-        expect(page.locator(".answer").nth(at)).to_contain_text(f"{at + 1} · {step.right}: ")
+        expect(steps.nth(at)).to_contain_text(step.question)
+        expect(steps.nth(at).locator("li")).to_have_text([f"{option.letter}{option.text}" for option in step.choices])
+        expect(page.locator(".answer").nth(at)).to_contain_text(f"{at + 1} · {step.answer}: ")
     expect(page.locator(".votes tr")).to_have_text(["first votesecond vote", "A10", "B12", "C00", "D00"])
     # the row that the question is of is not drawn
     covered = page.locator(".step").first.get_by_role("img", name="; covered: it")
     assert covered.evaluate(WHITE_BAND) >= 30
     assert page.locator(".step").nth(1).get_by_role("img").first.evaluate(WHITE_BAND) < 10, "lines between the cells"
     for at, step in enumerate(lesson.steps):
-        expect(page.locator(".answer").nth(at)).to_contain_text(step.because)
+        expect(page.locator(".answer").nth(at)).to_contain_text(step.explanation)
         expect(steps.nth(at)).to_contain_text("because it was too tired")  # the sentence
     assert tab.url not in page.locator("#handout").inner_text(), "no address of the server's own machine"
 

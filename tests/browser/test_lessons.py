@@ -56,8 +56,8 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
     tab = new_tab(Beside).begin(lesson)
     for at, step in enumerate(lesson.steps, 1):
         tab.at(lesson, at)
-        expect(tab.lesson.get_by_role("heading", name=step.ask)).to_be_visible()
-        assert tab.options(step) == [option.text for option in step.options]
+        expect(tab.lesson.get_by_role("heading", name=step.question)).to_be_visible()
+        assert tab.options(step) == [option.text for option in step.choices]
         tab.has_its_curtain(step)
         tab.shows(step)
         at_every_width = f"{name}.{at}" in AT_EVERY_WIDTH
@@ -66,13 +66,13 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
         expect(tab.verdict).to_have_text("")
         expect(tab.lit).to_have_count(0)
 
-        tab.keys(step.right.lower())
+        tab.keys(step.answer.lower())
         wanted = verdict(step, Query(urlsplit(tab.page.url).query.encode()))
-        expect(tab.verdict.locator("p")).to_have_text([wanted.sentence, step.because])
+        expect(tab.verdict.locator("p")).to_have_text([wanted.sentence, step.explanation])
         assert tab.numbers() == [(label, text) for label, _, text in wanted.numbers]
-        assert wanted.picked == step.right
-        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*as just measured$"))
-        assert tab.options(step) == [option.text for option in step.options]
+        assert wanted.picked == step.answer
+        expect(tab.lit).to_have_text(re.compile(f"^{step.answer}.*as just measured$"))
+        assert tab.options(step) == [option.text for option in step.choices]
         assert tab.covered() == 0
         tab.shows(step)
         if at_every_width:
@@ -84,8 +84,8 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
             tab.wait_for_query(big=None)
         if at < len(lesson.steps):
             tab.press("next →")
-    expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
-    expect(tab.lesson.locator(".breaks")).to_have_text(f"Misconception: {lesson.breaks}")
+    expect(tab.lesson.get_by_text(lesson.exercise)).to_be_visible()
+    expect(tab.lesson.locator(".breaks")).to_have_text(f"Misconception: {lesson.misconception}")
 
 
 @A_LESSON
@@ -94,7 +94,7 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     press, lesson = tab.keys, tab.lesson
     tab.page.evaluate(FLASHES)
     press("2")  # the second option
-    expect(tab.lit).to_contain_text(IT.steps[0].options[1].text)
+    expect(tab.lit).to_contain_text(IT.steps[0].choices[1].text)
     press("ArrowRight")
     tab.at(IT, 2)
     press(" ")
@@ -109,7 +109,7 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
 
     # the teacher's notes
     press("n")
-    for text in (IT.teacher, "Anyone who opens this lesson can read these notes."):
+    for text in (IT.teacher_notes, "Anyone who opens this lesson can read these notes."):
         expect(lesson.get_by_text(text)).to_be_visible()
     expect(lesson.get_by_role("dialog", name="Teacher’s notes")).to_be_in_viewport(ratio=1)
     press("?")
@@ -140,9 +140,9 @@ def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab:
     (weight,) = [text for label, _, text in numbers if label == "it → animal"]
     assert not re.search(rf"{re.escape(weight)}|attends", stage.aria_snapshot())
     panel = tab.lesson.aria_snapshot()
-    for part in (f'heading "{IT.title}" [level=1]', f'heading "{step.ask}" [level=2]', f'group "{step.ask}"'):
+    for part in (f'heading "{IT.title}" [level=1]', f'heading "{step.question}" [level=2]', f'group "{step.question}"'):
         assert part in panel
-    for option in step.options:
+    for option in step.choices:
         name = f"{option.letter} {option.text}".replace("  ", " ")
         expect(tab.lesson.get_by_role("button", name=name)).to_be_visible()
     assert tab.verdict.text_content() == ""

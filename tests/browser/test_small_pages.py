@@ -85,16 +85,16 @@ def test_all_implementations_give_the_same_numbers_under_another_mask(implementa
 def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open()
     lesson, at, own = next(one for one in CLAIMS if one[2].claim == "order")
-    claims.view.locator(".term", has_text=own.ask).get_by_role("link").press("Enter")
+    claims.view.locator(".term", has_text=own.question).get_by_role("link").press("Enter")
     beside = claims.on(Beside).at(lesson, at)
-    expect(beside.lesson.get_by_role("heading", name=own.ask)).to_be_visible()
+    expect(beside.lesson.get_by_role("heading", name=own.question)).to_be_visible()
     assert beside.verdict.inner_text() == ""
     beside.page.keyboard.press("a")
     expect(beside.lit).to_contain_text("True")
     expect(beside.verdict).to_contain_text("A: True.")
     beside.page.keyboard.press("PageDown")
     beside.at(lesson, at + 1)
-    expect(beside.lesson.get_by_role("heading", name=lesson.steps[at].ask)).to_be_visible()
+    expect(beside.lesson.get_by_role("heading", name=lesson.steps[at].question)).to_be_visible()
 
     # terms by keyboard and by mouse
     tab = new_tab(Positions).open()

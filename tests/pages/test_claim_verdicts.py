@@ -127,7 +127,7 @@ def test_orange(bert: Reference) -> None:
     rows = [map_[orange].tolist() for layer in maps for map_ in layer]
     others = [at for at in range(1, len(tokens) - 1) if at != orange]
     found = sum(set(sorted(others, key=row.__getitem__)[-2:]) == wanted for row in rows)
-    assert f"in {found} of 72 heads" in judged("orange").because
+    assert f"in {found} of 72 heads" in judged("orange").explanation
     assert_numbers("orange", [sum(column) / 72 for column in zip(*rows, strict=True)])
 
 
@@ -244,7 +244,7 @@ def test_masks_and_sums(bert: Reference) -> None:
             exps = [math.exp(score) for score in row]
             least = min(least, sum(exps[:i]) / sum(exps))
     assert_numbers("row-sum", [1, 1, least, 0])
-    assert judged("row-sum").because.startswith("792 of 792 rows")
+    assert judged("row-sum").explanation.startswith("792 of 792 rows")
     usual, empty = judged("minus-1e9").numbers
     assert 0 <= usual[1] <= rounding.sum_bound(len(bert.tokens(SENTENCE)))
     assert_shows(empty[2], 1)
@@ -283,7 +283,7 @@ def test_training_without_biases() -> None:
     assert all(torch.equal(a, with_them.get_parameter(name)) for name, a in without.named_parameters())
     assert min(numbers(judged("biases"))) >= 0.98
     assert len(numbers(judged("biases"))) == 6
-    assert "128 parameters fewer" in judged("biases").because
+    assert "128 parameters fewer" in judged("biases").explanation
 
 
 def test_recorded_experiments() -> None:
@@ -329,7 +329,7 @@ def test_the_notebooks_case() -> None:
         same_function(torch.einsum("ij,bsj->bsi", o, z), theirs(x, x, x)[0])
     least, most, printed, _, bound = numbers(judged("torch"))
     assert 0 <= least <= most <= bound
-    assert f"“{printed:.7e}”" == STEPS["torch"].ask
+    assert f"“{printed:.7e}”" == STEPS["torch"].question
 
 
 @pytest.mark.thorough("implementations are timed again and again")

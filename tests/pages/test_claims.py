@@ -21,19 +21,20 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours() -> None:
     assert course().errors == ()
     assert len({step.claim for *_, step in CLAIMS}) == len(CLAIMS) > 20
     for _, _, step in CLAIMS:
-        assert not step.right
-        assert [option.text for option in step.options] == ["True", "False", "It depends"]
+        assert not step.answer
+        assert [option.text for option in step.choices] == ["True", "False", "It depends"]
         if step.source:
-            quote = re.fullmatch("“(.*)”", step.ask)
+            quote = re.fullmatch("“(.*)”", step.question)
             assert quote
             assert 1 <= len([word for word in quote[1].split() if word != "…"]) <= 15, step.claim
-        assert re.findall("{.*?}", step.because), step.claim
+        assert re.findall("{.*?}", step.explanation), step.claim
 
 
 def test_each_is_listed_with_the_way_to_its_step() -> None:
     panels = [block for block in blocks(app_at("claims").run(), "claims") if block["kind"] == "terms"]
     assert [row for block in panels for row in block["rows"]] == [
-        [step.ask, step.source or OWN_SOURCE, lesson.address(at), PAGES[step.page].title] for lesson, at, step in CLAIMS
+        [step.question, step.source or OWN_SOURCE, lesson.address(at), PAGES[step.page].title]
+        for lesson, at, step in CLAIMS
     ]
 
 
@@ -41,4 +42,4 @@ def test_the_numbers_answer_a_claim_as_they_do_a_lesson() -> None:
     lesson, at, step = next(one for one in CLAIMS if one[2].claim == "order")
     told = json.loads(message.lesson(f"{step.query}&learn={lesson.id}.{at}".encode()))
     assert (told["picked"], told["sentence"]) == ("A", "A: True.")
-    assert "{" not in told["because"]
+    assert "{" not in told["explanation"]

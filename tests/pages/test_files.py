@@ -158,10 +158,10 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
     monkeypatch.setattr("headlight.lessons.files.public_url", lambda url: "http://192.168.1.7:8501")
     header, floats = handout(lesson="it", **{"from": "http://localhost:8501"})
     lesson = course().lessons["it"]
-    assert [step["ask"] for step in header["lesson"]["steps"]] == [step.ask for step in lesson.steps]
+    assert [step["question"] for step in header["lesson"]["steps"]] == [step.question for step in lesson.steps]
     first, own = header["steps"][0], lesson.steps[0]
     found = verdict(own, Query(own.query.encode()))
-    assert first["answer"]["picked"] == found.picked == own.right
+    assert first["answer"]["picked"] == found.picked == own.answer
     assert first["answer"]["numbers"] == [list(one) for one in found.numbers]
     assert first["address"] == "http://192.168.1.7:8501/?at=3.1.10&learn=it.1"
     assert base64.b64decode(first["code"].partition(",")[2]) == addresses.qr_code(first["address"])

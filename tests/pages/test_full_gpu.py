@@ -168,7 +168,7 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
     for lesson, found in COURSE.items():
         single_flight.clear_caches()
         for step in found.steps:
-            assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
+            assert verdict(step, Query(step.query.encode("ascii"))).picked == step.answer, lesson
 
 
 def test_a_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headlight.lessons import course
 from headlight.lessons.schema import Lesson, LessonStep
-from headlight.lessons.variants import holding_options
+from headlight.lessons.variants import holding_choices
 from headlight.lessons.verdict import verdict
 from headlight.picture import pictures
 from headlight.picture.query import Query
@@ -70,7 +70,7 @@ def test_every_lesson_is_there_and_whole() -> None:
 def test_each_row_behind_a_curtain_is_a_row_of_its_step() -> None:
     """A word that is not there would hide nothing; the browser leaves out the space before it (curtain.js)."""
     for learn, step in STEPS.items():
-        words = [word for hidden in step.curtain if hidden.part in ("row", "rows") for word in hidden.words]
+        words = [word for hidden in step.hidden if hidden.part in ("row", "rows") for word in hidden.words]
         tokens = pictures.tokens(as_it_opens(step).settings()) if words else []
         known = {token.removeprefix("##").lower() for token in tokens}
         for word in words:
@@ -82,10 +82,10 @@ def test_each_row_behind_a_curtain_is_a_row_of_its_step() -> None:
 def test_the_rule_of_each_step_picks_the_answer_that_is_meant(lesson: Lesson) -> None:
     for at, step in enumerate(lesson.steps, 1):
         found = verdict(step, as_it_opens(step))
-        assert found.picked == step.right, at
-        text = next(option.text for option in step.options if option.letter == step.right)
-        assert found.sentence.startswith(f"{step.right}: {text}")
-        assert [label for label, _, _ in found.numbers] == [one.label for one in step.shows]
+        assert found.picked == step.answer, at
+        text = next(option.text for option in step.choices if option.letter == step.answer)
+        assert found.sentence.startswith(f"{step.answer}: {text}")
+        assert [label for label, _, _ in found.numbers] == [one.label for one in step.results]
         assert all(math.isfinite(value) and text for _, value, text in found.numbers), at
 
 
@@ -93,7 +93,7 @@ def test_the_rule_of_each_step_picks_the_answer_that_is_meant(lesson: Lesson) ->
 @each_lesson
 def test_each_step_holds_in_as_many_variants_as_it_claims(lesson: Lesson) -> None:
     for at, step in enumerate(lesson.steps, 1):
-        held = [variant for variant in step.variants if holding_options(step, variant)[0] == [step.right]]
+        held = [variant for variant in step.variants if holding_choices(step, variant)[0] == [step.answer]]
         assert len(held) == (step.holds_in if step.variants else 0), at
 
 
@@ -193,9 +193,9 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     assert verdict(step, {"at": "0.2", "s": "how are you"}).picked == "A"
     none = verdict(step, {"at": "0.2", "pos": "none"})
     assert none.numbers[0][2] != verdict(step, {}).numbers[0][2]
-    twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
+    twice = replace(step, choices=(step.choices[0], replace(step.choices[0], letter="B")))
     for found, reason in (
-        (none, "No option holds"),
+        (none, "No choice holds"),
         (verdict(STEPS["it.1"], {"s": "how are you"}), "“it” does not occur in the sentence"),
         (verdict(step, {"s": "how are you " * 1100}), "12,000 characters"),
         (verdict(twice, {"at": "0.2"}), "The rules of A and B all hold"),

@@ -7,13 +7,13 @@ export interface Ack { visit: string; heard: number; } // pages/frame/view.py
 export interface House { css: string; path: string; page: string; models: [string, string, string, string][]; devices: string[]; address: string; kinds: string[]; visit: string; machine: boolean; hub: boolean; } // pages/frame/canvas.py
 export interface SheetState { blocks: Block[]; } // pages/frame/canvas.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // headlight/ui/packing.py
-export interface CourseOption { letter: string; text: string; } // headlight/lessons/message.py
+export interface CourseChoice { letter: string; text: string; } // headlight/lessons/message.py
 export interface Hidden { part: string; words: string[]; } // headlight/lessons/message.py
-export interface CourseQuestion { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; } // headlight/lessons/message.py
-export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; second: CourseQuestion | null; } // headlight/lessons/message.py
-export interface CourseLesson { id: string; title: string; aim: string; breaks: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // headlight/lessons/message.py
+export interface CourseQuestion { path: string; query: string; picture: string; instruction: string; question: string; choices: CourseChoice[]; hidden: Hidden[]; } // headlight/lessons/message.py
+export interface CourseStep { path: string; query: string; picture: string; instruction: string; question: string; choices: CourseChoice[]; hidden: Hidden[]; teacher_notes: string; second: CourseQuestion | null; } // headlight/lessons/message.py
+export interface CourseLesson { id: string; title: string; objective: string; misconception: string; minutes: number; exercise: string; teacher_notes: string; references: string[]; steps: CourseStep[]; } // headlight/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // headlight/lessons/message.py
-export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; because: string; } // headlight/lessons/message.py
+export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; explanation: string; } // headlight/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // headlight/lessons/files.py
 export interface HandoutStep { sentences: string[]; address: string; code: string; answer: StepVerdict; maps: HandoutMap[]; } // headlight/lessons/files.py
 export interface Handout { lesson: CourseLesson; steps: HandoutStep[]; } // headlight/lessons/files.py

@@ -1,4 +1,4 @@
-// Hands of a class, counted option by option in two rounds: alone, and after talking to a neighbour.
+// Hands of a class, counted choice by choice in two rounds: alone, and after talking to a neighbour.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
@@ -16,7 +16,7 @@ export class Hands {
     this.letters = /** @type {string[]} */ ([]);
   }
 
-  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its options */
+  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its choices */
   begin(name, letters) {
     const rounds = this.counted.get(name) ?? [[], []];
     this.counted.set(name, rounds);
@@ -50,7 +50,7 @@ export class Hands {
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
   }
 
-  /** The hands of an option, round by round, as bars in it; none while nobody was counted. @param {Element} place @param {string} letter */
+  /** The hands of a choice, round by round, as bars in it; none while nobody was counted. @param {Element} place @param {string} letter */
   drawBars(place, letter) {
     const counted = this.rounds.filter((hands) => hands.length);
     const make = () => div("bar", span("track", h("span")), span("count"));

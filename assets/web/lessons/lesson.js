@@ -133,7 +133,7 @@ function take(name) {
   const place = name ? find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
   Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", isWholePage: false });
-  hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
+  hands.begin(name, place?.step.choices.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) load().then(() => name === state.name && missed(), missed);
   follow();
@@ -190,7 +190,7 @@ function show() {
   const isShown = isHere();
   document.documentElement.classList.toggle("learning", isShown);
   const away = isAway();
-  const hidden = isShown && place && !away && !isOpen ? place.step.curtain : [];
+  const hidden = isShown && place && !away && !isOpen ? place.step.hidden : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
   const picture =
     isShown && place && !away && !state.isWholePage && place.step.picture !== WHOLE ? place.step.picture : "";

@@ -3,7 +3,7 @@
 import { done, keepWay, wayKept } from "./course.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
-/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
+/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
 
 const EVERY = "all lessons";
@@ -46,7 +46,7 @@ function updateCard(place, card, number, steps, isFirst) {
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(progress.children[2], "href", handout);
-  setText(aim, card.aim);
+  setText(aim, card.objective);
   setAttribute(link, "href", `./${card.steps[current - 1]}`);
   fill(progress.children[0], card.steps, "i", (mark, _, step) =>
     setAttribute(mark, "data-done", doneSteps.includes(step + 1) ? "" : null),

@@ -20,7 +20,7 @@ const ALWAYS = {
 const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", " ": "space" };
 const USES = 'button, a, summary, [role], [tabindex="0"], .large[tabindex]'; // what takes arrows or the space bar itself
 
-/** The action of a key; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the options
+/** The action of a key; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the choices
  * @returns {[Wish, string] | null}
  */
 export function wishOf(event, letters) {

@@ -1,4 +1,4 @@
-// What stands of a lesson beside its page: where one is, what to do, the question, its options, and after the answer the
+// What stands of a lesson beside its page: where one is, what to do, the question, its choices, and after the answer the
 // numbers. It draws a state and hands on what is pressed.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -41,8 +41,9 @@ const KEYS = [
 
 /** The notes of a step, line by line. @param {Place} place */
 function notesOf({ lesson, step }) {
-  const papers = lesson.papers.length ? `Further reading: ${lesson.papers.join("; ")}.` : "";
-  const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
+  const { references } = lesson;
+  const reading = references.length ? `Further reading: ${references.join("; ")}.` : "";
+  const notes = [step.teacher_notes, lesson.teacher_notes, reading].filter(Boolean);
   return notes.length ? notes : ["This step has no notes."];
 }
 
@@ -51,7 +52,7 @@ export class LessonPanel {
   constructor(act, hands) {
     this.act = act;
     this.hands = hands;
-    this.letters = /** @type {string[]} */ ([]); // of the options
+    this.letters = /** @type {string[]} */ ([]); // of the choices
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
       placeLabel: h("p", { class: "where" }),
@@ -59,13 +60,13 @@ export class LessonPanel {
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
       away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
-      say: h("p", { class: "say" }),
-      ask: h("h2"),
-      options: h("div", { class: "options", role: "group" }),
+      instruction: h("p", { class: "say" }),
+      question: h("h2"),
+      choices: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
       taught: press("class", "count hands", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
-      now: h("p", { class: "now-you" }),
+      exercise: h("p", { class: "now-you" }),
       back: press("back"),
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
@@ -76,7 +77,7 @@ export class LessonPanel {
         title: "the page with all its controls",
         "aria-pressed": "false",
       }),
-      breaks: h("p", { class: "breaks" }),
+      misconception: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
       keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]))),
     };
@@ -102,14 +103,14 @@ export class LessonPanel {
       p.title,
       p.progress,
       p.away,
-      p.say,
-      p.ask,
-      p.options,
+      p.instruction,
+      p.question,
+      p.choices,
       div("reveal", p.show, p.taught),
       hands.element,
       p.verdict,
-      p.breaks,
-      p.now,
+      p.misconception,
+      p.exercise,
       div("ways", p.back, p.next),
       div("more", p.page, p.notes, p.help),
       p.overlayNotes,
@@ -122,9 +123,20 @@ export class LessonPanel {
     const { p } = this;
     const { place, sentence } = state;
     this.element.hidden = false;
-    for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
+    for (const part of [
+      p.progress,
+      p.instruction,
+      p.question,
+      p.choices,
+      p.show,
+      p.taught,
+      p.back,
+      p.next,
+      p.notes,
+      p.help,
+    ])
       part.hidden = !place;
-    for (const part of [p.page, p.breaks, p.now, p.away, p.overlayNotes, p.keys, this.hands.element])
+    for (const part of [p.page, p.misconception, p.exercise, p.away, p.overlayNotes, p.keys, this.hands.element])
       part.hidden = true;
     if (place) this.drawStep({ ...state, place });
     else {
@@ -144,11 +156,11 @@ export class LessonPanel {
     p.placeLabel.replaceChildren(`Lesson ${number} of ${total}`, minutes, ` · step ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
-    setText(p.say, step.say);
-    setText(p.ask, step.ask);
-    setAttribute(p.options, "aria-label", step.ask);
+    setText(p.instruction, step.instruction);
+    setText(p.question, step.question);
+    setAttribute(p.choices, "aria-label", step.question);
     p.away.hidden = !state.away;
-    this.drawOptions(state);
+    this.drawChoices(state);
     p.show.hidden = state.open;
     setAttribute(p.taught, "aria-pressed", String(state.taught));
     this.hands.element.hidden = !state.taught || (state.open && !this.hands.any);
@@ -156,10 +168,11 @@ export class LessonPanel {
     this.drawVerdict(state);
     p.page.hidden = !state.open || state.away;
     setAttribute(p.page, "aria-pressed", String(state.isWholePage));
-    p.breaks.hidden = !state.open || at < count;
-    if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "Misconception: "), lesson.breaks);
-    p.now.hidden = !state.open || at < count || !lesson.now_you;
-    if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
+    p.misconception.hidden = !state.open || at < count;
+    if (!p.misconception.hidden)
+      p.misconception.replaceChildren(h("strong", {}, "Misconception: "), lesson.misconception);
+    p.exercise.hidden = !state.open || at < count || !lesson.exercise;
+    if (!p.exercise.hidden) p.exercise.replaceChildren(h("strong", {}, "Now you. "), lesson.exercise);
     setText(p.back, state.back);
     setText(p.next, state.next);
     p.back.hidden = !state.back;
@@ -179,21 +192,21 @@ export class LessonPanel {
   }
 
   /** @param {PanelState & {place: Place}} shown */
-  drawOptions({ place, answer, open, verdict }) {
+  drawChoices({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ index) => {
-      const option = button("", () => this.act("answer", this.letters[index]), { class: "option" });
-      option.append(span("letter"), span("text"), span("mark"), span("votes"));
-      return option;
+      const choice = button("", () => this.act("answer", this.letters[index]), { class: "option" });
+      choice.append(span("letter"), span("text"), span("mark"), span("votes"));
+      return choice;
     };
-    this.letters = place.step.options.map(({ letter }) => letter);
-    fill(this.p.options, place.step.options, make, (option, { letter, text }) => {
-      const [name, words, mark, votes] = option.children;
+    this.letters = place.step.choices.map(({ letter }) => letter);
+    fill(this.p.choices, place.step.choices, make, (choice, { letter, text }) => {
+      const [name, words, mark, votes] = choice.children;
       const [isChosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
       setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
-      setAttribute(option, "aria-pressed", String(isChosen));
-      setAttribute(option, "data-right", right ? "" : null);
+      setAttribute(choice, "aria-pressed", String(isChosen));
+      setAttribute(choice, "data-right", right ? "" : null);
       this.hands.drawBars(votes, letter);
     });
   }
@@ -206,7 +219,7 @@ export class LessonPanel {
       const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
       const numbers = verdict.numbers.map(([label, , text]) => line(label, text));
       lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
-      if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
+      if (verdict.explanation) lines.push(h("p", { class: "because" }, verdict.explanation));
       lines.push(h("ul", {}, ...numbers));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");

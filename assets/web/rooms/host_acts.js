@@ -69,8 +69,8 @@ export const ask = (question) =>
 
 /** @param {Place} place */
 function askStep(place) {
-  const { ask: text, options } = place.step;
-  return ask({ text, options: options.map(({ text }) => text), learn: nameOf(place) });
+  const { question: text, choices } = place.step;
+  return ask({ text, options: choices.map(({ text }) => text), learn: nameOf(place) });
 }
 
 /** The computed answer to a lesson's question; nothing is right where no number says so, or none can be had.
@@ -82,8 +82,8 @@ export async function answerTo({ learn }, link) {
   query.set("learn", learn);
   const verdict = learn ? await answered(`api/lesson?${query}`, {}, (answer) => answer.json()) : null;
   if (!verdict) return { right: [], text: "" };
-  const { picked, sentence, because } = /** @type {import("../base/messages.js").StepVerdict} */ (verdict);
-  return { right: picked ? [LETTERS.indexOf(picked)] : [], text: because || sentence };
+  const { picked, sentence, explanation } = /** @type {import("../base/messages.js").StepVerdict} */ (verdict);
+  return { right: picked ? [LETTERS.indexOf(picked)] : [], text: explanation || sentence };
 }
 
 const OPEN = "open"; // of the room's link: the curtain of the lesson, if there is one

@@ -19,8 +19,8 @@ import { handsOf, LETTERS } from "./tally.js";
 
 /** The panel's state on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
-const UNTOLD = { title: "", aim: "", breaks: "", minutes: 0, now_you: "", teacher: "" };
-const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
+const UNTOLD = { title: "", objective: "", misconception: "", minutes: 0, exercise: "", teacher_notes: "" };
+const NO_LESSON = { id: "", ...UNTOLD, references: [], steps: [] };
 const PANEL = {
   verdict: null,
   away: false,
@@ -110,9 +110,9 @@ class Phone {
   placeOf(now) {
     const { question, link } = now;
     if (!question || question.learn) return question ? find(question.learn) : this.stepOf(now);
-    const options = question.options.map((text, index) => ({ letter: LETTERS[index], text }));
-    const bare = { picture: "", say: "", curtain: [], teacher: "", second: null };
-    const step = { ...bare, ...readShown(link), ask: question.text, options };
+    const choices = question.options.map((text, index) => ({ letter: LETTERS[index], text }));
+    const bare = { picture: "", instruction: "", hidden: [], teacher_notes: "", second: null };
+    const step = { ...bare, ...readShown(link), question: question.text, choices };
     return { lesson: NO_LESSON, number: 1, total: 1, at: 1, again: false, step };
   }
 
@@ -182,7 +182,7 @@ class Phone {
     for (const way of [p.alone, p.link]) setAttribute(way, "href", `./${path}?${query}`);
     document.documentElement.classList.toggle("learning", place !== null);
     this.drawPlace(now, path in this.files); // first: a view that has no room draws no curtain
-    drawCurtain(isOpen ? [] : (place?.step.curtain ?? []), false, place?.step.picture || USUAL[path] || "");
+    drawCurtain(isOpen ? [] : (place?.step.hidden ?? []), false, place?.step.picture || USUAL[path] || "");
     if (place) this.drawQuestion(now, place, isOpen);
   }
 
@@ -201,16 +201,16 @@ class Phone {
 
   /** @param {State} now @param {Place} place @param {boolean} open */
   drawQuestion({ question, phase, tallies, answer, choice, voted, joined }, place, open) {
-    this.hands.letters = place.step.options.map(({ letter }) => letter);
+    this.hands.letters = place.step.choices.map(({ letter }) => letter);
     this.hands.rounds = tallies.map(handsOf);
     const prompt = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
     const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
-    const verdict = answer && { picked, sentence: answer.text, because: "", numbers: [] };
+    const verdict = answer && { picked, sentence: answer.text, explanation: "", numbers: [] };
     const state = { sentence: question && !answer ? prompt : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
     this.panel.draw({ ...PANEL, ...state, place, open: open && verdict !== null });
-    const { options } = this.panel.p;
-    options.hidden = !question;
-    for (const option of options.querySelectorAll("button")) option.disabled = phase !== "open" || this.isProjector;
+    const { choices } = this.panel.p;
+    choices.hidden = !question;
+    for (const choice of choices.querySelectorAll("button")) choice.disabled = phase !== "open" || this.isProjector;
   }
 }
 

@@ -18,9 +18,9 @@ const MIN_DIGIT = 6 * POINT; // of a digit that a printer shows
 const SHARP = 4; // pixels of a canvas for one of the page: 384 dots an inch
 const NOTHING = { pick: () => {}, hover: () => {} };
 
-/** The rows that a curtain covers. @param {Told} map @param {Step["curtain"]} curtain @param {boolean} second */
-const coveredRows = ({ tokens }, curtain, second) =>
-  [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, curtain));
+/** The rows that a curtain covers. @param {Told} map @param {Step["hidden"]} hidden @param {boolean} second */
+const coveredRows = ({ tokens }, hidden, second) =>
+  [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, hidden));
 
 /** A map, its covered rows white. @param {Told} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
  * @param {import("../base/colour.js").Inks} colours
@@ -52,7 +52,7 @@ function drawMap(header, weights, size, covered, colours) {
 function figures(step, maps, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const drawnMaps = step.maps.map((map, index) => {
-    const covered = coveredRows(map, step.curtain, index > 0);
+    const covered = coveredRows(map, step.hidden, index > 0);
     const { base, element } = drawMap(map, maps[index], size, covered, colours);
     const rows = covered.length ? " · white rows: your guess" : "";
     const caption = `Layer ${map.layer}, head ${map.head} · ${map.label}${rows}`;
@@ -67,20 +67,25 @@ function figures(step, maps, colours) {
 function questionOf(step, number, maps, colours) {
   const { address } = step;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
-  const options = step.options.map(({ letter, text }) =>
+  const choices = step.choices.map(({ letter, text }) =>
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
   const way = address ? div("code", code, h("a", { href: address }, code ? "this step in Headlight" : address)) : null;
   const sentences = step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`));
-  const card = div("asks", h("h2", {}, `${number} · ${step.say}`), ...sentences, h("p", { class: "ask" }, step.ask));
+  const card = div(
+    "asks",
+    h("h2", {}, `${number} · ${step.instruction}`),
+    ...sentences,
+    h("p", { class: "ask" }, step.question),
+  );
   const lines = Array.from({ length: LINES }, () => div("line"));
-  const answers = div("answers-to-it", h("ul", { class: "options" }, ...options), ...lines);
+  const answers = div("answers-to-it", h("ul", { class: "options" }, ...choices), ...lines);
   return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, card, answers));
 }
 
 /** The votes of a class on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
-function votesOf({ options }, votes) {
-  const rows = options.map(({ letter }, index) => {
+function votesOf({ choices }, votes) {
+  const rows = choices.map(({ letter }, index) => {
     const bars = votes.map((counts) => {
       const all = counts.reduce((sum, count) => sum + count, 0);
       const bar = span("bar");
@@ -104,15 +109,15 @@ function handedOn() {
 
 /** @param {Step} step @param {number} number @param {number[][]} votes */
 function answerOf(step, number, votes) {
-  const { answer, ask } = step;
+  const { answer, question } = step;
   const numbers = answer.numbers.map(([label, , text]) => h("li", {}, `${label} `, h("b", {}, text)));
   return h(
     "section",
     { class: "answer" },
     h("h2", {}, `${number} · ${answer.sentence}`),
-    h("p", { class: "asked" }, ask),
+    h("p", { class: "asked" }, question),
     votesOf(step, votes),
-    answer.because ? h("p", {}, answer.because) : null,
+    answer.explanation ? h("p", {}, answer.explanation) : null,
     h("ul", { class: "numbers" }, ...numbers),
   );
 }
@@ -140,17 +145,17 @@ function draw(header, floats, place) {
   const votes = handedOn();
   page.append(
     h("h1", {}, lesson.title),
-    h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
+    h("p", { class: "aim" }, `${lesson.objective} ${lesson.minutes} minutes.`),
     div("who", h("span", {}, "Name"), h("span", {}, "Date")),
     ...steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
-    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line()),
+    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.exercise), line(), line()),
     h(
       "section",
       { class: "answers" },
       h("h1", {}, "Answers"),
       ...steps.map((step, place) => answerOf(step, place + 1, votes[place + 1] ?? [])),
-      h("p", { class: "breaks" }, h("b", {}, "Misconception: "), lesson.breaks),
-      lesson.papers.length ? h("p", { class: "papers" }, `Further reading: ${lesson.papers.join("; ")}`) : null,
+      h("p", { class: "breaks" }, h("b", {}, "Misconception: "), lesson.misconception),
+      lesson.references.length ? h("p", { class: "papers" }, `Further reading: ${lesson.references.join("; ")}`) : null,
     ),
   );
 }
