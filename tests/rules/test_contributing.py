@@ -19,7 +19,7 @@ CHANGES = re.findall(r"^### (.+?)\n.*?```diff\n(.*?)```", RECIPES, re.S | re.M)
 TRIED = {
     "A glossary term": """
 from headlight.ui.terms import MARKED
-assert "saliency" in MARKED
+assert "logit" in MARKED
 """,
     "A head measure": """
 import torch
