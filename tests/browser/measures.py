@@ -142,7 +142,8 @@ OBSCURED = (
     const at = (left, top, root = document) => root.elementFromPoint(x + width * left, y + height * top);
     const isSeenAt = (left, top) => {
       let [above, seen] = [null, at(left, top)];
-      while (seen?.shadowRoot && seen !== above) [above, seen] = [seen, at(left, top, seen.shadowRoot)];
+      while (seen?.shadowRoot && seen !== above && !shown.contains(seen))
+        [above, seen] = [seen, at(left, top, seen.shadowRoot)];
       return shown.contains(seen);
     };
     return ![0.1, 0.5, 0.9].some((left) => [0.1, 0.5, 0.9].some((top) => isSeenAt(left, top)));
