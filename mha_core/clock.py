@@ -54,7 +54,7 @@ def time_calls(
 def median_times(
     candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
 ) -> dict[str, float]:
-    """Return the median seconds of each candidate over all rounds of `calls`, in the given order."""
+    """Return the median seconds of each candidate over the counted rounds of `time_calls`, in the given order."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for name, number, took in time_calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
         if number >= 0:

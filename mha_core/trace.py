@@ -110,7 +110,7 @@ class Step:
     Attributes:
         name: "q", "scores", …; an intermediate step is dotted, "q.view".
         expression: the formula that computed it, as text.
-        of: the names of the earlier steps it was computed from; none for a tensor from outside the pass.
+        inputs: the names of the earlier steps it was computed from; none for a tensor from outside the pass.
         axes: one letter per axis (see `AXES`), "b h i j"; a merged axis is written "(3 c)".
         shape: sizes of the axes.
         strides: steps in elements, one per axis.

@@ -23,7 +23,7 @@ def sides_from_link(raw: bytes) -> tuple[Sides, Cursor]:
         HeadlightError: the link cannot be used.
     """
     query = LinkQuery(raw)
-    return {"run": query.fitted_settings()[0]}, query.at
+    return {"run": query.fitted_settings()[0]}, query.cursor
 
 
 def about(sides: Sides, cursor: Cursor) -> bytes:

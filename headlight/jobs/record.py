@@ -25,10 +25,10 @@ class Record:
 
     Attributes:
         saved: folder of each run, None until it is saved.
-        told: notices on the runs, in whole sentences.
-        done: reason of the end, "steps", "time" or "stopped"; "" before.
+        notices: notices on the runs, in whole sentences.
+        end_reason: reason of the end, "steps", "time" or "stopped"; "" before.
         error: reason why it ended early, a sentence without its full stop; "" if nothing went wrong.
-        news: counts all messages but single steps: starts, evaluations, snapshots, ends, saved runs.
+        revision: counts all messages but single steps: starts, evaluations, snapshots, ends, saved runs.
     """
 
     def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:

@@ -58,7 +58,7 @@ class UserRun:
         folder: its folder, for `load_model`.
         history: the history of its training.
         added_at: time by `time.monotonic`.
-        opened: True if it came from a file or from another server.
+        is_imported: True if it came from a file or from another server.
     """
 
     id: str

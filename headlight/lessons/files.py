@@ -116,7 +116,7 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    cursor = query.at.resolve(tokens, is_generative=get_source(settings.model).is_generative)
+    cursor = query.cursor.resolve(tokens, is_generative=get_source(settings.model).is_generative)
     forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), cursor.row or 0
     header = HandoutMap(tokens=tokens, layer=cursor.layer, head=cursor.head, row=row, label=label, forbidden=forbidden)

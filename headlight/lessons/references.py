@@ -37,7 +37,7 @@ def check_link(query: str) -> None:
     if get_source(parsed.name).is_loaded:  # loading SmolLM2 just for a check would take long
         parsed.settings()
         if any(key == "at" for key, _ in parsed.pairs) or parsed.name != MINILM:
-            parsed.at  # noqa: B018
+            parsed.cursor  # noqa: B018
 
 
 def check_variant(page: str, query: str, variant: str, rules: str) -> None:

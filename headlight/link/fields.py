@@ -74,7 +74,7 @@ class Field:
         choices: fixed choices; () if the page determines them.
         range: minimum and maximum of a number.
         step: step between numbers, None for the control's own.
-        longest: maximum length of a text or of one choice, in characters.
+        max_length: maximum length of a text or of one choice, in characters.
         noun: noun phrase for a typed text in messages.
         note: meaning in the table, if the label is not enough.
     """

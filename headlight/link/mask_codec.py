@@ -98,7 +98,7 @@ def allow_mask(mask: str, painted: str, n: int, heads: int, built_in: str = "non
         keys: number of keys, n by default; those beyond the tokens are allowed.
 
     Returns:
-        bool (i, j), or (h, i, j) if the heads differ; True = may look.
+        bool (i, j), or (h, i, j) if the heads differ; True = may attend.
 
     Raises:
         MaskError: the rule is unknown.

@@ -87,8 +87,8 @@ class LinkQuery(Query):
         unusable: the same keys, each with the part of its values that is usable, which the address must show instead.
     """
 
-    def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
-        super().__init__(raw, minilm_cursor=minilm_at, ignored_key="" if takes_model else "model")
+    def __init__(self, raw: bytes, *, minilm_cursor: str = "", takes_model: bool = True) -> None:
+        super().__init__(raw, minilm_cursor=minilm_cursor, ignored_key="" if takes_model else "model")
         version = link_version.version_warning(self.parsed.version)
         self.warnings = {link_version.KEY: version} if version else {}
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
@@ -210,7 +210,7 @@ class LinkQuery(Query):
             tokens: labels of the rows.
             columns: labels of the keys, if they differ.
         """
-        cursor = self.at
+        cursor = self.cursor
         if not cursor.fits(tokens, columns):
             self.ignore("at", usable=[f"{cursor.layer}.{cursor.head}"])
         return cursor.resolve(tokens, columns, is_generative=get_source(self.name).is_generative)

@@ -166,7 +166,7 @@ class Query:
         )
 
     @property
-    def at(self) -> Cursor:
+    def cursor(self) -> Cursor:
         """The cursor, whose row and key may be outside the sentence."""
         cursor: Cursor = self.read("at")
         return cursor

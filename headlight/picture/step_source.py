@@ -21,7 +21,7 @@ class Excerpt:
     """The lines of a function, without its signature and docstring.
 
     Attributes:
-        location: file and name of the function.
+        origin: file and name of the function.
         first_line: number of the first line in the file.
         lines: the lines without their common indentation.
         marks: indices of the lines that computed the step.

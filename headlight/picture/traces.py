@@ -142,7 +142,7 @@ class LayerTensors:
         k: (h, j, d).
         scores: (h, i, j).
         weights: (h, i, j).
-        allow: (h, i, j), True = may look; None if all cells are allowed.
+        allow: (h, i, j), True = may attend; None if all cells are allowed.
         notices: notices about the pass, whole sentences.
     """
 

@@ -48,7 +48,7 @@ class ModelSource(ABC):
         has_numbers: whether its kinds of attention are numbers.
         is_large: whether loading takes seconds: it then waits for a slot, and cached pictures do not hold the weights.
         is_generative: whether it continues a text: the cursor then starts at the last token.
-        places: presets of known heads -> the head that each shows, as `at` of a link.
+        known_heads: presets of known heads -> the head that each shows, as `at` of a link.
         first_preset: index of the default preset.
         first_at: default head, as `at` of a link.
     """

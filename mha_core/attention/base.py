@@ -117,7 +117,7 @@ class AttentionLayer(nn.Module, ABC):
             query: (b, i, d_model), or (i, d_model) without a batch.
             key: (b, j, d_model); default `query`.
             value: (b, j, d_model); default `key`.
-            allow: bool (i, j), (h, i, j) or (b|1, h|1, i, j), True = may look; moved to the query's device.
+            allow: bool (i, j), (h, i, j) or (b|1, h|1, i, j), True = may attend; moved to the query's device.
             position: a positional encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q
                 and k, bias() on the scores.
             heads: bool (h,) or (b, h), False ablates a head: its mixed output is 0.

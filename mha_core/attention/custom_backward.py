@@ -16,7 +16,7 @@ def with_custom_backward(q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, 
         q: (b, h, i, d).
         k: (b, h, j, d).
         v: (b, h, j, d).
-        allow: bool, broadcasts to the scores, True = may look.
+        allow: bool, broadcasts to the scores, True = may attend.
         scale: factor on q kᵀ.
     """
     mixed, weights = _Attention.apply(q, k, v, allow, scale)  # type: ignore[no-untyped-call]

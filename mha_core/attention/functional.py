@@ -35,7 +35,7 @@ def attention(
         q: (…, i, d); any leading axes, the same for all three.
         k: (…, j, d); default q.
         v: (…, j, any width); default k.
-        allow: bool, broadcasts to (…, i, j), True = may look. A row with nothing allowed gets weights 0.
+        allow: bool, broadcasts to (…, i, j), True = may attend. A row with nothing allowed gets weights 0.
         bias: added to the scaled scores, broadcasts to (…, i, j).
         temperature: divides the scores; above 1 flattens the weights, below 1 sharpens them.
         trace: records every step, for 2 to 4 axes.

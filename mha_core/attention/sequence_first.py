@@ -86,7 +86,7 @@ class SequenceFirstAttention(AttentionLayer):
             query: (i, b, c).
             key: (j, b, c).
             value: (j, b, c).
-            mask: bool (i|1, j, b|1), True = may look; used instead of the `allow` of the switches.
+            mask: bool (i|1, j, b|1), True = may attend; used instead of the `allow` of the switches.
             switches: options of the pass.
 
         Returns:
@@ -148,7 +148,7 @@ class SequenceFirstAttention(AttentionLayer):
         # an axis of 1 broadcasts, here to all heads
         shared = mask.unsqueeze(-1)
         axes = ("i" if shared.shape[0] == len_q else "1", "j", "b" if shared.shape[2] == batch else "1", "1")
-        trace("masked.allow", shared, " ".join(axes), "mask.unsqueeze(-1), True = may look")
+        trace("masked.allow", shared, " ".join(axes), "mask.unsqueeze(-1), True = may attend")
         return shared
 
     def parts(self) -> Parts:

@@ -33,7 +33,7 @@ class Switches(NamedTuple):
     """Options of one pass, as `AttentionLayer.forward` takes them; a tuple, because every pass creates one.
 
     Attributes:
-        allow: bool (b|1, h|1, i, j), True = may look; None = everything is allowed.
+        allow: bool (b|1, h|1, i, j), True = may attend; None = everything is allowed.
     """
 
     allow: Tensor | None = None

@@ -1,7 +1,7 @@
 """Attention masks as rules: expressions over the query index i and the key index j.
 
 A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
-tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` creates the tensor,
+tensor, True = query i may attend to key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor,
 and `parse` reads the written form of a rule.
 """
 

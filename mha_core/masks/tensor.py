@@ -12,7 +12,7 @@ from .rules import Rule
 def allow(
     rule: Rule, len_q: int, len_k: int, keep: Tensor | None = None, device: torch.device | str | None = None
 ) -> Tensor:
-    """Return the mask tensor of a rule, bool (b|1, 1, i, j), True = may look.
+    """Return the mask tensor of a rule, bool (b|1, 1, i, j), True = may attend.
 
     Args:
         rule: see `masks`.
@@ -58,7 +58,7 @@ def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise MaskError(
-            f"{name} must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow"
+            f"{name} must be a bool tensor (True = may attend), got {got}; compare it with 0 or use masks.allow"
         )
     fits = [len(shape) == mask.dim() and all(map(contains, shape, mask.shape)) for shape in shapes]
     if shapes and not any(fits):

@@ -46,7 +46,7 @@ def softmax_steps(scores: Tensor, v: Tensor, *, allow: Tensor | None = None, div
     Args:
         scores: (i, j).
         v: (j, c).
-        allow: bool (i, j), True = may look.
+        allow: bool (i, j), True = may attend.
         divisor: √d in the paper; 1 for no scaling.
 
     Raises:
@@ -71,7 +71,7 @@ def softmax_three_ways(scores: Tensor, allow: Tensor) -> tuple[Tensor, Tensor, T
 
     Args:
         scores: (i, j), any floating dtype.
-        allow: bool (i, j), True = may look.
+        allow: bool (i, j), True = may attend.
 
     Returns:
         weights (i, j) three times: this package's, 0 in an empty row; with −∞ on forbidden scores and nothing else, NaN
@@ -142,7 +142,7 @@ def take_apart(
         k: (j, d).
         row: the query, counted from 0.
         key: counted from 0.
-        allow: bool (i, j), True = may look.
+        allow: bool (i, j), True = may attend.
         bias: (i, j), which a position adds to the scaled scores.
         temperature: divides the scores.
 

@@ -22,7 +22,7 @@ class Interventions:
 
     Attributes:
         summary: a short description, including the mask that is built into the model.
-        allow: bool (1|h, i, j), True = may look, combined with the model's own mask; None = nothing is masked.
+        allow: bool (1|h, i, j), True = may attend, combined with the model's own mask; None = nothing is masked.
         heads_off: sorted pairs (layer, head), counted from 0, of the ablated heads.
     """
 

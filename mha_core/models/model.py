@@ -162,7 +162,7 @@ class Model(Protocol):
             text: any str; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added. A model
                 that reads pictures or sounds takes one of those, see `HfModel.run`.
             mask: applied in all layers beside the model's own: written form ("causal & window:3"), rule, or bool (i, j)
-                | (h, i, j), True = may look.
+                | (h, i, j), True = may attend.
             position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
                 is scaled to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
                 "learned", "t5" and "shaw" by name have random tables, the same ones in every run. "shuffled" and

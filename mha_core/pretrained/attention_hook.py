@@ -53,7 +53,7 @@ class Request:
         names: the name of each module, by its identity.
         keep: names of parts to record, see `Call`.
         changed: names of the modules that the changes apply to; None = all.
-        allow: bool (1, 1|h, i, j), True = may look; the model's own mask stays.
+        allow: bool (1, 1|h, i, j), True = may attend; the model's own mask stays.
         heads: bool (layers, h), False = ablated; a layer is the n-th call of a module in `changed`.
         values: bool (1, 1, i, j), False zeroes the weight after the softmax.
         temperature: divides the scores.

@@ -87,7 +87,7 @@ def _read_sizes(folder: Path) -> EncoderSizes:
     if not (all(0 < count <= 10**6 for count in counts) and 0 < sizes.n_layers <= 1000):
         raise WeightsFileError(f"{CONFIG} has impossible sizes: {sizes}")
     if sizes.d_model % sizes.n_heads:
-        raise WeightsFileError(f"{CONFIG}: hidden_size {sizes.d_model} is no multiple of {sizes.n_heads} heads")
+        raise WeightsFileError(f"{CONFIG}: hidden_size {sizes.d_model} is not a multiple of {sizes.n_heads} heads")
     return sizes
 
 

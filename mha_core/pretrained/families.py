@@ -73,7 +73,7 @@ def family(description: Mapping[str, Any]) -> Family:
         ((architecture, does) for head, does in heads.items() if architecture in _names(tables[head])),
         (_names(tables[BASE])[0] if tables[BASE] else architecture, ""),
     )
-    with folders.library_errors(f"config.json is no description of a {model_type}"):
+    with folders.library_errors(f"config.json does not describe a {model_type}"):
         config = CONFIG_MAPPING[model_type].from_dict(dict(description))
     kind = getattr(library, str(name), None)
     main_input = getattr(kind, "main_input_name", "something else")

@@ -23,7 +23,7 @@ Warn = Callable[[str], object]  # called with each warning, such as a fall-back 
 
 
 def classes(model: Model) -> tuple[str, ...]:
-    """Return the names of the classes; empty if the model is no classifier."""
+    """Return the names of the classes; empty if the model is not a classifier."""
     start = model.history.start if model.history else None
     return tuple(start.classes) if start else ()
 
@@ -41,7 +41,7 @@ def logits(
 
     Raises:
         TooLong: a text has more tokens than the model takes.
-        Unsupported: the model is no classifier.
+        Unsupported: the model is not a classifier.
         DeviceError: the model's device is full, and was chosen by name.
     """
     if not texts:

@@ -23,7 +23,7 @@ class PlanRuns:
     Args:
         plan: the runs.
         folder: run n is saved in its subfolder "n".
-        say: sends a message, given as keyword arguments, see `worker`.
+        send: sends a message, given as keyword arguments, see `worker`.
         stop: cancels the runs.
         enough: ends them as their time budget would.
         clock: in seconds, for the budget of the whole plan and for turns.

@@ -120,7 +120,7 @@ class Recipe:
                 raise SizeError(f"{name}={getattr(self, name)}: choose {minimum} to {maximum:,}")
         for name, low, high in (("rate", 0.0, 10.0), ("seconds", 0.0, math.inf), ("amplitude", -math.inf, math.inf)):
             if not low < getattr(self, name) < high:
-                raise HeadlightError(f"{name}={getattr(self, name)} is no number between {low:g} and {high:g}")
+                raise HeadlightError(f"{name}={getattr(self, name)} is not a number between {low:g} and {high:g}")
         for name, limit in (("weight_decay", 10.0), ("beta2", 1.0), ("dropout", 1.0)):
             if not 0 <= getattr(self, name) < limit:
                 raise HeadlightError(f"{name}={getattr(self, name)}: choose 0 or more, below {limit:g}")

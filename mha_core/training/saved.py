@@ -237,7 +237,7 @@ def _reason(error: Exception) -> str:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _check_texts(start: Any) -> None:

@@ -21,7 +21,7 @@ def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     query = LinkQuery(raw)
     if query["ex"] in (*EXAMPLES, SCALED_DOT):
         raise HeadlightError("this example uses the numbers on the page, not a model")
-    return {"run": query.fitted_settings()[0]}, query.at
+    return {"run": query.fitted_settings()[0]}, query.cursor
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -34,7 +34,7 @@ def tables(raw: bytes) -> list[Table]:
     if query["ex"] == SCALED_DOT:
         return tables_from_blocks(scaled_dot.blocks(Case.from_link(query.__getitem__), query.device))
     if query["ex"] not in EXAMPLES:
-        run, cursor = pictures.picture(query.fitted_settings()[0]).run, query.at
+        run, cursor = pictures.picture(query.fitted_settings()[0]).run, query.cursor
         return [map_table(f"layer {cursor.layer} head {cursor.head}: query / key", run, cursor.layer, cursor.head)]
     book, _ = workbook.from_link(query.__getitem__)
     return tables_from_blocks(EXAMPLES[query["ex"]].blocks(book))

@@ -21,10 +21,10 @@ def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
 
 
 def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[Cursor, Cursor]]:
-    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
+    query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     left, _ = query.fitted_settings()
     right = right_side.from_query(query, left)
-    return {"left": left, "right": right.settings}, (query.at, right.cursor or query.at)
+    return {"left": left, "right": right.settings}, (query.cursor, right.cursor or query.cursor)
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -38,4 +38,4 @@ def tables(raw: bytes) -> list[Table]:
         map_table(name, pictures.picture(settings).run, cursor.layer, cursor.head)
         for (name, settings), cursor in zip(sides.items(), cursors, strict=True)
     ]
-    return maps + multiple_maps.tables(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
+    return maps + multiple_maps.tables(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))

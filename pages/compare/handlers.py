@@ -92,7 +92,7 @@ def pair(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no pictures.
     """
-    return _message(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
+    return _message(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
 
 
 def initial_pair(raw: bytes) -> bytes:
@@ -101,9 +101,9 @@ def initial_pair(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no pictures.
     """
-    begins = right_side.initial_values(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))
+    begins = right_side.initial_values(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
     query = raw + f"&{urlencode(begins, doseq=True)}".encode()
-    return _message(LinkQuery(query, minilm_at=DEFAULT_CURSOR), begins)
+    return _message(LinkQuery(query, minilm_cursor=DEFAULT_CURSOR), begins)
 
 
 def first_message(raw: bytes) -> bytes:
@@ -112,7 +112,7 @@ def first_message(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no pictures, they are too large, or a model is not loaded yet.
     """
-    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
+    query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     if not get_source(query["model2"] or query.name).is_loaded:
         raise HeadlightError("another model must be loaded first")
     left, _ = query.fitted_settings()
@@ -127,7 +127,7 @@ def shuffle_test(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the sides have different models, or the order is not one of the sentence's words.
     """
-    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR)
+    query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     left, _ = query.fitted_settings()
     if right_side.from_query(query, left).cursor:
         raise HeadlightError(ONE_MODEL)
@@ -146,7 +146,7 @@ def head_cosines(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture.
     """
-    left, _ = LinkQuery(raw, minilm_at=DEFAULT_CURSOR).fitted_settings()
+    left, _ = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR).fitted_settings()
     return json.dumps(ablations.cosines(left)).encode()
 
 
@@ -156,7 +156,7 @@ def several_maps(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture.
     """
-    return json.dumps({"blocks": multiple_maps.blocks(LinkQuery(raw, minilm_at=DEFAULT_CURSOR))}).encode()
+    return json.dumps({"blocks": multiple_maps.blocks(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))}).encode()
 
 
 def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
@@ -167,7 +167,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
     if query.model.reads != side.query.model.reads:
         raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
-    pair = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.cursor)
+    pair = Pair(*pictures.compute_pair(left, right), query.cursor, query.look, side.cursor)
     tries = suggestions.suggest(query.name, pair.left.model)
     for key in ("shuffle", *multiple_maps.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning

@@ -61,7 +61,7 @@ def blocks(query: LinkQuery) -> list[Block]:
         TooLong: the sentence has too many tokens for numbers in the cells.
         HeadlightError: the link has no picture.
     """
-    maps, cursor = sides(query), query.at
+    maps, cursor = sides(query), query.cursor
     tokens = pictures.tokens(next(iter(maps.values())))
     if len(tokens) > MAX_TOKENS:
         raise TooLong(limit=MAX_TOKENS, got=len(tokens))
@@ -96,7 +96,7 @@ def tables(query: LinkQuery) -> list[Table]:
     """
     if not {key for key, _ in query.pairs} & set(KEYS):
         return []
-    layer, head = query.at.layer, None if query["mean"] else query.at.head
+    layer, head = query.cursor.layer, None if query["mean"] else query.cursor.head
     maps = [(name, pictures.picture(settings)) for name, settings in sides(query).items()]
     return [
         Table(name, picture.run.tokens, picture.run.tokens, head_map(picture, layer, head)) for name, picture in maps

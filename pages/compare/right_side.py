@@ -47,7 +47,7 @@ def from_query(query: LinkQuery, left: Settings) -> RightSide:
     except UnusableText as error:
         is_left = error.key == "s" and not query["s2"]
         raise UnusableText(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
-    cursor = other.at
+    cursor = other.cursor
     query.unusable.update((f"{key}2", usable) for key, usable in other.unusable.items())
     query.warnings.update((f"{key}2", warning) for key, warning in other.warnings.items())
     return RightSide(settings, cursor, other, notices)

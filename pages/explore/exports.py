@@ -47,7 +47,7 @@ def _row(query: LinkQuery, settings: Settings) -> Table:
 
 def _map(query: LinkQuery, settings: Settings) -> Table:
     """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
-    picture, cursor, options = pictures.picture(settings), query.at, query.look
+    picture, cursor, options = pictures.picture(settings), query.cursor, query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.key_tokens
     heads, transform = (
         selected_map.heads_to_average(options, cursor, *query.sizes),

@@ -326,7 +326,7 @@ def first_message(raw: bytes) -> bytes:
 def _view(query: LinkQuery, settings: Settings, fit_notices: list[str]) -> PictureView:
     unchanged, picture = pictures.compute_pair(settings.baseline, settings)
     baseline = unchanged if settings != settings.baseline else None
-    cursor = head_kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.at, unchanged)
+    cursor = head_kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.cursor, unchanged)
     pinned = pins.pinned_map(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.ignore("pin")
@@ -342,7 +342,7 @@ def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: in
 
     It contains the next thumbnails and, once the visible layer is computed, the header and the row in focus.
     """
-    layer, visible = query.at.layer, long_pictures.visible_map(query)
+    layer, visible = query.cursor.layer, long_pictures.visible_map(query)
     computed = long_pictures.get_or_start(settings).done  # fewer than `done` if the pass was evicted
     done, with_maps = min(done, computed), with_maps or computed <= layer
     target = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1

@@ -235,7 +235,7 @@ def _select(maps: Tensor, head: int | None) -> Tensor:
 
 def visible_map(query: LinkQuery) -> VisibleMap:
     """Return the map that a query focuses."""
-    return query.at.layer, None if "mean" in query.look.switches else query.at.head
+    return query.cursor.layer, None if "mean" in query.look.switches else query.cursor.head
 
 
 def pack_thumbnails(picture: LongPicture, first: int) -> bytes:
@@ -265,7 +265,7 @@ def tile(raw: bytes) -> bytes:
         HeadlightError: the text is not long, or there is no such tile.
     """
     query = LinkQuery(raw)
-    (settings, _), cursor = query.fitted_settings(max_tokens=None), query.at
+    (settings, _), cursor = query.fitted_settings(max_tokens=None), query.cursor
     row, column, step = (_number(part) for part in [*_parameter(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
         raise HeadlightError("this text is not long enough for tiles")

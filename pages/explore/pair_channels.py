@@ -73,7 +73,7 @@ def answer(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    layer = layer_record(settings, query.at.layer)
+    layer = layer_record(settings, query.cursor.layer)
     cursor = query.place(layer.tokens, layer.keys)
     weights = layer.weights[cursor.head]
     row = min(cursor.row or 0, len(weights) - 1)

@@ -48,7 +48,7 @@ class Form(layout.Page):
     @property
     def cursor(self) -> Cursor:
         """The cursor, whose row and key may be outside a sentence."""
-        return self.query.at
+        return self.query.cursor
 
     def or_last_valid(self, settings: Settings, compute: Callable[[Settings], T]) -> tuple[T, Settings, list[str]]:
         """Return the result of `compute`, the settings it used, and all notices.

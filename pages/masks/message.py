@@ -119,7 +119,7 @@ def outcomes(raw: bytes) -> bytes:
     settings, _ = query.fitted_settings()
     if "mask" in query.fixed:
         return json.dumps(MaskOutcomes(mask=[], padding=[], refusal="")).encode()
-    cursor = query.at.resolve(pictures.tokens(settings), is_generative=get_source(settings.model).is_generative)
+    cursor = query.cursor.resolve(pictures.tokens(settings), is_generative=get_source(settings.model).is_generative)
     padded, refusal = _padding(query, settings)
     blocks: list[Block] = []
     if pictures.picture(settings).run.key_tokens is None:

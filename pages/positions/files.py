@@ -17,7 +17,7 @@ def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
         HeadlightError: the link is not valid.
     """
     query = LinkQuery(raw, takes_model=False)
-    return {"run": Settings(query["s"])}, query.at
+    return {"run": Settings(query["s"])}, query.cursor
 
 
 def tables(raw: bytes) -> list[Table]:

@@ -41,7 +41,7 @@ def _layer(raw: bytes) -> tuple[LayerTrace, int]:
     """Return the trace of the first implementation, and the index of the visible step."""
     query = LinkQuery(raw)
     check(query)
-    settings, cursor = query.fitted_settings()[0], query.at
+    settings, cursor = query.fitted_settings()[0], query.cursor
     (layer,), _ = compute(settings, cursor.layer, [query["impl"]], random_layer.parse(query))
     return layer, find(layer.steps, query["step"], cursor.head)
 
@@ -65,4 +65,6 @@ def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
         HeadlightError: the link has no picture.
     """
     query = LinkQuery(raw)
-    return {"run": traces.supported_settings(query.fitted_settings()[0], query.at.layer, query["impl"])[0]}, query.at
+    return {
+        "run": traces.supported_settings(query.fitted_settings()[0], query.cursor.layer, query["impl"])[0]
+    }, query.cursor

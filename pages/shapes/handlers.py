@@ -132,13 +132,13 @@ def reshape(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     check(query)
-    settings, _ = traces.supported_settings(query.fitted_settings()[0], query.at.layer, query["impl"])
-    layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.parse(query))
+    settings, _ = traces.supported_settings(query.fitted_settings()[0], query.cursor.layer, query["impl"])
+    layer = random_layer.traced(settings, query.cursor.layer, "efficient", random_layer.parse(query))
     name, lines = query["lesson"], exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
     if name == exercise.NAME:
-        lesson = exercise.write_it(layer, query.at.head, lines)
+        lesson = exercise.write_it(layer, query.cursor.head, lines)
     else:
-        lesson = LESSONS[name](layer, query.at.head)
+        lesson = LESSONS[name](layer, query.cursor.head)
     questions = QUESTIONS.items()
     choices = sheet.buttons("Question", [(question, {"lesson": key}, key == name) for key, question in questions])
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
@@ -158,7 +158,7 @@ def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
     recordings.reject(query.model)
     settings, fit_notices = query.fitted_settings()
     check(query)
-    names, random, cursor = implementations(query["impl"], query["vs"]), random_layer.parse(query), query.at
+    names, random, cursor = implementations(query["impl"], query["vs"]), random_layer.parse(query), query.cursor
     traced, unsupported = compute(settings, cursor.layer, names, random)
     fitted, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]

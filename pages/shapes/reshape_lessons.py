@@ -261,7 +261,7 @@ def mask_shapes(layer: LayerTrace, head: int) -> StepLesson:
         difference = numbers.difference(measures.largest_difference(small, expanded))
         rows.append([name, shape, prepared, f"({n}, {n}, 2, {attention.n_heads})", str(mask.numel()), difference])
     text = (
-        "A time-first mask is (queries, keys, texts), True = may look. Where an axis has size 1, what stands there is "
+        "A time-first mask is (queries, keys, texts), True = may attend. Where an axis has size 1, its value is "
         "meant for every index of it, and nothing is copied: unsqueeze(-1) adds such an axis for the heads. The axis "
         f"of keys is never 1. Here two texts of {n} tokens, the second with its last {min(2, n - 1)} as padding."
     )

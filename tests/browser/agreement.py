@@ -25,7 +25,7 @@ def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list
 
     That is one picture; over Explore's empty box it is that of the default sentence, or of one that stood there before.
     """
-    query = LinkQuery(raw, minilm_at=DEFAULT_CURSOR if path == "/compare" else "")
+    query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR if path == "/compare" else "")
     left, _ = query.fitted_settings()
     if path == "/compare":
         right, _ = query.fitted_settings("2", left.text)

@@ -29,7 +29,7 @@ WRONG: list[tuple[type[HeadlightError], str, tuple[Tensor, ...], dict[str, Any]]
     (DeviceError, "query is on cpu and value is on meta", (X, X, X.to("meta")), {}),
     (DeviceError, "query is on meta, the layer on cpu", (X.to("meta"),), {}),
     (MaskError, r"allow has shape \(4, 5\)", (X,), {"allow": torch.ones(4, 5, dtype=torch.bool)}),
-    (MaskError, r"bool tensor \(True = may look\), got torch.float32", (X,), {"allow": MAP.float()}),
+    (MaskError, r"bool tensor \(True = may attend\), got torch.float32", (X,), {"allow": MAP.float()}),
     (MaskError, r"values has shape \(4, 5\)", (X,), {"ablate": Ablation(None, torch.ones(4, 5, dtype=torch.bool))}),
     *(
         (SizeError, rf"heads must be bool \({H},\) or \({B}, {H}\)", (X,), {"heads": heads})

@@ -84,7 +84,7 @@ def test_every_position_and_every_default(shipped: Path) -> None:
     assert query.settings() == Settings(PRESETS[0])
     assert query.settings("2", "the left one") == Settings("the left one", position="none")
     own = Query(b"model=who-rotary-1", minilm_cursor="0.2")
-    assert (own.settings().model, str(own.at)) == ("who-rotary-1", "0.0")
+    assert (own.settings().model, str(own.cursor)) == ("who-rotary-1", "0.0")
 
 
 HOSTILE = [
@@ -109,7 +109,7 @@ BAD = {  # query -> what the sentence says
 
 def read_whole(raw: bytes) -> tuple[Settings, Cursor]:
     query = Query(raw)
-    return query.settings(), query.at
+    return query.settings(), query.cursor
 
 
 def test_each_value_that_no_control_has_gets_a_sentence_that_names_it() -> None:

@@ -139,7 +139,7 @@ def test_two_models_must_read_the_same() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
 def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
-    code = snippet({"run": link.fitted_settings()[0]}, link.at)
+    code = snippet({"run": link.fitted_settings()[0]}, link.cursor)
     file = {"picture": "picture.png", "sound": "sound.wav"}[kind.album.kind]
     assert f'{kind.album.kind} = Path("{file}")' in code
     monkeypatch.chdir(tmp_path)

@@ -8,10 +8,11 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 
 import mha_core
-from mha_core import IMPLEMENTATIONS, Model, Run, Step, Trace, Weights, errors, masks, positions
+from mha_core import IMPLEMENTATIONS, Model, Run, Step, Trace, Weights, errors, load_model, masks, positions, show
 from mha_core.attention import AttentionLayer
 
 PACKAGE = pkgutil.walk_packages(mha_core.__path__, "mha_core.")
@@ -95,3 +96,18 @@ def test_the_error_tree() -> None:
     assert errors.HeadlightError.__bases__ == (ValueError,)
     assert all(getattr(errors, name).__bases__ == (errors.HeadlightError,) for name in names)
     assert list(inspect.signature(errors.TooLong).parameters) == ["limit", "got"]
+
+
+def test_renamed_names_work_for_one_version() -> None:
+    with pytest.warns(DeprecationWarning, match="HtmlView"):
+        assert show.Shown is show.HtmlView
+    model = load_model("minilm", device="cpu")
+    with pytest.warns(DeprecationWarning, match="for_group"):
+        assert model.of("encoder") is model.for_group("encoder")
+    run = model.run("how are you")
+    with pytest.warns(DeprecationWarning, match="key_tokens"):
+        assert run.columns is run.key_tokens
+    with pytest.warns(DeprecationWarning, match="interventions"):
+        assert run.changes is run.interventions
+    with pytest.raises(AttributeError, match="has no attribute 'Gone'"):
+        _ = show.Gone

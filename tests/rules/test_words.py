@@ -10,7 +10,6 @@ from tests.rules import words
 FIXED = {
     "headlight/picture/link_query.py": {"told", "used"},
     "headlight/picture/next_token.py": {"before"},
-    "headlight/picture/query.py": {"at"},
     "headlight/registry/foreign.py": {"says"},
     "headlight/ui/pages.py": {"within"},
     "mha_core/masks/rules.py": {"both", "either"},

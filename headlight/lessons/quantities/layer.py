@@ -62,7 +62,7 @@ def key_bias(query: Query, settings: Settings, positions: Literal["added", "rota
 
     Positions are "rotary", which rotate queries and keys, or "added" before the layer.
     """
-    weights, n_heads, x = _entering(settings, query.at.layer)
+    weights, n_heads, x = _entering(settings, query.cursor.layer)
     if weights.k_bias is None:
         raise RuleError("the keys of this model have no bias")
     position = Rotary(x.shape[-1] // n_heads) if positions == "rotary" else None
@@ -79,7 +79,7 @@ def from_torch(query: Query, settings: Settings, implementation: str, measure: _
 
     With "rounding" their bounds. torch is nn.MultiheadAttention with the weights of the layer in focus.
     """
-    by_name = _agreements(settings, query.at.layer)
+    by_name = _agreements(settings, query.cursor.layer)
     if implementation not in by_name:
         raise RuleError(f"from_torch takes one of {', '.join(by_name)}")
     differences = by_name[implementation].torch_out, by_name[implementation].torch_maps

@@ -32,7 +32,7 @@ def row_sums(query: Query, settings: Settings, axis: Literal["heads", "queries",
 
     Of the layer in focus.
     """
-    layer = layer_tensors(settings, query.at.layer)
+    layer = layer_tensors(settings, query.cursor.layer)
     scores = layer.scores if layer.allow is None else layer.scores.masked_fill(~layer.allow, -math.inf)
     sums = torch.softmax(scores, dim=AXES[axis]).nan_to_num().sum(dim=-1)
     return Value.from_tensor(sums, "h i", layer.tokens)
@@ -61,7 +61,7 @@ def under_same_mask(query: Query, settings: Settings, function: Function) -> Val
 
     The weights are those of the head in focus, by either function on the same queries and keys. NaN is kept.
     """
-    cursor = query.at
+    cursor = query.cursor
     layer = layer_tensors(settings, cursor.layer)
     lower = torch.ones(len(layer.tokens), len(layer.tokens), dtype=torch.bool).tril()
     if function == "scaled_dot_product_attention":
@@ -106,7 +106,7 @@ def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
 
 def _masked(query: Query, settings: Settings, way: Way) -> tuple[Tensor, Tensor, list[str]]:
     """Return the masked weights, (i, j), the mask, bool (i, j), and the tokens."""
-    layer, head, model = layer_tensors(settings, query.at.layer), query.at.head, query.model
+    layer, head, model = layer_tensors(settings, query.cursor.layer), query.cursor.head, query.model
     allow = mask_codec.head_mask(settings.allowed_cells(model, len(layer.tokens)), head)
     three = by_hand.softmax_three_ways(layer.scores[head], allow)
     ways = dict(zip(("ours", "softmax", "-1e9"), three, strict=True))
@@ -134,7 +134,7 @@ def _by_sdpa(q: Tensor, k: Tensor, allow: Tensor) -> Tensor:
 
 def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttention, Tensor]:
     """Return nn.MultiheadAttention with the weights of the layer in focus, and that layer's input, (1, i, c)."""
-    layer = query.at.layer
+    layer = query.cursor.layer
     x = traces.trace_layer(settings, layer, "fused").steps[0].value
     module, _ = query.model.run_on_stack(
         lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device)

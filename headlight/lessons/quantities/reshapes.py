@@ -78,8 +78,8 @@ def _attempt(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor
 def get_step(query: Query, settings: Settings, name: str) -> Step:
     """Return a traced step of the layer in focus in the link's implementation."""
     implementation = query["impl"]
-    layer_settings, _ = traces.supported_settings(settings, query.at.layer, implementation)
-    steps = traces.trace_layer(layer_settings, query.at.layer, implementation).steps
+    layer_settings, _ = traces.supported_settings(settings, query.cursor.layer, implementation)
+    steps = traces.trace_layer(layer_settings, query.cursor.layer, implementation).steps
     step_ = next((step for step in steps if step.name == name), None)
     if step_ is None:
         raise RuleError(f"{implementation} has no step {name}; there are {', '.join(step.name for step in steps)}")
