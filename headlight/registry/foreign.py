@@ -134,7 +134,7 @@ class Foreign(ModelSource):
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
         if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
             raise WeightsFileError(
-                f"{title} splits a picture into {count} tokens; at most at most {MAX_TOKENS} can be drawn"
+                f"{title} splits a picture into {count} tokens; at most {MAX_TOKENS} can be drawn"
             )
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])

@@ -115,7 +115,7 @@ def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes:
         expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
         expect(shapes.lesson.locator("table").first).to_be_visible()
         shapes.settled()
-    expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
+    expect(shapes.lesson.get_by_role("heading", name="Softmax over the wrong axis")).to_be_visible()
     right, wrong = (place_of(shapes.lesson.locator(".matrix").nth(n)) for n in (0, 1))
     assert right.y == wrong.y, "right and wrong stand side by side"
 

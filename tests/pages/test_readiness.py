@@ -33,16 +33,16 @@ import socket, sys, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
-from headlight.jobs import training as trainings; from pages.frame import visitor
+from headlight.jobs import training as trainings; from pages.frame import user
 from headlight.server import readiness
 from mha_core.training.limits import TrainingPlan
 from tests.pages.workers import ENDLESS, parent
-training = visitor.start(TrainingPlan((ENDLESS,)))
+training = user.start(TrainingPlan((ENDLESS,)))
 while not training.record.step: time.sleep(0.01)
 pids = [training.pid]
 if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
-print(visitor.name(), training.folder.parent, *pids, flush=True)
+print(user.visit_name(), training.folder.parent, *pids, flush=True)
 readiness.WIND_UP_SECONDS = trainings.SHUTDOWN_SECONDS = {patience}  # the tests beside this one take their time
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessMiddleware)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
