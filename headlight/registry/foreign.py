@@ -133,9 +133,7 @@ class Foreign(ModelSource):
         except Exception as error:  # the library's message is for developers
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
         if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
-            raise WeightsFileError(
-                f"{title} splits a picture into {count} tokens; at most {MAX_TOKENS} can be drawn"
-            )
+            raise WeightsFileError(f"{title} splits a picture into {count} tokens; at most {MAX_TOKENS} can be drawn")
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])
         model.name = title
