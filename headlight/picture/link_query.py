@@ -40,9 +40,9 @@ class PictureAnswer(TypedDict):
 
     digest: str
     model: str  # its name in the link
-    used: dict[str, str]  # key -> the text that the picture is of
+    texts: dict[str, str]  # key -> the text that the picture is of
     unusable: dict[str, list[str]]  # unusable keys of the link, each with its usable part
-    told: list[str]  # the warnings about them, also among the notices
+    warnings: list[str]  # the warnings about them, also among the notices
     defaults: dict[str, str | list[str]]  # key -> its value if the link does not set it
     notices: list[str]
     presets: Sequence[str]
@@ -298,9 +298,9 @@ def picture_payload(
     return {
         "digest": digest,
         "model": query.name,
-        "used": texts,
+        "texts": texts,
         "unusable": {key: query.unusable[key] for key in warnings},
-        "told": list(warnings.values()),
+        "warnings": list(warnings.values()),
         "defaults": {key: to_param(query.default(key)) for key in keys},
         "notices": list(dict.fromkeys([*warnings.values(), *words.row_notes(query.model), *notices])),
         "presets": presets,

@@ -29,7 +29,7 @@ class NextToken(TypedDict):
     label: str  # readable form
     text: str  # text that it adds to the sentence, "" if it is not a whole character
     chance: float
-    before: float | None  # probability in the baseline, None without one
+    baseline: float | None  # probability in the baseline, None without one
 
 
 def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
@@ -130,7 +130,7 @@ def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor
     text, earlier = _token_text(model, number, label), None if baseline is None else float(baseline[number])
     if isinstance(model.tokenizer, ByteLevel):
         label = in_text(label, picture.settings.text)
-    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "before": earlier}
+    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "baseline": earlier}
 
 
 def _token_text(model: Model, number: int, label: str) -> str:

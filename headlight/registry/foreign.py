@@ -67,13 +67,13 @@ class LocalModel:
     Attributes:
         name: its name in a link.
         title: its id, or the name of its folder.
-        says: kind, layers, heads and size.
+        description: kind, layers, heads and size.
         why_not: reason why it cannot be opened, as a sentence; "" if it can.
     """
 
     name: str
     title: str
-    says: str
+    description: str
     why_not: str = ""
 
 
@@ -107,7 +107,7 @@ class Foreign(ModelSource):
         """See `ModelSource`."""
         folder, parts = find_folder(self.name), _parts(self.name)
         title = parts[1] if parts else folder.name if folder else "of this link"
-        return About(title, "On this computer", _describe(self.name, title, folder).says if folder else "")
+        return About(title, "On this computer", _describe(self.name, title, folder).description if folder else "")
 
     @property
     def presets(self) -> tuple[str, ...]:

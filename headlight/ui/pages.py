@@ -15,7 +15,7 @@ class PageInfo:
         question: question that the page answers.
         line: how to read the page.
         model: the page shows the model that is selected in the bar.
-        within: the page that leads to this one and is marked in the bar instead; "" if the bar lists this one.
+        parent: the page that leads to this one and is marked in the bar instead; "" if the bar lists this one.
     """
 
     group: str
@@ -23,7 +23,7 @@ class PageInfo:
     question: str
     line: str
     model: bool = False
-    within: str = ""
+    parent: str = ""
 
 
 DEFAULT = "explore"  # the page at the server's own address

@@ -22,7 +22,7 @@ class Maps(TypedDict):
     ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
     layers: int
     heads: int
-    whole: list[int]  # the layers whose maps follow whole
+    fullLayers: list[int]  # the layers whose maps follow whole
     thumbnail: int  # rows of the small maps of all heads; 0 = all layers are whole
 
 
@@ -44,7 +44,7 @@ def maps_header(
         ends=ends,
         layers=layers,
         heads=heads,
-        whole=list(full_layers),
+        fullLayers=list(full_layers),
         thumbnail=thumbnail,
     )
 

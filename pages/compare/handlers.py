@@ -66,7 +66,7 @@ class _PairPart(TypedDict):
     isOfTwo: bool  # the sides have different models
     look: str  # the display options, as in the link
     mean: str  # a sentence on the mean over heads
-    said: str  # the caption of the difference
+    caption: str  # of the difference
     distances: list[float]
     differs: list[str]  # keys of the left side's controls
     contrast: str  # the same as a sentence
@@ -80,7 +80,7 @@ class ComparePicture(PictureAnswer, _PairPart):
 
     wordSaid: str
     begins: LinkValues  # the initial values of the right side, if the left one was changed on another page
-    tries: dict[str, LinkValues]  # title -> values of the link; the defaults come first
+    suggestions: dict[str, LinkValues]  # title -> values of the link; the defaults come first
     eachIsQuick: bool  # the ablations run without a click
 
 
@@ -168,7 +168,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
         raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
     pair = Pair(*pictures.compute_pair(left, right), query.cursor, query.look, side.cursor)
-    tries = suggestions.suggest(query.name, pair.left.model)
+    links = suggestions.suggest(query.name, pair.left.model)
     for key in ("shuffle", *multiple_maps.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning
     sides = {"on the left": pair.left, "on the right": pair.right}
@@ -178,7 +178,7 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
     header: ComparePicture = {
         **_header(pair, cursor),
         "begins": begins or {},
-        "tries": {title: {key: to_param(value) for key, value in values.items()} for title, values in tries.items()},
+        "suggestions": {title: {key: to_param(value) for key, value in link.items()} for title, link in links.items()},
         "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
         "eachIsQuick": ablations.is_quick(pair.left),
         **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
@@ -208,7 +208,7 @@ def _header(pair: Pair, cursor: Cursor) -> _PairPart:
         "isOfTwo": pair.has_two_models,
         "look": str(pair.options),
         "mean": _mean(pair),
-        "said": pairs.difference(pair),
+        "caption": pairs.difference(pair),
         "distances": measures.row_distances(*pair.maps).tolist() if pair.fits else [],
         "answers": pairs.answers(pair, titles),
         "next": [] if pair.has_two_models else next_token.likeliest_tokens(left, right),

@@ -41,14 +41,14 @@ class ChangeEffect(TypedDict):
     """The largest change of a weight between two words: in each layer, its cell, and its values before and after."""
 
     layers: list[float]
-    at: tuple[int, int, int, int] | None
+    cell: tuple[int, int, int, int] | None
     moved: tuple[float, float]  # before and now
 
 
 class FocusEffect(ChangeEffect):
     """The effect of the changes, with the largest change in the map in focus."""
 
-    here: float  # the largest change in the map in focus
+    focusMaximum: float  # the largest change in the map in focus
 
 
 class BaselineMap(TypedDict):
@@ -64,7 +64,7 @@ class PinnedMap(TypedDict):
     tokens: list[str]
     columns: list[str] | None  # the keys' tokens, if they differ from the queries'
     ends: tuple[int, int]
-    at: str
+    cursor: str
     label: str
     forbidden: list[str]
 
@@ -81,7 +81,7 @@ class MapsPart(TypedDict):
     status: str
     kinds: list[list[Kind]]  # of each head of the visible layers; empty for others
     effect: FocusEffect | None  # of the changes
-    before: BaselineMap | None
+    baseline: BaselineMap | None
     pinTail: str  # this picture in the link, after the cursor
     pin: PinnedMap | None
     done: int  # computed layers; fewer than all only for long texts
@@ -99,7 +99,7 @@ class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
     typed: str  # the sentence of the picture
     pieces: list[str]  # explanations of the tokens
     patches: PatchGrid | None  # of a picture
-    heard: SoundWave | None  # of a sound
+    sound: SoundWave | None  # of a sound
     kv: int  # key and value heads of a layer; consecutive query heads share one
 
 
@@ -192,12 +192,12 @@ class PictureView:
     def _changes(self) -> "_Changes":
         change = effect(self.picture)
         if change is None or self.baseline is None:
-            return {"effect": None, "before": None}
+            return {"effect": None, "baseline": None}
         now, baseline = self._map(self.picture), self._map(self.baseline)
         distances = measures.row_distances(baseline, now).tolist()
         return {
-            "effect": {**change, "here": float((now - baseline).abs().max())},
-            "before": {"forbidden": self._forbidden(self.baseline), "distances": distances},
+            "effect": {**change, "focusMaximum": float((now - baseline).abs().max())},
+            "baseline": {"forbidden": self._forbidden(self.baseline), "distances": distances},
         }
 
     def _pin(self) -> PinnedMap | None:
@@ -210,7 +210,7 @@ class PictureView:
             "tokens": other.tokens,
             "columns": other.columns,
             "ends": other.model.ends,
-            "at": str(cursor),
+            "cursor": str(cursor),
             "label": words.label(other.settings, other.model) + suffix,
             "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
@@ -218,7 +218,7 @@ class PictureView:
 
 class _Changes(TypedDict):
     effect: FocusEffect | None
-    before: BaselineMap | None
+    baseline: BaselineMap | None
 
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
@@ -238,12 +238,12 @@ def effect(picture: Picture) -> ChangeEffect | None:
     maxima = [float(_change(current[layer], baseline[layer], mask).max()) for layer in range(len(current))]
     layer = max(range(len(maxima)), key=maxima.__getitem__)
     if maxima[layer] == 0:
-        return {"layers": maxima, "at": None, "moved": (0.0, 0.0)}
+        return {"layers": maxima, "cell": None, "moved": (0.0, 0.0)}
     # computed again for this layer: keeping the changes of all layers would take as long
     head, rest = divmod(int(_change(current[layer], baseline[layer], mask).argmax()), mask.numel())
     row, key = divmod(rest, mask.shape[1])
     moved = float(baseline[layer, head, row, key]), float(current[layer, head, row, key])
-    return {"layers": maxima, "at": (layer, head, row, key), "moved": moved}
+    return {"layers": maxima, "cell": (layer, head, row, key), "moved": moved}
 
 
 def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
@@ -270,7 +270,7 @@ def _header(
         "typed": settings.text,
         "pieces": notes.token_notes(picture),
         "patches": media.patches(picture.run),
-        "heard": media.sound(picture),
+        "sound": media.sound(picture),
         "kv": picture.run.extras.kv_heads,
         **generation,
         **maps_part,
@@ -370,7 +370,7 @@ def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> MapsPart:
         "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
         "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],
         "status": f"{timing} · {sent:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens",
-        "kinds": [[] for _ in range(sizes.n_layers)], "effect": None, "before": None, "pinTail": "",
+        "kinds": [[] for _ in range(sizes.n_layers)], "effect": None, "baseline": None, "pinTail": "",
         "pin": None, "done": picture.done, "tile": long_pictures.TILE,
     }  # fmt: skip
 

@@ -63,7 +63,7 @@ class HeadMeasure(TypedDict):
     name: str
     title: str
     unit: str
-    says: str
+    description: str
     rows: int  # the number of a map's rows that it averages; 0 if it is missing
     missing: str  # the reason why; "" if it can be requested
 
@@ -92,7 +92,7 @@ def answer(raw: bytes) -> bytes:
     measures: list[HeadMeasure] = []
     for name, (title, unit, text) in MEASURES.items():
         rows, reason = result.rows.get(name, 0), missing.get(name, "")
-        measures.append({"name": name, "title": title, "unit": unit, "says": text, "rows": rows, "missing": reason})
+        measures.append(HeadMeasure(name=name, title=title, unit=unit, description=text, rows=rows, missing=reason))
     layers, heads = query.sizes
     header: HeadsOverview = {"layers": layers, "heads": heads, "tokens": tokens, "measures": measures, "names": NAMES}
     return pack_parts(pack_focus(header, *(result.values[name] for name in MEASURES if name in result.values)))

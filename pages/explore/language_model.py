@@ -28,11 +28,11 @@ class LanguageModelPart(TypedDict):
     """Next tokens, surprise and heads of known kinds; a model that predicts no tokens has `found` alone."""
 
     next: list[NextToken]  # the most probable ones
-    drawn: NextToken | None  # the sampled one, if the sampling temperature is above 0
+    sample: NextToken | None  # the sampled one, if the sampling temperature is above 0
     sampling: tuple[float, int, str]  # temperature, seed, and the word whose probability is requested
     wordSaid: str
     surprise: list[Loss] | None  # of each token; None if not requested
-    found: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
+    topHeads: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
 
 
 def payload(
@@ -46,11 +46,11 @@ def payload(
     sides = {"": picture} if baseline is None else {"now": picture, "in the unchanged model": baseline}
     return {
         "next": next_token.likeliest_tokens(baseline, picture),
-        "drawn": next_token.sample(picture, query["temp"], query["dice"]),
+        "sample": next_token.sample(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSaid": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
         "surprise": surprises(picture) if with_surprise else None,
-        "found": {} if is_long else top_heads(picture),
+        "topHeads": {} if is_long else top_heads(picture),
     }
 
 

@@ -53,7 +53,7 @@ class FlowAnswer(TypedDict):
     row: int
     lines: list[tuple[int, int, int, float]]  # level of the upper end, its token, the lower end's token, share
     path: list[int]  # a token for each level, from the input up
-    said: list[str]  # sentences on the shares and on the path
+    sentences: list[str]  # sentences on the shares and on the path
     left: str  # a sentence on the lines that are not drawn
     assumes: list[str]
     noNorm: str | None  # the reason why attention × value norm is not available
@@ -79,7 +79,7 @@ def answer(raw: bytes) -> bytes:
         "row": row,
         "lines": [(line.level, line.query, line.key, round(line.share, 6)) for line in result.lines],
         "path": result.path,
-        "said": [_shares_text(tokens, result, row), _path_text(tokens, result)],
+        "sentences": [_shares_text(tokens, result, row), _path_text(tokens, result)],
         "left": _omission_text(result, tokens[row]),
         "assumes": [ASSUMPTIONS[norm], LIMITATIONS, *([CROSS] if _has_cross_attention(query.model) else [])],
         "noNorm": norm_problem(query.model),

@@ -243,7 +243,7 @@ def pack_thumbnails(picture: LongPicture, first: int) -> bytes:
     small, sizes = picture.small[first:], picture.model.sizes
     header: LongMaps = {
         "digest": picture.settings.digest, "tokens": picture.layers.tokens, "columns": None, "ends": picture.model.ends,
-        "layers": sizes.n_layers, "heads": sizes.n_heads, "whole": [], "thumbnail": len(picture.small[0][0]),
+        "layers": sizes.n_layers, "heads": sizes.n_heads, "fullLayers": [], "thumbnail": len(picture.small[0][0]),
         "first": first, "done": first + len(small),
     }  # fmt: skip
     return pack(header, *(maps.numpy().tobytes() for maps in small))

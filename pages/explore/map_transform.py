@@ -27,7 +27,7 @@ class TransformedMap(TypedDict):
     columns: list[str] | None
     rowOf: list[int]  # the row of each token
     columnOf: list[int]
-    said: str  # the rule, or the reason why it does not apply
+    sentence: str  # the rule, or the reason why it does not apply
     sunk: list[float]  # the share of each row on hidden keys; empty if rows are not renormalised
 
 
@@ -68,7 +68,7 @@ class MapTransform:
             "columns": self._labels(self.columns, tokens) if run.key_tokens else None,
             "rowOf": _row_indices(self.rows, len(run.tokens)),
             "columnOf": _row_indices(self.columns, len(tokens)),
-            "said": self.problem or (RULE if self.rows or self.columns else ""),
+            "sentence": self.problem or (RULE if self.rows or self.columns else ""),
             "sunk": sunk,
         }
 

@@ -17,7 +17,7 @@ from mha_core.pretrained.hf_model import HfModel
 class PatchGrid(TypedDict):
     """The grid of patches of a picture."""
 
-    own: int  # special tokens before the patches
+    specialTokens: int  # special tokens before the patches
     rows: int
     columns: int
 
@@ -32,7 +32,7 @@ class SoundWave(TypedDict):
 def patches(run: Run) -> PatchGrid | None:
     """Return the grid of patches of a run on a picture; None for other inputs."""
     grid = run.extras.image
-    return None if grid is None else {"own": grid.n_special, "rows": grid.rows, "columns": grid.columns}
+    return None if grid is None else {"specialTokens": grid.n_special, "rows": grid.rows, "columns": grid.columns}
 
 
 def sound(picture: Picture) -> SoundWave | None:

@@ -28,7 +28,7 @@ def _show(view: View) -> None:
             widgets.file(label, ENDINGS[kind], f"{kind}_file", max_megabytes, lambda content: open_file(kind, content))
             sentence = st.session_state.get(ERROR, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
-    view.show({"own": user.media()}, _on_event)
+    view.show({"media": user.media()}, _on_event)
 
 
 def _on_event(event: Event) -> None:

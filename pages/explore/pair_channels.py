@@ -37,7 +37,7 @@ class ChannelsAnswer(TypedDict):
     query: str  # the query's token
     looked: str  # the key's token
     strong: list[int]  # the fewest channels with `DOMINANT_WEIGHT`
-    said: list[str]  # sentences on the sum, on the strongest channels and on the weight
+    sentences: list[str]  # sentences on the sum, on the strongest channels and on the weight
     notes: list[str]
 
 
@@ -90,7 +90,7 @@ def answer(raw: bytes) -> bytes:
         "query": layer.tokens[row],
         "looked": layer.keys[key],
         "strong": terms.strongest(DOMINANT_WEIGHT),
-        "said": [
+        "sentences": [
             _sum_text(terms, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", bias_source),
             _strongest_text(terms),
             _weight_text(float(weights[row, key])),

@@ -17,7 +17,7 @@ class Ack(TypedDict):
     """The session and the last acknowledged event of a view."""
 
     visit: str
-    heard: int
+    acknowledged: int
 
 
 class View:
@@ -59,7 +59,7 @@ class View:
 
 def ack(key: str) -> Ack:
     """Return the acknowledgement for a view's next message."""
-    return {"visit": sessions.session_id(), "heard": acknowledged().get(key, 0)}
+    return {"visit": sessions.session_id(), "acknowledged": acknowledged().get(key, 0)}
 
 
 def acknowledged() -> dict[str, int]:
@@ -68,5 +68,5 @@ def acknowledged() -> dict[str, int]:
     It is a dictionary, because a newer message may interrupt a callback at any access to `st.session_state`; handling
     an event and acknowledging it must not be separated there.
     """
-    turns: dict[str, int] = st.session_state.setdefault("heard", {})
+    turns: dict[str, int] = st.session_state.setdefault("acknowledged", {})
     return turns

@@ -64,13 +64,13 @@ class Masks(PictureAnswer):
     painted: str
     meaning: str  # of the mask in use, one sentence
     base: str  # cells forbidden by the rule, as text
-    own: str  # cells forbidden by the model itself
+    modelMask: str  # noqa: N815 - as the browser reads it; cells forbidden by the model itself
     forbidden: list[str]
     forbiddenBefore: list[str]  # noqa: N815 - as the browser reads it
     ruleKeys: Sequence[str]  # noqa: N815 - as the browser reads it; link keys of a rule
-    most: int  # maximum number of tokens for painting
-    longest: int  # maximum characters of a painting in the link
-    without: str
+    maxTokens: int  # noqa: N815 - as the browser reads it; maximum number of tokens for painting
+    maxLength: int  # noqa: N815 - as the browser reads it; maximum characters of a painting in the link
+    comparison: str
     typed: str  # the sentence of the picture
     label: str
     look: str  # head or mean, as in the link
@@ -171,13 +171,13 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
         "painted": settings.painted,
         "meaning": (describe_painting if settings.painted else describe_rule)(settings.mask, own_mask),
         "base": mask_codec.forbidden_cells(settings.mask, "", n, n_heads)[0],
-        "own": mask_codec.forbidden_cells(own_mask, "", n, n_heads)[0],
+        "modelMask": mask_codec.forbidden_cells(own_mask, "", n, n_heads)[0],
         "forbidden": settings.forbidden_cells(model, n, keys),
         "forbiddenBefore": comparison.forbidden_cells(model, n, keys),
         "ruleKeys": RULE,
-        "most": MAX_PAINTED,
-        "longest": MAX_PAINTED_LENGTH,
-        "without": _comparison_text(comparison.mask, own_mask),
+        "maxTokens": MAX_PAINTED,
+        "maxLength": MAX_PAINTED_LENGTH,
+        "comparison": _comparison_text(comparison.mask, own_mask),
         "typed": settings.text,
         "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
         "look": str(query.look),

@@ -24,7 +24,7 @@ class EncodingTile(TypedDict):
     name: str  # in the control of Explore
     title: str
     figure: str  # the mean weight on the previous word
-    told: str  # the same as a sentence
+    sentence: str  # the same as a sentence
     note: str
     learnt: bool  # the model was trained with it
 
@@ -36,7 +36,7 @@ class EncodingsState(TypedDict):
     tokens: list[str]
     tiles: list[EncodingTile]
     maps: str  # base64 of float32 (i, j), one of each tile
-    chosen: str
+    selection: str
 
 
 VIEW = View("encodings_view", "encodings", "positions/encodings.js")
@@ -55,10 +55,10 @@ def show(tokens: list[str], on_model: OnModel) -> None:
         title, figure = position_title(name), number(figures[name])
         sentence = f"{title}: {place.lower()} has a mean weight of {figure} on the previous word"
         learnt = changes.is_as_trained(POSITIONS[name], model)
-        tiles.append({"name": name, "title": title, "figure": figure, "told": sentence, "note": note, "learnt": learnt})
+        tiles.append(EncodingTile(name=name, title=title, figure=figure, sentence=sentence, note=note, learnt=learnt))
     values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)
     maps = base64.b64encode(values).decode("ascii")
-    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=enlarged)
+    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, selection=enlarged)
     VIEW.show(state, _on_click)
 
 
@@ -72,6 +72,6 @@ def _enlarged() -> str:
 
 def _on_click(event: Event) -> None:
     """Handle a click on a map, which also selects its encoding."""
-    name = events.text(event, "chosen")
+    name = events.text(event, "selection")
     if name in POSITIONS:
         st.session_state["encoding_map"], st.session_state["enc"] = name, ENCODING_OF[name]

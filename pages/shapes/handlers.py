@@ -61,7 +61,7 @@ class TraceStep(TypedDict):
 class TraceSource(TypedDict):
     """The source of a function that recorded steps."""
 
-    where: str
+    location: str
     first: int
     lines: Sequence[str]
     records: Sequence[int]  # lines that only record
@@ -252,7 +252,7 @@ def pack_trace(layer: LayerTrace, step: str, head: int = 0, max_bytes: int | Non
         "dHead": d_head,
         "steps": [_step_header(layer, number, list(sources)) for number in range(len(steps))],
         "sources": [
-            {"where": item.origin, "first": item.first_line, "lines": item.lines, "records": item.records}
+            {"location": item.origin, "first": item.first_line, "lines": item.lines, "records": item.records}
             for item in sources.values()
         ],
     }

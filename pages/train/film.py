@@ -23,12 +23,12 @@ _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # for tokens that are whitesp
 
 
 class FilmProbe(TypedDict):
-    """The maps of one probe text; `at`: their offset in the message's bytes."""
+    """The maps of one probe text."""
 
     tokens: list[str]
     columns: list[str] | None  # the keys' tokens, if they differ from the queries'
     steps: list[int]
-    at: int
+    offset: int  # of its maps in the message's bytes
 
 
 class FilmHeader(TypedDict):
@@ -39,7 +39,7 @@ class FilmHeader(TypedDict):
     layers: int
     heads: int
     causal: bool
-    over: bool
+    isFinished: bool
     probes: list[FilmProbe]
 
 
@@ -55,7 +55,7 @@ class FilmsHeader(TypedDict):
 class FilmState(TypedDict):
     """The state that the film view gets from the page."""
 
-    wanted: str  # the name of the films
+    digest: str  # the name of the films
     query: str  # of the request for them
     sought: int  # the number of clicks on steps in the curves
     step: int  # of the last click
@@ -81,7 +81,7 @@ def show(packed: bytes) -> None:
     if films is None or films.packed != packed:
         films = st.session_state["films"] = StoredFilms(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show(FilmState(wanted=films.name, query=f"name={films.name}", sought=number, step=step))
+    VIEW.show(FilmState(digest=films.name, query=f"name={films.name}", sought=number, step=step))
 
 
 def pack(candidates: Sequence[Candidate]) -> bytes:
@@ -117,14 +117,14 @@ def _film(candidate: Candidate, start: Start, stride: int, maps: list[bytes]) ->
         maps += [_first_tokens(shot) for shot in sent]
         columns = _visible(start.columns[number]) if start.columns else None
         steps = [shot.step for shot in sent]
-        probes.append({"tokens": _visible(tokens), "columns": columns, "steps": steps, "at": offset})
+        probes.append({"tokens": _visible(tokens), "columns": columns, "steps": steps, "offset": offset})
     return {
         "name": candidate.name,
         "colours": {theme: candidate_colour(candidate.colour, theme) for theme in ("dark", "light")},
         "layers": start.recipe.n_layers,
         "heads": start.recipe.n_heads,
         "causal": not start.columns and not start.classes,
-        "over": candidate.histories[0].end is not None,
+        "isFinished": candidate.histories[0].end is not None,
         "probes": probes,
     }
 

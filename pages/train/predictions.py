@@ -156,8 +156,8 @@ def probability_column(name: str) -> str:
 
 def filter_rows(table: DataFrame, choice: TableFilter) -> DataFrame:
     """Filter and sort the rows of a table; the sort is stable."""
-    known, right, typed = table["actual"] != UNKNOWN, table["predicted"] == table["actual"], table["row"] == TYPED
-    masks = {ALL_ROWS: known | ~known, RIGHT_ROWS: right, WRONG_ROWS: known & ~right, TYPED_ROWS: typed}
+    has_label, right, typed = table["actual"] != UNKNOWN, table["predicted"] == table["actual"], table["row"] == TYPED
+    masks = {ALL_ROWS: has_label | ~has_label, RIGHT_ROWS: right, WRONG_ROWS: has_label & ~right, TYPED_ROWS: typed}
     mask = masks[choice.subset]
     for column, value in (("actual", choice.actual), ("predicted", choice.predicted)):
         if value is not None:

@@ -24,11 +24,11 @@ TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAni
 # "gone": a slow page has put another view in its place.
 AT_REST = """([view, wanted]) => {
   if (!view.isConnected) return "gone";
-  const { turn, heard } = view.dataset;
+  const { turn, acknowledged } = view.dataset;
   const app = document.querySelector('[data-testid="stApp"]');
   return !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
     && app?.dataset.testScriptState === "notRunning" && document.querySelector(".st-key-stage .question")
-    && Number(heard ?? 0) >= Number(turn ?? 0) && !view.hasAttribute("data-typing")
+    && Number(acknowledged ?? 0) >= Number(turn ?? 0) && !view.hasAttribute("data-typing")
     && Object.entries(wanted).every(
       ([name, value]) => view.dataset[name] && view.dataset[name] === (value ?? view.dataset[name]),
     );

@@ -103,7 +103,7 @@ def test_page_opens_by_its_link_and_is_read_walked_and_seen_in_both_themes(name:
     assert page.locator("img[src=x], .view b:text-is('it'), .view b:text-is('how')").count() == 0
     assert page.locator("html").get_attribute("lang") == "en"
     expect(page.get_by_role("heading", level=1)).to_have_text(own.question)
-    expect(tab.link(PAGES[own.within or name].title)).to_have_attribute("aria-current", "page")
+    expect(tab.link(PAGES[own.parent or name].title)).to_have_attribute("aria-current", "page")
     expect(page).to_have_title(f"{own.title} · Headlight")
 
     # by a screen reader, by keyboard and by mouse

@@ -274,7 +274,7 @@ def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
 def message_of(route: str, at: str, view: str) -> str:
     """What the server says of another view of the run."""
     _, message = unpacked(answer(route, urlencode({"s": TIRED, "at": at, "view": view}).encode()))
-    return "".join(unpacked(message)[0]["said"])
+    return "".join(unpacked(message)[0]["sentences"])
 
 
 @pytest.mark.thorough("A walk over the other views of a run: channels, flow, and all heads by a measure.")

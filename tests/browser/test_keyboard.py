@@ -122,7 +122,7 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     expect(main).to_be_focused()
     assert main.evaluate(FRAME) == 0, "no frame round the whole page"
 
-    listed = [page for page in PAGES.values() if not page.within]
+    listed = [page for page in PAGES.values() if not page.parent]
     for page in listed:
         expect(tab.link(page.title)).to_be_visible()
     groups = tab.house.locator(".group > :is(button, a)").all_inner_texts()

@@ -31,7 +31,7 @@ RULES = [
 # Steps on a new painting: ["begin", [i, j]], ["line", "row", 2], … or {"tool": "row"}; then what it says.
 RUN = """(() => {
   const mask = Object.assign(new m.MaskPaint(), { head: 1 });
-  mask.load({ n: row.n, heads: row.heads, painted: "", base: row.base, own: row.own, rule: row.rule });
+  mask.load({ n: row.n, heads: row.heads, painted: "", base: row.base, modelMask: row.modelMask, rule: row.rule });
   for (const step of row.steps) {
     if (Array.isArray(step)) mask[step[0]](...step.slice(1));
     else Object.assign(mask, step);
@@ -45,7 +45,7 @@ def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str =
     """What the painting says after these steps; its text means the same to Python."""
     base = mask_codec.forbidden_cells(rule, "", N, HEADS)[0]
     own = mask_codec.forbidden_cells(built_in, "", N, HEADS)[0]
-    row = {"n": N, "heads": HEADS, "base": base, "own": own, "rule": rule, "steps": list(steps)}
+    row = {"n": N, "heads": HEADS, "base": base, "modelMask": own, "rule": rule, "steps": list(steps)}
     after: dict[str, Any] = modules.one("masks/mask_paint.js", row, RUN)
     allow = mask_codec.allow_mask(rule, after["text"], N, HEADS, built_in)
     assert torch.equal(heads(after), allow.expand(HEADS, N, N))

@@ -58,7 +58,7 @@ def check(values: Link, left: Settings, right: Settings, layer: int = 0, head: i
 def test_default() -> None:
     header = check({}, *BEGINS)
     assert (header["notices"], header["layer"], header["head"], header["key"]) == ([], 0, 2, None)
-    assert header["used"] == {"s": TIRED, "s2": TIRED}
+    assert header["texts"] == {"s": TIRED, "s2": TIRED}
     assert (header["model"], header["defaults"]["at"], header["defaults"]["s"]) == ("minilm", "0.2", TIRED)
     assert (header["unusable"], header["begins"], header["tokens"][header["row"]]) == ({}, {}, "it")
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
@@ -67,10 +67,10 @@ def test_default() -> None:
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.sum_bound(len(distances), 1))
-    assert list(header["tries"]) == list(suggestions.SUGGESTIONS)
-    for name, values in header["tries"].items():
+    assert list(header["suggestions"]) == list(suggestions.SUGGESTIONS)
+    for name, values in header["suggestions"].items():
         there, _ = answered(**values)
-        assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
+        assert (there["suggestions"], there["unusable"]) == (header["suggestions"], {}), name
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
@@ -119,7 +119,7 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
         titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
         assert header["answers"] == pairs.answers(pair, titles)
     header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
-    assert (header["fits"], header["used"]) == (True, {"s": TIRED, "s2": WIDE})
+    assert (header["fits"], header["texts"]) == (True, {"s": TIRED, "s2": WIDE})
     header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
     assert (header["fits"], header["distances"]) == (False, [])
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
@@ -171,7 +171,7 @@ def test_two_models_are_compared_word_by_word() -> None:
     places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
     assert places == [(3, 1, 6, 12), (*at, 1, 4)]
     assert (header["contrast"], header["fits"], header["isOfTwo"]) == ("One setting differs: model.", True, True)
-    assert "word by word: on the left" in header["said"]
+    assert "word by word: on the left" in header["caption"]
     header, _ = answered(**link, mask2="window", w2="2", off2=[f"L{at[0]} H{at[1]}", "L1 H11"])
     changed = Settings(TEXT, mask="window:2", model=other, heads_off=(at,))
     assert header["digest"].endswith(changed.digest)

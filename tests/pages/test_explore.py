@@ -47,7 +47,7 @@ def test_default_and_any_place(model: Model) -> None:
     assert (header["notices"], header["unusable"]) == ([], {})
     assert (header["mean"], header["values"], header["columns"], header["reading"]) == (None, None, "", None)
     assert (header["presets"], header["presetNames"]) == (list(PRESETS), [NAMES[text] for text in PRESETS])
-    assert header["defaults"]["s"] == header["typed"] == header["used"]["s"] == PRESETS[0]
+    assert header["defaults"]["s"] == header["typed"] == header["texts"]["s"] == PRESETS[0]
     identical(maps.view(N, N), run.weights[3, 1].cpu())
     for at in ("0.0", "5.11.14.14", "2.3.999", "2.3.1.999"):
         header = shown(at=at)
@@ -77,7 +77,7 @@ def test_the_row_looked_at_first(model: Model) -> None:
 def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model) -> None:
     header, maps = picture_of("maps", pin=f"0.2.3~causal~none~0.5~1.1-0.0~{PRESETS[3]}", at="1.4")
     run = model.run(PRESETS[3], mask="causal", position="none", temperature=0.5, heads_off=((0, 0), (1, 1)))
-    assert (header["pin"]["tokens"], header["pin"]["at"]) == (run.tokens, "0.2.3")
+    assert (header["pin"]["tokens"], header["pin"]["cursor"]) == (run.tokens, "0.2.3")
     size = len(run.tokens)
     identical(maps[-size * size :].view(size, size), run.weights[0, 2].cpu())
     header, maps = picture_of(
@@ -86,12 +86,12 @@ def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model
     assert header["notices"] == []
     now, before = (weights_of(PRESETS[0], **own)[3, 1] for own in ({"position": "none", "mask": "causal"}, {}))
     identical(maps[: 2 * N * N].view(2, N, N), torch.stack([now, before]))
-    distances = torch.tensor(header["before"]["distances"])
+    distances = torch.tensor(header["baseline"]["distances"])
     within_rounding(distances, (now.double() - before.double()).abs().sum(-1) / 2, rounding.sum_bound(N, 1))
     assert len(maps) == 2 * N * N + len(header["pin"]["tokens"]) ** 2
     for link in ({"look": "difference"}, {}):
         header, maps = picture_of("maps", **link)
-        assert (header["before"], len(maps)) == (None, N * N), "otherwise nothing more comes"
+        assert (header["baseline"], len(maps)) == (None, N * N), "otherwise nothing more comes"
 
 
 # ---- columns that are taken out, and lengths of values
@@ -183,13 +183,13 @@ def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model
     reading = header["reading"]
     assert (reading["rows"], reading["columns"], reading["sunk"]) == (WORDS, None, [])
     assert reading["rowOf"] == reading["columnOf"] == [0, 1, 1, 1, 1, 1, 2, 3, 4, 4, 4, 5]
-    assert "added up" in reading["said"]
+    assert "added up" in reading["sentence"]
     assert (header["look"], header["row"], header["key"]) == ("words", 7, 2)
     header, floats = picture_of("maps", s=TEXT, look="words_difference", mask="causal", at="2.4")
     for map_, mask in zip(floats.view(2, 6, 6), ("causal", "none"), strict=True):
         identical(map_, merge_words(model.run(TEXT, mask=mask).weights[2, 4], own, own))
     causal = torch.ones(6, 6, dtype=torch.bool).tril()  # within a word all are one cell
-    assert (header["forbidden"], len(header["before"]["distances"])) == ([write_cells(~causal)], 6)
+    assert (header["forbidden"], len(header["baseline"]["distances"])) == ([write_cells(~causal)], 6)
     assert shown(s=TEXT, look="keys2-5", at="3.1.7.3")["notices"] == []
 
 

@@ -60,7 +60,7 @@ def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.
     part = own["probes"][probe]
     n, wide = len(part["tokens"]), len(part["columns"] or part["tokens"])
     shape = (len(part["steps"]), own["layers"], own["heads"], n, wide)
-    return np.frombuffer(body, np.uint8, int(np.prod(shape)), part["at"]).reshape(shape)
+    return np.frombuffer(body, np.uint8, int(np.prod(shape)), part["offset"]).reshape(shape)
 
 
 def test_every_map_comes_back_where_the_header_says() -> None:
@@ -69,7 +69,7 @@ def test_every_map_comes_back_where_the_header_says() -> None:
     header, body = unpacked(packed(*histories))
     assert (header["steps"], header["probes"]) == (40, ["the dogs", "a"])
     assert [own["name"] for own in header["films"]] == ["a", "b"]
-    assert [own["over"] for own in header["films"]] == [True, False]
+    assert [own["isFinished"] for own in header["films"]] == [True, False]
     assert [probe["columns"] for probe in header["films"][1]["probes"]] == read, "a translation has those that it reads"
     for number, history in enumerate(histories):
         for probe, tokens in enumerate(PROBES):

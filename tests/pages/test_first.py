@@ -108,7 +108,7 @@ def test_two_models_and_longer_sentences(monkeypatch: pytest.MonkeyPatch) -> Non
     for words, whole in ((20, list(range(6))), (60, [3])):  # of a longer one the layer in sight
         header, body = unpacked(brought(served().get(f"/?s={'+'.join(['word'] * words)}").text))
         maps, values = unpacked(body[header["parts"][0] :])
-        assert (maps["whole"], len(values)) == (whole, len(whole) * 12 * (words + 2) ** 2)
+        assert (maps["fullLayers"], len(values)) == (whole, len(whole) * 12 * (words + 2) ** 2)
     two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
     message = brought(served().get(two).text)
     pair, _ = unpacked(message[-unpacked(message)[0]["parts"][0] :])

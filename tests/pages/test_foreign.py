@@ -124,7 +124,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
 def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
     found = {one.title: one for one in foreign.list_cached()}
     assert sorted(found) == sorted(f"tiny/{kind}" for kind in KINDS)
-    assert found["tiny/gpt2"].says.startswith("gpt2, 2 × 4 heads, ")
+    assert found["tiny/gpt2"].description.startswith("gpt2, 2 × 4 heads, ")
     assert not any(one.why_not for one in found.values())
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     snapshots = {kind: tmp_path / "hub" / f"models--tiny--{kind}" / "snapshots" / REVISION for kind in KINDS}
@@ -161,8 +161,8 @@ def test_what_cannot_be_changed_is_named_and_left_out() -> None:
     said = picture(name_of("t5", "cross"), mask="causal", unheard="0", t="0.5")
     assert said["fixed"]["mask"] == said["fixed"]["unheard"] == models.TWO_TEXTS
     assert set(said["unusable"]) == {"mask", "unheard"}
-    assert all(models.TWO_TEXTS in sentence for sentence in said["told"])
-    assert said["effect"]["at"] is not None, "the temperature still acts"
+    assert all(models.TWO_TEXTS in sentence for sentence in said["warnings"])
+    assert said["effect"]["cell"] is not None, "the temperature still acts"
     assert any("the tokens that the model generates" in notice for notice in said["notices"])
 
 

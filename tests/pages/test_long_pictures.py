@@ -52,7 +52,7 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
     assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
     assert [one["label"] for one in focus["next"]]
-    assert (maps["tokens"], maps["whole"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
+    assert (maps["tokens"], maps["fullLayers"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
     assert (maps["thumbnail"], small) == (expected.shape[-1], expected[1].tobytes())
     (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"

@@ -149,7 +149,7 @@ def test_what_a_model_forbids_itself_stays_forbidden() -> None:
     later = ~masks.allow(masks.causal, n, n)[0, 0]
     for chosen in ({}, {"mask": "window"}, {"mask": "painted", "p": f"{n}.{write_cells(later)}"}):
         header, weights = answered(s=text, model=LANGUAGE, **chosen)
-        assert header["own"] == write_cells(later)
+        assert header["modelMask"] == write_cells(later)
         assert not bool(weights[:, later].any())
         for cells in (*header["forbidden"], *header["forbiddenBefore"], *(card["cells"] for card in header["cards"])):
             assert bool((cells_of(cells, n) | ~later).all())

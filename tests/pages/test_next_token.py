@@ -73,12 +73,12 @@ def test_the_likeliest_tokens_are_those_of_the_run_and_what_was_first_stays() ->
     tokens = [shown.model.tokenizer.id_to_token(int(at)) for at in best.indices[: len(found)]]
     assert [token["label"] for token in found] == [str(token).removeprefix("␣") for token in tokens]
     same_function(torch.tensor([token["chance"] for token in found], dtype=torch.float64), best.values[: len(found)])
-    assert (len(found), [token["before"] for token in found]) == (next_token.LIKELIEST, [None] * len(found))
+    assert (len(found), [token["baseline"] for token in found]) == (next_token.LIKELIEST, [None] * len(found))
     changed = pictures.picture(replace(of, mask="window:1"))
     others = likeliest(changed)
     assert changed.run.logits is not None
     for token, at in zip(others[:-1], changed.run.logits[-1].topk(len(others) - 1).indices, strict=True):
-        assert token["before"] == float(shown.run.logits[-1].double().softmax(-1)[at])
+        assert token["baseline"] == float(shown.run.logits[-1].double().softmax(-1)[at])
     assert found[0]["label"] in {token["label"] for token in others}
 
 
@@ -91,7 +91,7 @@ def test_the_documents_numbers_of_heads_and_probabilities() -> None:
     assert now[0]["text"] == " Drive"
     quoted(now[0]["chance"], "0.844")
     quoted(chance(off, "Drive"), "0.018")
-    quoted(next(token["before"] or 0 for token in off if token["label"] == "Drive"), "0.844")
+    quoted(next(token["baseline"] or 0 for token in off if token["label"] == "Drive"), "0.844")
     quoted(chance(likeliest(picture(PARIS, heads_off=tuple(sorted(COPYING)))), "Paris"), "0.759")
     quoted(chance(likeliest(picture(PARIS)), "Paris"), "0.773")
     quoted(chance(likeliest(picture(PARIS, position="none")), "Paris"), "0.273")

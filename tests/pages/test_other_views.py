@@ -65,7 +65,7 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
     within_rounding(torch.from_numpy(masses.copy()).view(7, n), wanted.masses, rounding.sum_bound(12, *[n, 1] * 6))
     assert (header["tokens"], header["path"], wanted.path[0]) == (run.tokens, wanted.path, 2)
     assert [tuple(line[:3]) for line in header["lines"][:5]] == [line[:3] for line in wanted.lines[:5]]
-    made, way = header["said"]
+    made, way = header["sentences"]
     quoted(100 * float(wanted.masses[0, 0]), numbers_in(made)[1])
     quoted(100 * float(wanted.masses[0, 2]), numbers_in(way)[-1])
 
@@ -77,7 +77,7 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
-    assert unreached["said"][1].startswith("No path leads")
+    assert unreached["sentences"][1].startswith("No path leads")
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MAX_LINES
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
@@ -122,7 +122,7 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
     own = channels(run.steps, header["head"], row, key, temperature=settings.temperature, biased=biased)
     np.testing.assert_array_equal(q, own.q.float().numpy())
     np.testing.assert_array_equal(k, own.k.float().numpy())
-    summed, _, then = header["said"]
+    summed, _, then = header["sentences"]
     quoted(own.score, numbers_in(summed)[-1])
     assert header["strong"] == own.strongest(0.8)
     if weights[key] == 0:
@@ -226,11 +226,11 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
         after, before = (pictures.picture(own).run for own in (settings, settings.baseline))
         told = effect(pictures.picture(settings))
         assert told is not None
-        assert told["at"] is not None
+        assert told["cell"] is not None
         moved = (after.weights - before.weights).abs()
         assert told["layers"] == moved[:, :, 1:-1, 1:-1].amax((1, 2, 3)).tolist(), "between two words"
-        assert float(moved[told["at"]]) == max(told["layers"])
-        assert told["moved"] == tuple(float(run.weights[told["at"]]) for run in (before, after))
+        assert float(moved[told["cell"]]) == max(told["layers"])
+        assert told["moved"] == tuple(float(run.weights[told["cell"]]) for run in (before, after))
         if settings == off:
             assert told["layers"][:4] == [0, 0, 0, 0], "a head changes only later layers"
             assert min(told["layers"][4:]) > 0

@@ -36,7 +36,7 @@ def test_up_to_the_limit_every_weight_comes_back_as_its_nearest_step() -> None:
         assert packed != pack_maps(weights, names(tokens), "e", 3)
         header, body = unpacked(packed)
         assert (header["tokens"], header["layers"], header["heads"], header["digest"]) == (names(tokens), 6, 12, "d")
-        assert (header["whole"], header["thumbnail"]) == (list(range(6)), 0)
+        assert (header["fullLayers"], header["thumbnail"]) == (list(range(6)), 0)
         assert np.array_equal(np.frombuffer(body, np.uint8).reshape(weights.shape), in_steps(weights))
         assert most is None or len(packed) / weights.numel() <= most, "bytes a weight"
     _, body = unpacked(pack_maps(torch.eye(4).expand(1, 1, 4, 4).contiguous(), names(4), "d", 0))
@@ -49,7 +49,7 @@ def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest(tok
     weights = maps(tokens, layers=2, heads=3)
     header, body = unpacked(pack_maps(weights, names(tokens), "d", layer))
     side = -(-tokens // step)
-    assert (header["whole"], header["thumbnail"]) == ([layer], side)
+    assert (header["fullLayers"], header["thumbnail"]) == ([layer], side)
     assert side <= THUMBNAIL
     values = np.frombuffer(body, np.uint8)
     size = 3 * tokens * tokens

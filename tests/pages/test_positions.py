@@ -132,10 +132,10 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn() -> None:
 def test_a_map_that_is_pressed_brings_its_portrait() -> None:
     app = as_it_opens()
     for turn, (chosen, encoding) in enumerate((("alibi", "alibi"), ("halved", "learned")), 1):
-        app = act(app, "encodings_view", {"chosen": chosen, "turn": turn})
-        assert (app.selectbox(key="enc").value, view(app)["chosen"]) == (encoding, chosen)
+        app = act(app, "encodings_view", {"selection": chosen, "turn": turn})
+        assert (app.selectbox(key="enc").value, view(app)["selection"]) == (encoding, chosen)
     app.selectbox(key="enc").set_value("rotary").run()
-    assert view(app)["chosen"] == "rotary"
+    assert view(app)["selection"] == "rotary"
 
 
 def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
@@ -145,7 +145,7 @@ def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     assert torch.equal(sent, torch.stack(found.maps))
     assert [tile["name"] for tile in state["tiles"]] == list(POSITIONS)
     assert [tile["figure"] for tile in state["tiles"]] == [number(row[3]) for row in found.rows]
-    assert (state["place"], state["chosen"]) == (f"Layer {found.layer} head {found.head}", "t5")
+    assert (state["place"], state["selection"]) == (f"Layer {found.layer} head {found.head}", "t5")
     assert [tile["name"] for tile in state["tiles"] if tile["learnt"]] == ["as trained"]
     assert all((NOT_TRAINED in tile["note"]) != tile["learnt"] for tile in state["tiles"])
     app = as_it_opens(s="a " * 100)

@@ -100,14 +100,14 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
         content = files.file("JPEG") if kind is SEEN else kind.file
         name = kept(content, kind)
         said = shown(kind.model, s=name)
-        assert (said["typed"], said["told"]) == (name, []), kind
+        assert (said["typed"], said["warnings"]) == (name, []), kind
         model = pictures.model_on("auto", kind.model)
         settings = LinkQuery(query(kind.model, s=name)).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
         store.delete("data", name.partition(":")[2])
         gone = shown(kind.model, s=name)
         assert gone["typed"] == next(iter(kind.album)), kind
-        assert gone["told"][0].endswith(f"This model {kind.reads}."), kind
+        assert gone["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
 def test_a_sentence_is_no_file() -> None:
@@ -118,7 +118,7 @@ def test_a_sentence_is_no_file() -> None:
         for kind in KINDS:
             said = shown(kind.model, s=text)
             assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
-            assert said["told"][0].endswith(f"This model {kind.reads}."), kind
+            assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
             with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
 
@@ -130,10 +130,10 @@ def test_two_models_must_read_the_same() -> None:
         with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
             compare.pair(query(kind.model, model2=pretrained.MINILM))
         two, _ = picture_of("pair", model=kind.model, s2=other)
-        assert (two["used"]["s"], two["used"]["s2"]) == (first, other), kind
-        assert set(two["tries"]) == {"sharper and softer attention", f"two {name}s"}, kind
+        assert (two["texts"]["s"], two["texts"]["s2"]) == (first, other), kind
+        assert set(two["suggestions"]) == {"sharper and softer attention", f"two {name}s"}, kind
         said, _ = picture_of("pair", model=kind.model, s2="a dog")
-        assert said["told"][0].endswith(f"This model {kind.reads}."), kind
+        assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
@@ -184,7 +184,7 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
     assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
-    assert said["told"] == said["notices"] == []
+    assert said["warnings"] == said["notices"] == []
     assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
     assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
     assert "for this picture" in said["figures"][0]["label"]
@@ -216,7 +216,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     ):
         with pytest.raises(HeadlightError, match=why):
             ask(raw)
-    assert "reads pictures" in shown(VIT, look="words")["reading"]["said"]
+    assert "reads pictures" in shown(VIT, look="words")["reading"]["sentence"]
 
 
 @pytest.mark.thorough("a model of its own is made and saved")
@@ -243,11 +243,11 @@ def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     said = shown(WAVE)
     assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None
-    heard = said["heard"]
+    heard = said["sound"]
     assert heard["seconds"] == 0.02
     assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
     assert said["row"] == 37
-    assert said["told"] == said["notices"] == []
+    assert said["warnings"] == said["notices"] == []
     assert said["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
     assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
     assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"

@@ -91,7 +91,7 @@ def test_garbage_in_a_link_is_named_and_left_out() -> None:
     with pytest.raises(UnusableText) as refused:
         shapes(mask="combination", rule="x")
     assert refused.value.key == "rule"
-    used = shapes(mask="combination", rule="causal&window:2", s="how are you")[0]["used"]
+    used = shapes(mask="combination", rule="causal&window:2", s="how are you")[0]["texts"]
     assert used == {"s": "how are you", "rule": "causal & window:2"}
 
 

@@ -67,7 +67,7 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
             assert (told["contiguous"], told["view"]) == (own.value.is_contiguous(), own.is_view)
             assert (told["bytes"], told["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
             text, source = trace.source(own), header["sources"][told["source"]]
-            assert (source["where"], tuple(source["lines"]), tuple(told["marked"])) == (
+            assert (source["location"], tuple(source["lines"]), tuple(told["marked"])) == (
                 text.origin, text.lines, text.marks,
             )  # fmt: skip
             head = own.name.rpartition(".head")[2]

@@ -8,31 +8,12 @@ from tests.rules import words
 
 # names that files, links, the browser's messages and the contract fix; none may be added
 FIXED = {
-    "headlight/picture/link_query.py": {"told", "used"},
-    "headlight/picture/next_token.py": {"before"},
-    "headlight/registry/foreign.py": {"says"},
-    "headlight/ui/pages.py": {"within"},
     "mha_core/masks/rules.py": {"both", "either"},
     "mha_core/models/model.py": {"of"},
     "mha_core/pretrained/recorder.py": {"every"},
-    "mha_core/show/packing.py": {"whole"},
     "mha_core/show/widget.py": {"chosen"},
     "mha_core/training/events.py": {"longest"},
     "mha_core/training/recipe.py": {"vocabulary_of"},
-    "pages/compare/handlers.py": {"said", "tries"},
-    "pages/explore/handlers.py": {"at", "before", "heard", "here"},
-    "pages/explore/heads_overview.py": {"says"},
-    "pages/explore/language_model.py": {"drawn", "found"},
-    "pages/explore/layer_flow.py": {"said"},
-    "pages/explore/map_transform.py": {"said"},
-    "pages/explore/media.py": {"own"},
-    "pages/explore/pair_channels.py": {"said"},
-    "pages/frame/view.py": {"heard"},
-    "pages/masks/message.py": {"longest", "most", "own", "without"},
-    "pages/positions/map_view.py": {"chosen", "told"},
-    "pages/shapes/handlers.py": {"where"},
-    "pages/train/film.py": {"at", "over", "wanted"},
-    "pages/train/predictions.py": {"known"},
 }
 
 

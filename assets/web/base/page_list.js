@@ -1,6 +1,6 @@
 // The pages of the house, their addresses, and which of them is shown.
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, within: string}} Page within: the path of the page that leads to it, "" where the bar does */
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, parent: string}} Page parent: the path of the page that leads to it, "" where the bar does */
 
 /** All pages, as headlight/ui/pages.py lists them. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");

@@ -29,7 +29,7 @@ export class View {
     this.choices = choices;
     this.state = /** @type {State} */ (/** @type {unknown} */ (null));
     this.turn = 0;
-    this.heard = 0;
+    this.acknowledged = 0;
     this.visit = "";
     this.wishes = /** @type {{turn: number, wish: object}[]} */ ([]);
     this.theme = /** @type {Theme} */ ("dark");
@@ -93,12 +93,12 @@ export class View {
     // a new session: what it says holds, but what was done before the first one is still to be told
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
     this.visit = state.visit;
-    this.heard = state.heard;
-    this.wishes = this.wishes.filter(({ turn }) => turn > state.heard);
+    this.acknowledged = state.acknowledged;
+    this.wishes = this.wishes.filter(({ turn }) => turn > state.acknowledged);
     const current = this.state;
-    const answers = state.heard >= this.turn;
+    const answers = state.acknowledged >= this.turn;
     this.state = { ...state };
-    if (answers) this.turn = state.heard;
+    if (answers) this.turn = state.acknowledged;
     else for (const name of this.choices) this.state[name] = current[name];
     this.redraw();
   }
@@ -194,7 +194,7 @@ export class View {
     this.setClasses(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
-    Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
+    Object.assign(this.element.dataset, { turn: this.turn, acknowledged: this.acknowledged });
   }
 
   /** In the colours of the page, once they are known. */

@@ -203,7 +203,7 @@ export class PairView extends PlaceView {
   }
 
   requestParams() {
-    const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
+    const isOf = this.texts[0] === this.picture?.texts.s; // another sentence may lack the row
     const cursor = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
     const none = Object.fromEntries(BESIDE.map((key) => [key, null]));
     return { ...this.toParams(), ...none, at: cursor, look: reads(this.look) || null };
@@ -335,7 +335,7 @@ export class PairView extends PlaceView {
 
   /** @param {string} name of a comparison */
   try(name) {
-    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
+    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.suggestions[name]);
     Object.assign(this.values, sides);
     this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
@@ -350,7 +350,7 @@ export class PairView extends PlaceView {
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
       key === "at" || String(value) === String(params[key] ?? picture.defaults[key]);
     if (picture.isOfTwo) return undefined;
-    return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
+    return Object.keys(picture.suggestions).find((name) => Object.entries(picture.suggestions[name]).every(isSaid));
   }
 
   // ---- drawing
@@ -398,8 +398,10 @@ export class PairView extends PlaceView {
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
-    const names = Object.keys(picture.tries);
-    fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
+    const names = Object.keys(picture.suggestions);
+    fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) =>
+      this.try(Object.keys(this.picture.suggestions)[n]),
+    );
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.scrollTo(front));
     setAttribute(p.flip, "aria-pressed", String(this.front === 2));

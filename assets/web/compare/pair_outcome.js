@@ -15,7 +15,7 @@ export function makeNext(view) {
   const draw = () => {
     const { next: tokens, wordSaid } = view.picture;
     element.hidden = !tokens.length;
-    drawNext(list, tokens, { before: "on the left" });
+    drawNext(list, tokens, { context: "on the left" });
     word.draw(next.word, wordSaid);
   };
   const next = { word: "", element, draw }; // asked: the word whose probability is told, as in the link

@@ -140,7 +140,7 @@ export class PairPanels {
     setText(title, name);
     setAttribute(title, "title", name);
     setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}${this.placeOf(n)}`);
-    setText(story, side?.story ?? [picture.mean, picture.said || this.moved].filter(Boolean).join(" "));
+    setText(story, side?.story ?? [picture.mean, picture.caption || this.moved].filter(Boolean).join(" "));
     setText(label, side?.fitness ?? "");
     setAttribute(head, "title", side?.label ?? null);
   }

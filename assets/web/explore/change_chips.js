@@ -46,7 +46,7 @@ export class ChangeChips {
 
   /** To the cell that changed most. */
   go() {
-    const cell = this.view.picture.effect?.at;
+    const cell = this.view.picture.effect?.cell;
     if (!cell) return;
     const [layer, head, row, key] = cell;
     this.view.setCursor({ layer, head, row, key }, { open: this.view.look.all });
@@ -58,7 +58,7 @@ export class ChangeChips {
     const { effect } = view.picture;
     const { all, open, difference } = view.look;
     const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
-    const cell = view.visibleMap.weights && effect && !short(effect.here) ? effect.at : null;
+    const cell = view.visibleMap.weights && effect && !short(effect.focusMaximum) ? effect.cell : null;
     if (difference || !cell) return view.setDisplay(look);
     const [layer, head] = cell;
     return view.setCursor({ layer, head }, look);
@@ -67,11 +67,11 @@ export class ChangeChips {
   /** The effect of the changes on the pair in focus, and on the next token. */
   get answer() {
     const { picture, visibleMap } = this.view;
-    const { before, effect, next } = picture;
+    const { baseline, effect, next } = picture;
     const { weights, tokens, keys } = visibleMap;
-    if (!before || !weights || !effect) return "";
-    if (!effect.at) return "No weight changed.";
-    const [was, is] = [before.weights, weights].map((map) => rowOf(map, visibleMap.row, keys.length));
+    if (!baseline || !weights || !effect) return "";
+    if (!effect.cell) return "No weight changed.";
+    const [was, is] = [baseline.weights, weights].map((map) => rowOf(map, visibleMap.row, keys.length));
     const key = visibleMap.key ?? ranked(was)[0][0];
     const pair = gave(tokens[visibleMap.row], keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
@@ -89,7 +89,7 @@ export class ChangeChips {
     const { effect } = view.picture;
     const hasEffect = list.length > 0 && effect !== null && view.matching;
     setText(this.status, hasEffect ? this.answer : list.length ? "" : "Model unchanged.");
-    const cell = hasEffect ? effect.at : null;
+    const cell = hasEffect ? effect.cell : null;
     this.strongest.hidden = !cell || isDrawn();
     if (effect && cell) {
       const [layer, head, row, key] = cell;

@@ -108,16 +108,16 @@ class FindHeads {
   }
 
   draw() {
-    const { found } = this.view.picture;
-    const available = KINDS.filter(([name]) => found[name]);
+    const { topHeads } = this.view.picture;
+    const available = KINDS.filter(([name]) => topHeads[name]);
     this.element.hidden = !available.length;
-    if (!found[this.kind]) this.kind = available[0]?.[0] ?? "";
+    if (!topHeads[this.kind]) this.kind = available[0]?.[0] ?? "";
     KINDS.forEach(([name], index) => {
-      this.kinds.buttons[index].hidden = !found[name];
+      this.kinds.buttons[index].hidden = !topHeads[name];
     });
     this.kinds.press(this.kind);
     setText(this.rule, KINDS.find(([name]) => name === this.kind)?.[2] ?? "");
-    const heads = found[this.kind] ?? [];
+    const heads = topHeads[this.kind] ?? [];
     this.off.hidden = !heads.length;
     this.drawList(heads);
     this.drawOff(heads.map(([layer, head]) => `${layer}.${head}`));

@@ -69,7 +69,7 @@ export class ChannelsView {
     this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
-    fill(this.status, answer.said, "p", setText);
+    fill(this.status, answer.sentences, "p", setText);
     fill(this.notes, answer.notes, "p", setText);
     const { q, k, products } = answer;
     const head = headName(`${answer.layer}.${answer.head}`);

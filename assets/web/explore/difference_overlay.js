@@ -23,7 +23,7 @@ export class DifferenceOverlay {
   get isOn() {
     const { look, picture, visibleMap } = this.view;
     if (isDrawn()) return false;
-    return look.difference && (picture.before !== null || (!visibleMap.weights && picture.effect !== null));
+    return look.difference && (picture.baseline !== null || (!visibleMap.weights && picture.effect !== null));
   }
 
   /** Another head's numbers are on their way and not late: the last difference, and the last map whose colours come with
@@ -42,7 +42,7 @@ export class DifferenceOverlay {
     const { picture, at, visibleMap } = this.view;
     const { weights } = visibleMap;
     const [n, wide] = [visibleMap.tokens.length, visibleMap.keys.length];
-    const original = weights && picture.before;
+    const original = weights && picture.baseline;
     const none = { weights: null, distances: [], forbidden: [""] };
     const { distances, forbidden, ...was } = original || none;
     const { change, bytes } = original?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
@@ -54,8 +54,8 @@ export class DifferenceOverlay {
   /** The title: the largest change in the row in focus, or in its chosen cell; null while there is none. */
   describeRow() {
     const { picture, visibleMap } = this.view;
-    if (!this.isOn || !picture.before) return null;
-    const row = rowOf(picture.before.difference().change, visibleMap.row, visibleMap.keys.length);
+    if (!this.isOn || !picture.baseline) return null;
+    const row = rowOf(picture.baseline.difference().change, visibleMap.row, visibleMap.keys.length);
     const strongest = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = visibleMap.key ?? strongest;
     if (!row[strongest]) return ["No difference from the original model in this row"];

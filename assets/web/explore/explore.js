@@ -120,11 +120,11 @@ export class Explore extends ApiView {
 
   // ---- what comes in
 
-  /** @param {import("../base/messages.js").Ack & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
+  /** @param {import("../base/messages.js").Ack & {media: Record<"picture" | "sound", string>}} message media: the names of the visitor's files */
   onMessage(message) {
-    this.heard = message.heard;
+    this.acknowledged = message.acknowledged;
     super.onMessage(message);
-    this.media.take(message.own);
+    this.media.take(message.media);
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
@@ -198,8 +198,8 @@ export class Explore extends ApiView {
 
   /** @param {URLSearchParams} query */
   onUnchanged(query) {
-    const { whole, thumbnail, layers } = this.maps;
-    this.mapsOf = thumbnail || whole.length === layers ? runOf(query) : ""; // a page begins with one layer
+    const { fullLayers, thumbnail, layers } = this.maps;
+    this.mapsOf = thumbnail || fullLayers.length === layers ? runOf(query) : ""; // a page begins with one layer
   }
 
   // ---- what goes out

@@ -5,8 +5,8 @@ import { parseLook, reads } from "../link/look.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
-/** @typedef {Omit<Said, "before"> & {
- *   before: ReturnType<typeof compareWithOriginal> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
+/** @typedef {Omit<Said, "baseline"> & {
+ *   baseline: ReturnType<typeof compareWithBaseline> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
  *   pinWeights: Float32Array,
  * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
  */
@@ -20,24 +20,25 @@ export function unpackPicture(packed) {
   const { pin, tile } = message;
   const read = reads(parseLook(message.look));
   if (tile) {
-    const none = { before: null, weights: null, pinWeights: floats.subarray(0, 0) };
+    const none = { baseline: null, weights: null, pinWeights: floats.subarray(0, 0) };
     return { ...message, ...none, ofRow: floats, bytes: () => new Uint8Array(), reads: read };
   }
   const length = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
-  const weights = floats.subarray(0, message.before ? length / 2 : length);
+  const weights = floats.subarray(0, message.baseline ? length / 2 : length);
   const pinWeights = floats.subarray(length);
-  const original = message.before && compareWithOriginal(message.before, weights, floats.subarray(length / 2, length));
+  const baseline =
+    message.baseline && compareWithBaseline(message.baseline, weights, floats.subarray(length / 2, length));
   let cached = /** @type {Uint8Array | null} */ (null);
   const bytes = () => (cached ??= toBytes(weights));
-  return { ...message, before: original, weights, ofRow: null, bytes, reads: read, pinWeights };
+  return { ...message, baseline, weights, ofRow: null, bytes, reads: read, pinWeights };
 }
 
 /** The head in focus before the changes; the difference is made when it is first looked at.
- * @param {NonNullable<Said["before"]>} original @param {Float32Array} now @param {Float32Array} weights
+ * @param {NonNullable<Said["baseline"]>} baseline @param {Float32Array} now @param {Float32Array} weights
  */
-function compareWithOriginal(original, now, weights) {
+function compareWithBaseline(baseline, now, weights) {
   let cached = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
   const make = (/** @type {Float32Array} */ change) => ({ change, bytes: asBytes(change) });
   const difference = () => (cached ??= make(now.map((weight, index) => weight - weights[index])));
-  return { ...original, weights, difference };
+  return { ...baseline, weights, difference };
 }

@@ -84,7 +84,7 @@ export class FlowView {
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     const { tokens, layers, row } = answer;
-    fill(this.status, answer.said, "p", setText);
+    fill(this.status, answer.sentences, "p", setText);
     fill(this.notes, answer.assumes, "p", setText);
     setText(this.left, answer.left);
     const layout = layOutFlow(answer, { width: contentWidth(this.element), height: HIGH });

@@ -1,6 +1,6 @@
 // All heads by their measures, as numbers: which are shown, in what order, which are alike, and means over several texts.
 
-/** @typedef {{name: string, title: string, unit: string, says: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
+/** @typedef {{name: string, title: string, unit: string, description: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
  * of `values` there is one a head, layer by layer
  */
 /** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Shown

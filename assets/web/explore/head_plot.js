@@ -55,7 +55,7 @@ export class HeadPlot {
         setAttribute(option, "value", name);
       });
       select.value = this.measures[index].name;
-      setAttribute(select, "title", this.measures[index].says);
+      setAttribute(select, "title", this.measures[index].description);
     });
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });

@@ -48,7 +48,7 @@ export class Media {
   /** The kind of the input: a picture, a sound, or "" for a text. @returns {Kind | ""} */
   get kind() {
     const { picture } = this.view; // null until the first has come
-    return picture?.patches ? "picture" : picture?.heard ? "sound" : "";
+    return picture?.patches ? "picture" : picture?.sound ? "sound" : "";
   }
 
   /** The plural noun for the rows. @returns {"words" | "patches" | "moments"} */
@@ -139,7 +139,7 @@ function pictureBoard(view) {
     const { picture, maps, focus } = view;
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
-    const { own: rest, columns: across } = picture.patches;
+    const { specialTokens: rest, columns: across } = picture.patches;
     const max = Math.max(...weights.subarray(rest)); // of a patch: a token of none often has more than all of them
     const block = { name, rest, across, tokens: maps.tokens, row, weights, max, inside: [] };
     drawChoice(choice, block, (token) => focus.pickRow(token));
@@ -194,7 +194,7 @@ class SoundBoard {
   }
 
   get count() {
-    return this.view.picture.heard?.wave.length ?? 0;
+    return this.view.picture.sound?.wave.length ?? 0;
   }
 
   /** The moment in focus: the row's, or where the rows are words, the column's. */
@@ -213,12 +213,12 @@ class SoundBoard {
   /** @param {Shown} shown */
   draw({ name, file, weights, isNew }) {
     const { picture, maps } = this.view;
-    const { heard, group } = picture;
+    const { sound, group } = picture;
     setAttribute(this.player, "src", urlOf(`api/heard?${file}`));
     setAttribute(this.player, "aria-label", name);
     setText(this.hint, OF_MOMENTS[group]);
-    if (!isNew || !heard) return;
-    const { wave } = heard;
+    if (!isNew || !sound) return;
+    const { wave } = sound;
     const isLookedAt = group !== "decoder";
     const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);

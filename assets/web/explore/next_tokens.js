@@ -55,8 +55,8 @@ export class NextTokens {
 
   /** The next token: the one that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
   get first() {
-    const { drawn, next } = this.view.picture;
-    return drawn ?? next[0];
+    const { sample, next } = this.view.picture;
+    return sample ?? next[0];
   }
 
   writeNext() {
@@ -84,9 +84,9 @@ export class NextTokens {
     if (this.additions.at(-1)?.text !== text) this.additions = []; // typed since
     this.back.hidden = !this.additions.length;
     const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
-    drawNext(this.list, picture.next, { choose, before: "in the unchanged model" });
+    drawNext(this.list, picture.next, { choose, context: "in the unchanged model" });
     this.draws.draw(picture);
-    const isSaid = Boolean(picture.drawn || picture.sampling[2]);
+    const isSaid = Boolean(picture.sample || picture.sampling[2]);
     if (isSaid && !this.isSaid) this.open(true);
     this.isSaid = isSaid;
     this.word.draw(picture.sampling[2], picture.wordSaid);
@@ -136,11 +136,11 @@ function makeSampling(choose) {
   const seed = field("dice", "Random seed", { max: "9999", step: "1" });
   const text = span("label");
   const element = h("div", { class: "sampling", title: ABOUT }, degrees.element, seed.element, text);
-  const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { drawn, sampling }) => {
+  const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { sample, sampling }) => {
     setField(degrees.input, String(sampling[0]));
     setField(seed.input, String(sampling[1]));
-    seed.element.hidden = !drawn;
-    setText(text, drawn ? `sampled: “${drawn.label}”, probability ${number(drawn.chance)} at this temperature` : "");
+    seed.element.hidden = !sample;
+    setText(text, sample ? `sampled: “${sample.label}”, probability ${number(sample.chance)} at this temperature` : "");
   };
   return { element, draw };
 }

@@ -34,7 +34,7 @@ export class PinnedPanel {
     const { picture, look, theme } = this.view;
     const { pin, pinWeights } = picture;
     if (!pin) return;
-    const { layer, head, row, key } = parseAt(pin.at);
+    const { layer, head, row, key } = parseAt(pin.cursor);
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
     const maximum = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
     setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${maximum}` : ""));

@@ -133,7 +133,7 @@ export class ReadingAids {
     if (picture.tile) return "";
     const [front, back] = look.nospecials ? maps.ends : [0, 0];
     const isAll = !visibleMap.first && !visibleMap.last && !maps.columns && (front || back || look.nofirst);
-    return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
+    return [look.words && picture.reading?.sentence, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
   }
 
   /** The share of the row in focus that goes to hidden keys. */

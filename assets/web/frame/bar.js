@@ -102,12 +102,12 @@ function leave({ key }) {
 /** The links carry all that the address says, and one of them is the present page. */
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
-  const { path, group, title, within } = pageNow();
+  const { path, group, title, parent } = pageNow();
   document.documentElement.dataset.page = path;
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const linkPath = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(linkPath) + location.search);
-    setAttribute(link, "aria-current", linkPath === (within || path) ? "page" : null);
+    setAttribute(link, "aria-current", linkPath === (parent || path) ? "page" : null);
   }
   for (const element of bar.querySelectorAll(".group"))
     setAttribute(element, "data-current", element.firstElementChild?.textContent === group ? "" : null);
@@ -115,7 +115,7 @@ function follow() {
 }
 
 function make() {
-  const listed = PAGES.filter(({ within }) => !within);
+  const listed = PAGES.filter(({ parent }) => !parent);
   const names = [...new Set(listed.map(({ group }) => group))];
   const pagesOf = (/** @type {string} */ name) => listed.filter(({ group }) => group === name);
   const groups = names.map((name) => makeGroup(name, pagesOf(name)));

@@ -4,7 +4,7 @@
 import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
 
-/** @typedef {{name: string, title: string, says: string, why_not: string}} Found a model of this machine */
+/** @typedef {{name: string, title: string, description: string, why_not: string}} Found a model of this machine */
 
 const LOST = "The server cannot be reached; try again.";
 /** Name of an error -> what it says here. @type {Record<string, string>} */
@@ -118,14 +118,14 @@ export class OtherModels {
     for (const { name, title } of models) titles.set(name, title);
     const make = (/** @type {number} */ index) => {
       const press = button("", () => this.take(/** @type {Found} */ (models[index])), {});
-      press.append(h("strong"), span("says"));
+      press.append(h("strong"), span("description"));
       return h("li", {}, press);
     };
     this.list.replaceChildren();
-    fill(this.list, models, make, (item, { title, says, why_not }) => {
+    fill(this.list, models, make, (item, { title, description, why_not }) => {
       const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
       setText(press.children[0], title);
-      setText(press.children[1], [says, why_not].filter(Boolean).join(": "));
+      setText(press.children[1], [description, why_not].filter(Boolean).join(": "));
       press.disabled = Boolean(why_not);
     });
   }

@@ -26,11 +26,11 @@ export class MaskPaint {
   }
 
   /** Begin anew with what the server says is painted.
-   * @param {{n: number, heads: number, painted: string, base: string, own: string, rule: string}} given
+   * @param {{n: number, heads: number, painted: string, base: string, modelMask: string, rule: string}} given
    */
-  load({ n, heads, painted, base, own, rule }) {
+  load({ n, heads, painted, base, modelMask, rule }) {
     if (this.n !== n) this.undone = [];
-    const [ruled, locked] = [base, own].map((cells) => readCells(cells, n * n));
+    const [ruled, locked] = [base, modelMask].map((cells) => readCells(cells, n * n));
     Object.assign(this, { n, paintedRule: rule, flips: readFlips(painted, n, heads), base: ruled, locked });
   }
 

@@ -241,7 +241,7 @@ export class Painter extends PlaceView {
   }
 
   get paintable() {
-    return this.picture.tokens.length <= this.picture.most;
+    return this.picture.tokens.length <= this.picture.maxTokens;
   }
 
   /** @param {string} text */
@@ -254,7 +254,7 @@ export class Painter extends PlaceView {
   painted() {
     const { text, paintedRule } = this.mask;
     this.ahead = true;
-    this.tooLong = text.length > this.picture.longest ? text.length : 0;
+    this.tooLong = text.length > this.picture.maxLength ? text.length : 0;
     if (this.tooLong) return this.redraw();
     this.requestedMask = `${paintedRule} ${text}`;
     return this.takeMask({ mask: "painted", on: paintedRule, p: text || null });
@@ -436,11 +436,11 @@ export class Painter extends PlaceView {
 /** The warnings about the painter's own limits. @param {import("../base/messages.js").Masks} picture
  * @param {number} tooLong characters of a painting that no link can hold
  */
-function limitsInWords({ tokens, most, longest, cards }, tooLong) {
-  const size = `${counted(tooLong, "character")} of ${longest.toLocaleString("en")}`;
+function limitsInWords({ tokens, maxTokens, maxLength, cards }, tooLong) {
+  const size = `${counted(tooLong, "character")} of ${maxLength.toLocaleString("en")}`;
   const large = `This mask is too large for a link (${size}), so the weights still show the previous one. Undo, or paint fewer single cells.`;
-  const long = `A mask can be painted for at most ${most} tokens, and this sentence has ${tokens.length}. The rules work at any length.`;
-  return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
+  const long = `A mask can be painted for at most ${maxTokens} tokens, and this sentence has ${tokens.length}. The rules work at any length.`;
+  return [...(tooLong ? [large] : []), ...(tokens.length > maxTokens && cards.length ? [long] : [])];
 }
 
 /** Tell whether two maps side by side leave room for readable numbers.

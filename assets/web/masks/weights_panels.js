@@ -44,7 +44,7 @@ export class WeightsPanels {
     const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
     const isMean = meanOf(parseLook(look)) !== "";
-    setText(this.note, picture.without);
+    setText(this.note, picture.comparison);
     setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
     this.maps.forEach((panel, index) => {

@@ -11,9 +11,9 @@ const PARTIAL = "part of a character, which cannot be typed";
 
 /** Fill a list with bars: `choose` is what a press does, none where it does nothing.
  * @param {HTMLElement} list @param {NextToken[]} tokens
- * @param {{choose?: (at: number) => void, before: string}} way before: where the earlier probability was, in words
+ * @param {{choose?: (at: number) => void, context: string}} way context: where the earlier probability was, in words
  */
-export function drawNext(list, tokens, { choose, before }) {
+export function drawNext(list, tokens, { choose, context }) {
   const make = (/** @type {number} */ index) => {
     const press = choose ? button("", () => choose(index), { class: "next" }) : div("next");
     press.append(span("label-of-token"), span("value"), h("i"), h("i", { class: "was" }));
@@ -21,39 +21,39 @@ export function drawNext(list, tokens, { choose, before }) {
   };
   fill(list, tokens, make, (item, token) => {
     const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
-    drawToken(press, token, before);
+    drawToken(press, token, context);
     if (!choose) return;
     press.disabled = !token.text;
     setAttribute(press, "title", token.text ? "append it to the sentence" : PARTIAL);
-    setAttribute(press, "aria-label", `append ${textOf(token, before)}`);
+    setAttribute(press, "aria-label", `append ${textOf(token, context)}`);
   });
 }
 
 /** @param {HTMLElement} element @param {NextToken} token @param {string} context */
-function drawToken(element, { label, chance, before }, context) {
+function drawToken(element, { label, chance, baseline }, context) {
   const [name, value, now, was] = /** @type {HTMLElement[]} */ ([...element.children]);
   setText(name, label);
-  setText(value, before === null ? number(chance) : `${number(before)} → ${number(chance)}`);
-  setAttribute(value, "title", before === null ? null : `${context} → now`);
+  setText(value, baseline === null ? number(chance) : `${number(baseline)} → ${number(chance)}`);
+  setAttribute(value, "title", baseline === null ? null : `${context} → now`);
   now.style.setProperty("--share", String(chance));
-  was.style.setProperty("--share", String(before ?? 0));
-  was.hidden = before === null;
+  was.style.setProperty("--share", String(baseline ?? 0));
+  was.hidden = baseline === null;
 }
 
 /** The effect of a change on the next word, in one sentence; "" without a change. @param {NextToken[]} tokens the likeliest first */
 export function nextMoved(tokens) {
   const [now] = tokens;
-  if (!now || now.before === null) return "";
-  const was = tokens.reduce((best, token) => ((token.before ?? 0) > (best.before ?? 0) ? token : best));
+  if (!now || now.baseline === null) return "";
+  const was = tokens.reduce((best, token) => ((token.baseline ?? 0) > (best.baseline ?? 0) ? token : best));
   const [first, last] = [was, now].map(({ label }) => quoted(label));
-  const [before, chance] = [was.before ?? 0, now.chance].map(number);
+  const [before, chance] = [was.baseline ?? 0, now.chance].map(number);
   if (was === now) return `The most likely next word is still ${last}: ${chance} (before: ${before}).`;
   return `The most likely next word is now ${last}: ${chance} (before: ${first}, ${before}).`;
 }
 
 /** @param {NextToken} token @param {string} context */
-const textOf = ({ label, chance, before }, context) =>
-  `${label}: probability ${number(chance)}${before === null ? "" : `, ${number(before)} ${context}`}`;
+const textOf = ({ label, chance, baseline }, context) =>
+  `${label}: probability ${number(chance)}${baseline === null ? "" : `, ${number(baseline)} ${context}`}`;
 
 /** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
 export function makeWord(typed) {

@@ -29,7 +29,7 @@ const AROUND = 175; // of a projected one: the bar, the title, the frame
 /** @extends {View<State>} */
 class Encodings extends View {
   constructor(root) {
-    super(root, STYLES, "encodings", ["chosen"]);
+    super(root, STYLES, "encodings", ["selection"]);
     this.packed = ""; // what the maps were unpacked from
     this.maps = /** @type {Float32Array[]} */ ([]);
     this.bytes = /** @type {import("../base/colour.js").Bytes[]} */ ([]);
@@ -58,9 +58,9 @@ class Encodings extends View {
 
   /** @param {number} width */
   draw(width) {
-    const { tiles, chosen, tokens, place } = this.state;
+    const { tiles, selection, tokens, place } = this.state;
     this.unpack();
-    const chosenIndex = tiles.findIndex(({ name }) => name === chosen);
+    const chosenIndex = tiles.findIndex(({ name }) => name === selection);
     const index = Math.max(0, chosenIndex);
     for (const { learnt, element, list } of this.groups) {
       const group = tiles.filter((tile) => tile.learnt === learnt);
@@ -68,7 +68,7 @@ class Encodings extends View {
       const make = () => this.makeTile();
       fill(list, group, make, (tile, encoding) => this.updateTile(tile, encoding, tiles.indexOf(encoding)));
     }
-    setText(this.name, tiles[index].told);
+    setText(this.name, tiles[index].sentence);
     setText(this.place, "each row is one word, each column a word that it may attend to");
     setText(this.note, tiles[index].note);
     const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
@@ -126,8 +126,8 @@ class Encodings extends View {
   updateTile(tile, encoding, index) {
     const [canvas, name, figure] = tile.children;
     setAttribute(tile, "data-name", encoding.name);
-    setAttribute(tile, "aria-label", encoding.told);
-    setAttribute(tile, "aria-pressed", String(encoding.name === this.state.chosen));
+    setAttribute(tile, "aria-label", encoding.sentence);
+    setAttribute(tile, "aria-pressed", String(encoding.name === this.state.selection));
     setText(name, encoding.title);
     setText(figure, encoding.figure);
     const side = Math.max(24, Math.floor(contentWidth(tile)));
@@ -138,9 +138,9 @@ class Encodings extends View {
 
   /** @param {string} name */
   choose(name) {
-    this.state.chosen = name;
+    this.state.selection = name;
     this.redraw();
-    this.tell({ chosen: name });
+    this.tell({ selection: name });
   }
 
   /** @param {string | null} text */

@@ -58,10 +58,10 @@ export class CodeLines {
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
-    const { where, first: from, lines } = trace.sources[step.source];
+    const { location, first: from, lines } = trace.sources[step.source];
     setText(
       this.sourceLabel,
-      `${where}, lines ${from}–${from + lines.length - 1}: this code ran; the highlighted line made this tensor`,
+      `${location}, lines ${from}–${from + lines.length - 1}: this code ran; the highlighted line made this tensor`,
     );
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));

@@ -11,10 +11,10 @@ import { MATRICES } from "./matrix.js";
 const KINDS = { ...PLAIN, ...MATRICES };
 
 export class BlocksPanel {
-  /** @param {(event: object) => number} tell hears what is edited or pressed in them; the number of the edit, which `heard` reaches once it is answered */
+  /** @param {(event: object) => number} tell hears what is edited or pressed in them; the number of the edit, which `acknowledged` reaches once it is answered */
   constructor(tell = () => 0) {
     this.tell = tell;
-    this.heard = 0;
+    this.acknowledged = 0;
     this.theme = /** @type {import("../base/colour.js").Theme} */ ("dark");
     this.stack = div("stack");
     this.element = div("sheet", this.stack); // drawn with sheet.css

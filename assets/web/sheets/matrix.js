@@ -78,7 +78,7 @@ function makeField(sheet) {
 
 /** Half-typed text, and text that the server has not answered yet, stay as they are. */
 function updateField(field, text, sheet) {
-  if (field.turn > sheet.heard) return;
+  if (field.turn > sheet.acknowledged) return;
   const typing = field.getRootNode().activeElement === field && field.value !== field.sent;
   field.sent = text;
   if (!typing && field.value !== text) field.value = text;
@@ -100,7 +100,7 @@ function makeSwitch(sheet) {
 }
 
 function updateSwitch(field, text, sheet) {
-  if (field.turn <= sheet.heard) show(field, text, text === "1");
+  if (field.turn <= sheet.acknowledged) show(field, text, text === "1");
 }
 
 function makeChoice(sheet) {

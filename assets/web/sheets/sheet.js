@@ -21,7 +21,7 @@ export class Sheet extends View {
   }
 
   draw() {
-    this.panel.heard = this.heard;
+    this.panel.acknowledged = this.acknowledged;
     this.panel.draw(this.state.blocks, this.theme);
   }
 

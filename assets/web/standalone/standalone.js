@@ -31,7 +31,7 @@ class Standalone extends View {
     this.moved = moved;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
-    this.state = /** @type {Said & import("../base/view_base.js").Ack} */ ({ visit: "", heard: 0, ...header });
+    this.state = /** @type {Said & import("../base/view_base.js").Ack} */ ({ visit: "", acknowledged: 0, ...header });
     this.off = new Set(this.state.off);
     this.maps = unpackMaps(maps);
     this.floats = floats;

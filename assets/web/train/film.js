@@ -100,11 +100,11 @@ class FilmView extends ApiView {
   }
 
   route() {
-    return this.picture?.digest === this.script.wanted ? "" : "film";
+    return this.picture?.digest === this.script.digest ? "" : "film";
   }
 
   receive([packed], query) {
-    const nothing = { notices: [], told: [], used: {}, unusable: {}, model: MODEL };
+    const nothing = { notices: [], warnings: [], texts: {}, unusable: {}, model: MODEL };
     this.picture = { ...nothing, digest: query.get("name"), defaults: { film: writeChoice(parseChoice("")) } };
     this.takeFilms(unpackFilms(packed));
   }

@@ -41,7 +41,7 @@ export class Film {
 
   /** The map after a step: {tokens, keys, bytes, weights, caption}, or {absent, caption} with the reason why there is none. */
   shot({ probe, layer, head }, step) {
-    const { probes, layers, heads, over } = this.header;
+    const { probes, layers, heads, isFinished } = this.header;
     const sentence = probes[probe];
     if (!sentence?.steps.length) return { absent: "no map yet", caption: "" };
     if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, caption: "" };
@@ -53,7 +53,7 @@ export class Film {
     const place = layers > 1 ? `layer ${layer} · ` : "";
     const headName = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its only head";
     const behind = mine < step && mine === sentence.steps.at(-1);
-    const note = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
+    const note = `${behind ? `${isFinished ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${index}`;
     if (this.last?.id !== id)
       this.last = {
@@ -65,10 +65,10 @@ export class Film {
     return { ...this.last, caption: `${place}${headName} · ${note}` };
   }
 
-  map({ tokens, columns, at: start }, index, layer, head) {
+  map({ tokens, columns, offset }, index, layer, head) {
     const { layers, heads } = this.header;
     const size = tokens.length * (columns ?? tokens).length;
-    const first = start + (index * layers + layer) * heads * size;
+    const first = offset + (index * layers + layer) * heads * size;
     const cellsOf = (index) => this.body.subarray(first + index * size, first + (index + 1) * size);
     if (head !== null) return { bytes: cellsOf(head), weights: Float32Array.from(cellsOf(head), (byte) => byte / 255) };
     const weights = new Float32Array(size);

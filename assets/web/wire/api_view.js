@@ -149,7 +149,7 @@ export class ApiView extends View {
     const { refused, refusals, shortened } = this;
     // of another model nothing is said: what it cannot take of the one before leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
-    const warnings = isUnusable && !this.isFitting ? this.picture.told : this.openWarnings;
+    const warnings = isUnusable && !this.isFitting ? this.picture.warnings : this.openWarnings;
     if (this.isNewest) this.isFitting = false;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
@@ -193,7 +193,7 @@ export class ApiView extends View {
   get notices() {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, reason]) => {
-      const last = key && picture?.used[key];
+      const last = key && picture?.texts[key];
       return last ? `${reason} ${this.staleLabel(key)} “${short(last)}”.` : reason;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
@@ -205,7 +205,7 @@ export class ApiView extends View {
     const omits = left.length
       ? `The full link would be longer than ${limit} bytes, so it leaves out ${left.join(" and ")}.`
       : "";
-    const pictureNotices = picture?.notices.filter((notice) => !picture.told.includes(notice)) ?? [];
+    const pictureNotices = picture?.notices.filter((notice) => !picture.warnings.includes(notice)) ?? [];
     const sentences = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.openWarnings, ...pictureNotices];
     return [...new Set([...sentences, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
@@ -270,7 +270,7 @@ export class ApiView extends View {
   query() {
     const query = new URLSearchParams();
     const params = this.opened ? this.asOpened() : this.requestParams();
-    const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
+    const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.texts[key] ?? null]));
     const pairs = { model: this.modelName, dev: this.deviceName, ...params, ...last };
     for (const [key, value] of Object.entries(pairs)) setParam(query, key, value);
     query.sort();

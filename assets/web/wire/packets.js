@@ -41,21 +41,21 @@ export function unpackMaps(packed) {
  * @param {import("../base/messages.js").Maps & {done?: number}} header @param {Uint8Array} body
  */
 export function mapsOf(header, body) {
-  const { tokens, columns, layers, heads, whole, thumbnail, done = layers } = header;
+  const { tokens, columns, layers, heads, fullLayers, thumbnail, done = layers } = header;
   const keys = columns ?? tokens;
   const n = tokens.length;
   const cells = n * keys.length;
-  const small = whole.length * heads * cells;
+  const small = fullLayers.length * heads * cells;
   const smallCells = (body.length - small) / (layers * heads);
   return {
     ...header,
     n,
     keys, // what is looked at: the tokens themselves, or the columns of a map onto others
-    isWhole: (/** @type {number} */ layer) => whole.includes(layer),
+    isWhole: (/** @type {number} */ layer) => fullLayers.includes(layer),
     isHere: (/** @type {number} */ layer) => layer < done, // of a long text one layer comes after the other
     /** @param {number} layer @param {number} head @returns {Bytes} */
     map(layer, head) {
-      const place = whole.indexOf(layer);
+      const place = fullLayers.indexOf(layer);
       if (place < 0) return { size: thumbnail, bytes: pieceOf(body, small, layer * heads + head, smallCells) };
       return { size: n, bytes: pieceOf(body, 0, place * heads + head, cells) };
     },

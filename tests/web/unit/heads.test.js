@@ -12,7 +12,7 @@ const NAMES = ["previous", "first", "entropy"];
 
 /** @param {string} name @param {number[] | null} values */
 const measure = (name, values, rows = 3) => {
-  const said = { title: name, unit: "weight", says: "", missing: values ? "" : "no" };
+  const said = { title: name, unit: "weight", description: "", missing: values ? "" : "no" };
   return { name, ...said, rows: values ? rows : 0, values: values && Float32Array.from(values) };
 };
 const HEADS = 2; // of each of two layers

@@ -20,14 +20,14 @@ function packed(header, ...bodies) {
 }
 
 const TOKENS = ["[CLS]", "a", "b"];
-const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, whole: [0], thumbnail: 0 };
+const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, fullLayers: [0], thumbnail: 0 };
 const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5);
 
 test("the layers of a long text one after another", () => {
   const way = Object.assign(Object.create(Progress.prototype), { digest: "", run: "" });
   const of = (/** @type {string} */ text) => new URLSearchParams(text);
   const come = (first, done, digest = "x") => {
-    const header = { ...MAPS, digest, layers: 3, whole: [], thumbnail: 2, first, done };
+    const header = { ...MAPS, digest, layers: 3, fullLayers: [], thumbnail: 2, first, done };
     const body = Uint8Array.from({ length: 8 * (done - first) }, (_, at) => 10 * first + at);
     return way.take(packed(header, body), of("s=a&at=1.0&part=1"));
   };
@@ -76,12 +76,12 @@ test("a change in words", () => {
   assert.equal(gave("it", "a", 1, 0, true), "Attention from “it” to “a” is 1.00 on the left and 0.00 on the right.");
   assert.equal(gave("it", "a", 0.1, 0.1, true), "Attention from “it” to “a” is 0.10 on both sides.");
   const next = [
-    { label: "Road", chance: 0.4, before: 0.06 },
-    { label: "Drive", chance: 0.3, before: 0.84 },
+    { label: "Road", chance: 0.4, baseline: 0.06 },
+    { label: "Drive", chance: 0.3, baseline: 0.84 },
   ];
   assert.equal(nextMoved(next), "The most likely next word is now “Road”: 0.40 (before: “Drive”, 0.84).");
   assert.equal(nextMoved(next.slice(1)), "The most likely next word is still “Drive”: 0.30 (before: 0.84).");
-  assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
+  assert.equal(nextMoved([{ ...next[0], baseline: null }]) + nextMoved([]), "");
 });
 
 test("a file is named after what it shows", () => {
