@@ -5,6 +5,7 @@ It needs anywidget (`pip install anywidget`); Jupyter, VS Code, Colab and marimo
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ def widget(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str 
     """Return a widget that displays the run.
 
     Its state can be set and observed, counted from 0: `layer` and `head` of the enlarged map, `row`, the query in
-    focus, and `key`, a selected key or None. `chosen` is the row in focus, (j,), of `run.weights`.
+    focus, and `key`, a selected key or None. `row_weights` is the row in focus, (j,), of `run.weights`.
 
     Raises:
         SizeError: the run has no such layer, head or row, here or when one is set.
@@ -58,9 +59,15 @@ def widget_class() -> Any:
             super().__init__(**state)
 
         @property
-        def chosen(self) -> Any:
+        def row_weights(self) -> Any:
             """Row in focus, (j,)."""
             return self.run.weights[self.layer, self.head, self.row]
+
+        @property
+        def chosen(self) -> Any:
+            """`row_weights` under its deprecated name, which is removed in version 0.2."""
+            warnings.warn("chosen is now called row_weights", DeprecationWarning, stacklevel=2)
+            return self.row_weights
 
         @traitlets.validate("layer", "head", "row", "key")  # type: ignore[untyped-decorator]
         def _is_there(self, proposal: Any) -> Any:

@@ -157,15 +157,17 @@ def test_what_the_browser_chooses_is_state_in_python(run: Run) -> None:
     made = widget(run, layer=2, head=5, row=1)
     changes: list[tuple[str, Any]] = []
     made.observe(lambda one: changes.append((one["name"], one["new"])), names=["layer", "head", "row", "key"])
-    assert torch.equal(made.chosen, run.weights[2, 5, 1])
+    assert torch.equal(made.row_weights, run.weights[2, 5, 1])
     made.set_state({"layer": 3, "head": 1, "row": 4, "key": 2})  # as it comes from the browser
     assert dict(changes) == {"layer": 3, "head": 1, "row": 4, "key": 2}
-    assert torch.equal(made.chosen, run.weights[3, 1, 4])
+    assert torch.equal(made.row_weights, run.weights[3, 1, 4])
     for name, wrong in (("layer", 6), ("head", 12), ("row", 15), ("key", -1)):
         with pytest.raises(SizeError, match=f"{name}={wrong} is not there; this run has {name}s 0 to"):
             setattr(made, name, wrong)
-    assert torch.equal(made.chosen, run.weights[3, 1, 4])
+    assert torch.equal(made.row_weights, run.weights[3, 1, 4])
     made.key = None
+    with pytest.warns(DeprecationWarning, match="row_weights"):
+        assert torch.equal(made.chosen, made.row_weights)
 
 
 def test_the_widget_sends_every_number(run: Run) -> None:

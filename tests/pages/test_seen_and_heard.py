@@ -182,7 +182,7 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     )
     said = shown(DINO)
     assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
-    assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
+    assert said["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
     assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
     assert said["warnings"] == said["notices"] == []
     assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
