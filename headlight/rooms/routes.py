@@ -160,14 +160,14 @@ class RoomRoutes:
     async def _events(self, rooms: RoomService, query: Mapping[str, str], network: str) -> AsyncGenerator[str]:
         full = self._listeners.total() > MAX_LISTENERS or self._listeners[network] > MAX_NETWORK_LISTENERS
         if full or not self._requests.allows(network):
-            yield _event("wait", {"told": TOO_MANY_REQUESTS}, LATE_RETRY_MS)
+            yield _event("wait", {"message": TOO_MANY_REQUESTS}, LATE_RETRY_MS)
             return
         try:
             async with rooms.subscribe(_code(query.get("code"))) as channel:
                 while not STATE.is_ending:
                     changed = channel.changed
                     if channel.is_away:
-                        yield _event("wait", {"told": UNAVAILABLE_TEXT})
+                        yield _event("wait", {"message": UNAVAILABLE_TEXT})
                     else:
                         yield _event("room", rules.member_view(channel.room, query.get("listen", "")))
                     await asyncio.sleep(PAUSE_SECONDS)
@@ -179,7 +179,7 @@ class RoomRoutes:
         except RoomError as error:
             error = self._limit_guesses(error, network)
             kind, retry = ("wait", LATE_RETRY_MS) if error.status == 429 else ("gone", RETRY_MS)
-            yield _event(kind, {"told": str(error)}, retry)
+            yield _event(kind, {"message": str(error)}, retry)
 
 
 def _code(value: object) -> str:

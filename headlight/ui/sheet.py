@@ -52,7 +52,7 @@ def continuation(prompt: str, continuation: Sequence[tuple[str, float]], separat
 
 def verdict(result: Literal["", "holds", "does not hold"], heading: str, reason: str) -> Block:
     """Return a result with its reason, announced by screen readers; without a result, an empty placeholder."""
-    return {"kind": "verdict", "result": result, "heading": heading, "said": reason}
+    return {"kind": "verdict", "result": result, "heading": heading, "reason": reason}
 
 
 def notices(sentences: Sequence[str]) -> Block:

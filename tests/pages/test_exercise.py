@@ -46,7 +46,7 @@ def test_together_they_are_the_layer_or_are_not(found: LayerTrace) -> None:
         made = exercise.run(exercise.combined_layer, picked, own, steps["x"])
         fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
         assert fits == (whole["result"] == "holds") == (lines == RIGHT), lines
-        assert not isinstance(made, str) or made in whole["said"]
+        assert not isinstance(made, str) or made in whole["reason"]
     theirs = IMPLEMENTATIONS["torch"](384, 12).double().load(own.save())
     with torch.no_grad():
         same_function(theirs(steps["x"])[0], steps["out"])

@@ -192,7 +192,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         await host.done("delete", {"code": host.code, "key": host.key})
         kind, gone = await told.next()
         assert kind == "gone"
-        assert gone["told"] == NO_ROOM
+        assert gone["message"] == NO_ROOM
     assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM)
 
 

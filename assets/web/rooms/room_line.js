@@ -109,8 +109,8 @@ function take(role, code, secret, listen) {
   Object.assign(line, { code, secret, listen, events });
   const parse = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
   events.addEventListener("room", (event) => hear(parse(event)));
-  events.addEventListener("wait", (event) => say(parse(event).told));
-  events.addEventListener("gone", (event) => leave(parse(event).told));
+  events.addEventListener("wait", (event) => say(parse(event).message));
+  events.addEventListener("gone", (event) => leave(parse(event).message));
   events.addEventListener("error", async () => {
     say(LOST);
     if (events.readyState !== EventSource.CLOSED) return; // the browser connects anew

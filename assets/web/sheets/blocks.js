@@ -183,7 +183,7 @@ const verdict = {
   update: (element, block) => {
     setAttribute(element, "data-result", block.result || null);
     setText(element.children[0], block.heading);
-    setText(element.children[1], block.said);
+    setText(element.children[1], block.reason);
   },
 };
 

@@ -141,7 +141,7 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
   assert.equal(room.sentence, "That question is over.", "somebody else came: that takes nothing back");
   hear({ version: 3, phase: "closed" });
   assert.equal(room.sentence, "");
-  const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
+  const gone = new MessageEvent("gone", { data: JSON.stringify({ message: "It is gone." }) });
   streams[3].dispatchEvent(gone);
   assert.deepEqual([room.sentence, [...kept.keys()], streams[3].readyState], ["It is gone.", [], 2]);
 });
