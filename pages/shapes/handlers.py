@@ -154,7 +154,7 @@ def classes(raw: bytes) -> bytes:
 
 
 def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
-    """Return the header, then the traces; traces of more than `most` bytes contain the visible numbers alone."""
+    """Return the header, then the traces; traces of more than `max_bytes` bytes contain the visible numbers alone."""
     recordings.reject(query.model)
     settings, fit_notices = query.fitted_settings()
     check(query)
@@ -230,8 +230,8 @@ def compute(
 def pack_trace(layer: LayerTrace, step: str, head: int = 0, max_bytes: int | None = None) -> bytes:
     """Return the steps of a layer and their memory as bytes for the browser.
 
-    If there are more than `most` bytes of numbers, those of the visible step and head are sent alone; None is the limit
-    of a message.
+    If there are more than `max_bytes` bytes of numbers, those of the visible step and head are sent alone; None is the
+    limit of a message.
     """
     steps = layer.steps
     sources = {source.origin: source for source in map(layer.source, steps)}
