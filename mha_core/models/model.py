@@ -83,7 +83,7 @@ class Model(Protocol):
         return self
 
     def of(self, group: str) -> Model:
-        """Return `for_group(group)`; deprecated, removed in version 0.2."""
+        """Return `for_group(group)`; deprecated, removed in version 0.7."""
         warnings.warn("Model.of is now called Model.for_group", DeprecationWarning, stacklevel=2)
         return self.for_group(group)
 

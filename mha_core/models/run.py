@@ -109,13 +109,13 @@ class Run:
 
     @property
     def columns(self) -> list[str] | None:
-        """Deprecated name of `key_tokens`, removed in version 0.2."""
+        """Deprecated name of `key_tokens`, removed in version 0.7."""
         warnings.warn("Run.columns is now called Run.key_tokens", DeprecationWarning, stacklevel=2)
         return self.key_tokens
 
     @property
     def changes(self) -> Interventions:
-        """Deprecated name of `interventions`, removed in version 0.2."""
+        """Deprecated name of `interventions`, removed in version 0.7."""
         warnings.warn("Run.changes is now called Run.interventions", DeprecationWarning, stacklevel=2)
         return self.interventions
 

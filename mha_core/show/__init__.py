@@ -17,7 +17,7 @@ __all__ = ["HtmlView", "standalone", "widget", "widget_class"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return `HtmlView` under its deprecated name `Shown`, which is removed in version 0.2."""
+    """Return `HtmlView` under its deprecated name `Shown`, which is removed in version 0.7."""
     if name != "Shown":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn("Shown is now called HtmlView", DeprecationWarning, stacklevel=2)

@@ -65,7 +65,7 @@ def widget_class() -> Any:
 
         @property
         def chosen(self) -> Any:
-            """`row_weights` under its deprecated name, which is removed in version 0.2."""
+            """`row_weights` under its deprecated name, which is removed in version 0.7."""
             warnings.warn("chosen is now called row_weights", DeprecationWarning, stacklevel=2)
             return self.row_weights
 
