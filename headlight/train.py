@@ -51,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("--seeds must be 1 or more")
     try:
         options = {name: value for name in ("steps", "threads") if (value := getattr(args, name)) is not None}
-        jobs = _jobs(check_folder("--out", args.out), lists, args.seeds, options)
-        return _report(sweep.run(jobs, sweep.worker_count(args, args.threads)))
+        planned = _planned_runs(check_folder("--out", args.out), lists, args.seeds, options)
+        return _report(sweep.run(planned, sweep.worker_count(args, args.threads)))
     except (HeadlightError, UsageError, OSError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
@@ -61,23 +61,23 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _jobs(
+def _planned_runs(
     out: Path, lists: Mapping[str, Sequence[Any] | None], seeds: int, options: dict[str, Any]
 ) -> dict[Path, sweep.PlannedRun]:
     """Return the planned runs by their folders. Raises a HeadlightError for a recipe that cannot be trained."""
-    jobs = dict[Path, sweep.PlannedRun]()
+    planned = dict[Path, sweep.PlannedRun]()
     for name in lists["task"] or ():
         task, base = tasks.build(name), replace(defaults(name), seconds=NO_LIMIT, **options)
         axes = (lists["position"] or [base.position], lists["implementation"] or (), lists["layers"] or [base.n_layers])
         for position, implementation, layers, seed in product(*axes, range(1, seeds + 1)):
             recipe = replace(base, position=position, implementation=implementation, n_layers=layers, seed=seed)
             recipe.check()
-            job = sweep.PlannedRun(recipe, task)
+            run = sweep.PlannedRun(recipe, task)
             folder = out / f"{name}-{position}-{implementation}-{layers}layer{'s'[: layers > 1]}-{seed}"
-            if folder.exists() and sweep.find_existing(folder, job) is None:
+            if folder.exists() and sweep.find_existing(folder, run) is None:
                 raise HeadlightError(f"the folder “{folder}” contains another run; choose another --out")
-            jobs[folder] = job
-    return jobs
+            planned[folder] = run
+    return planned
 
 
 def _report(results: Mapping[Path, History | str]) -> int:

@@ -18,8 +18,8 @@ class Spread:
     """Seconds of one candidate's timed calls: median, quartiles and number of calls."""
 
     median: float
-    low: float
-    high: float
+    lower_quartile: float
+    upper_quartile: float
     calls: int
 
 
@@ -37,10 +37,10 @@ def time_calls(
     alike; the `warm_up` rounds have negative numbers. On a GPU the device is synchronised before the clock is read. The
     series ends when the caller stops iterating.
     """
-    order, shuffle = list(candidates), random.Random(seed)
+    order, rng = list(candidates), random.Random(seed)
     on_gpu = torch.device(device).type != "cpu"
     for number in range(-warm_up, rounds):
-        shuffle.shuffle(order)
+        rng.shuffle(order)
         for name in order:
             if on_gpu:
                 torch.accelerator.synchronize(device)
@@ -68,7 +68,7 @@ def spread(seconds: Sequence[float]) -> Spread:
     return Spread(median, low, high, len(seconds))
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Return the processor's name, torch's version and the number of threads."""
     names = [platform.processor(), platform.machine()]
     if Path("/proc/cpuinfo").exists():

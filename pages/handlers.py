@@ -78,7 +78,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "qr": share.qr,
     "search": search.answer,
     "course": lessons.course,
-    "lesson": lessons.lesson,
+    "lesson": lessons.step_verdict,
     "lesson.handout": lesson_files.handout,
 } | {f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds}
 

@@ -84,7 +84,7 @@ def course(raw: bytes) -> bytes:
     return as_json().encode("utf-8")
 
 
-def lesson(raw: bytes) -> bytes:
+def step_verdict(raw: bytes) -> bytes:
     """Return the verdict on the step of the key `learn` for the picture of the query, as JSON.
 
     Raises:

@@ -14,7 +14,7 @@ from .limits import MAX_LOOK_LENGTH
 
 DEFAULT_AT = "3.1"
 _POSITIONS_PATTERN = r"\d{1,4}(-\d{1,4})*"
-SCALES = ("root", "linear", "own")
+SCALES = ("root", "linear", "own")  # √weight, weight, weight relative to the largest of its map
 _DRAWING_SWITCHES = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # over the layer's heads, all heads, the visible heads
 VIEWS = ("heads", "flow", "channels")  # the same as in assets/web/explore/other_views.js
@@ -42,7 +42,7 @@ class Cursor:
         return cls(*(int(number) for number in text.split(".")))
 
     def fits(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> bool:
-        """Return whether the tokens have this row and, or else the `columns`, this key."""
+        """Return whether `row` is within the tokens and `key` within `columns` (default: the tokens)."""
         sides = ((self.row, tokens), (self.key, tokens if columns is None else columns))
         return all(place is None or place < len(side) for place, side in sides)
 
@@ -51,8 +51,8 @@ class Cursor:
     ) -> Cursor:
         """Return a cursor that fits the tokens: drop an invalid row or key and choose a default row.
 
-        The default is the first "it", whose referent is the classic question, otherwise the first word; for a
-        generative model the last token.
+        The default is the first "it", the usual coreference example, otherwise the first word; for a generative model
+        the last token.
         """
         n = len(tokens)
         if self.row is not None and self.row < n:
@@ -63,7 +63,7 @@ class Cursor:
 
 @dataclass(frozen=True)
 class DisplayOptions:
-    """Options for drawing the maps, which change no number."""
+    """Options for drawing the maps, which do not affect computed values."""
 
     scale: str = "root"
     switches: frozenset[str] = frozenset()

@@ -90,7 +90,7 @@ def allow_mask(mask: str, painted: str, n: int, heads: int, built_in: str = "non
     """Return the mask of a rule with painted cells.
 
     Args:
-        mask: the rule in written form.
+        mask: the rule as an expression.
         painted: the painted cells; ignored if they are for another number of tokens.
         n: number of tokens.
         heads: number of heads.

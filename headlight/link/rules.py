@@ -1,4 +1,4 @@
-"""Mask rules in written form: validated, normalized, joined, and drawn as a gallery for a sentence."""
+"""Mask rules as expressions: validated, normalized, joined, and drawn as a gallery for a sentence."""
 
 import re
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def to_controls(rule: str, painted: str = "") -> dict[str, str | int]:
 def join_rules(rule: str, join: str, other: str) -> str | None:
     """Join two rules by one of `JOINS`; return None if the result is too long.
 
-    "and" of rules with | is multiplied out, as the written form has no brackets.
+    "and" of rules with | is multiplied out, as expressions have no brackets.
     """
     left, right = _terms(normalize(rule)), _terms(normalize(other))
     if join.endswith("not"):
@@ -111,7 +111,7 @@ class DrawnRule(TypedDict):
 
     name: str
     line: str  # its meaning, in a few words
-    rule: str  # its written form
+    rule: str  # its expression
     painted: str  # cells painted on it
     cells: str  # the forbidden cells, by `write_cells`
     counted: str  # their number, in words
@@ -159,7 +159,7 @@ def _draw(rule: str, painted: str, n: int, heads: int, head: int, built_in: str)
 
 
 def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:
-    """Return written form -> name, "" for the written form itself, and meaning of each kind."""
+    """Return expression -> name, "" for the expression itself, and meaning of each kind."""
     numbers = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
     kind = rule.split(":")[0]
     if kind in numbers and is_usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:

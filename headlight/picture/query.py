@@ -178,7 +178,7 @@ class Query:
         return get_source(self.name).defaults | first
 
     def mask(self, side: str) -> tuple[str, str]:
-        """Return the rule in written form and the painted cells."""
+        """Return the rule as an expression and the painted cells."""
         kind = self[f"mask{side}"]
         if kind not in RULE_KEYS:
             return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""

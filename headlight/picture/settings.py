@@ -25,7 +25,7 @@ class Settings:
 
     Attributes:
         text: the sentence.
-        mask: written form, as in `mha_core.masks.parse`.
+        mask: expression, as in `mha_core.masks.parse`.
         position: "trained" or a name of `mha_core.positions.NAMES`.
         temperature: divisor of the scores.
         heads_off: sorted (layer, head) pairs, counted from 0.

@@ -54,7 +54,7 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
         first_line=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marks=tuple(sorted(number - first for number in marks)),
-        records=tuple(sorted({n - first for statement in record_statements(function) for n in line_range(statement)})),
+        records=tuple(sorted({n - first for statement in trace_statements(function) for n in line_range(statement)})),
     )
 
 
@@ -65,12 +65,12 @@ def _source_statements(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
         (block, number)
         for block in blocks
         for number, statement in enumerate(block)
-        if line in line_range(statement) and _is_record(statement)
+        if line in line_range(statement) and _is_trace(statement)
     )
-    group = takewhile(_is_record, reversed(block[:index]))  # a block of records follows the lines of all its tensors
-    others = {_recorded_variable(statement) for statement in [*group, *takewhile(_is_record, block[index + 1 :])]}
-    candidates = takewhile(_records_nothing, dropwhile(_is_record, reversed(block[:index])))
-    sources, lines = {_recorded_variable(block[index])}, list[ast.stmt]()
+    group = takewhile(_is_trace, reversed(block[:index]))  # a block of records follows the lines of all its tensors
+    others = {_traced_variable(statement) for statement in [*group, *takewhile(_is_trace, block[index + 1 :])]}
+    candidates = takewhile(_has_no_trace, dropwhile(_is_trace, reversed(block[:index])))
+    sources, lines = {_traced_variable(block[index])}, list[ast.stmt]()
     for statement in candidates:
         targets = _names(statement, ast.Store) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
         if targets & sources and not targets <= others:
@@ -79,25 +79,25 @@ def _source_statements(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
     return lines or [block[index]]
 
 
-def record_statements(function: ast.AST) -> list[ast.stmt]:
+def trace_statements(function: ast.AST) -> list[ast.stmt]:
     """Return the statements that only serve the record: trace calls and assignments of `trace`."""
     statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
-    return [node for node in statements if _is_record(node) or ast.unparse(node).startswith("trace = ")]
+    return [node for node in statements if _is_trace(node) or ast.unparse(node).startswith("trace = ")]
 
 
-def recorded_axes(statement: ast.stmt) -> tuple[str, str]:
+def traced_axes(statement: ast.stmt) -> tuple[str, str]:
     """Return the variable and the axes in `trace("scores", scores, "b h i j", …)`, each "" unless written out."""
-    call = _record_call(statement)
+    call = _trace_call(statement)
     texts = [argument.value for argument in call.args if isinstance(argument, ast.Constant)] if call else []
-    return _recorded_variable(statement) or "", str(texts[1]) if len(texts) > 1 else ""
+    return _traced_variable(statement) or "", str(texts[1]) if len(texts) > 1 else ""
 
 
-def _is_record(statement: ast.stmt) -> bool:
-    return _recorded_variable(statement) is not None
+def _is_trace(statement: ast.stmt) -> bool:
+    return _traced_variable(statement) is not None
 
 
-def _records_nothing(statement: ast.stmt) -> bool:
-    return not any(_is_record(node) for node in ast.walk(statement) if isinstance(node, ast.stmt))
+def _has_no_trace(statement: ast.stmt) -> bool:
+    return not any(_is_trace(node) for node in ast.walk(statement) if isinstance(node, ast.stmt))
 
 
 def line_range(statement: ast.stmt) -> range:
@@ -105,16 +105,16 @@ def line_range(statement: ast.stmt) -> range:
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 
-def _recorded_variable(statement: ast.stmt) -> str | None:
+def _traced_variable(statement: ast.stmt) -> str | None:
     """Return the variable in `trace("scores", scores, …)`, "" if it is an expression; None for other statements."""
-    call = _record_call(statement)
+    call = _trace_call(statement)
     if call is None or len(call.args) < 2:
         return None
     value = call.args[2 if isinstance(call.args[1], (ast.Constant, ast.JoinedStr)) else 1]  # after the name
     return value.id if isinstance(value, ast.Name) else ""
 
 
-def _record_call(statement: ast.stmt) -> ast.Call | None:
+def _trace_call(statement: ast.stmt) -> ast.Call | None:
     """Return the call in a statement that only records, None for other statements."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     name = call.func if isinstance(call, ast.Call) else None

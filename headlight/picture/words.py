@@ -13,7 +13,7 @@ from headlight.registry.recordings import RecordedModel
 from headlight.ui import numbers
 from mha_core import Model, positions
 from mha_core.measure.measures import repeated_words
-from mha_core.models import changes
+from mha_core.models import interventions
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
 
@@ -116,12 +116,12 @@ def label(settings: Settings, model: Model) -> str:
     mask = _mask_label(settings, model) if settings.mask != "none" else []
     if settings.painted:
         mask.append("painted cells for single heads" if mask_codec.is_per_head(settings.painted) else "painted cells")
-    return changes.describe(
+    return interventions.describe(
         model,
         mask,
         position=settings.position,
         temperature=settings.temperature,
-        heads_off=len(settings.heads_off),
+        n_heads_off=len(settings.heads_off),
         values_off=_tokens_at(settings, model, settings.values_off),
     )
 
@@ -129,7 +129,7 @@ def label(settings: Settings, model: Model) -> str:
 def _mask_label(settings: Settings, model: Model) -> list[str]:
     """Return descriptions of the mask and of the tokens hidden from all others."""
     unseen, rest = rules.unseen_tokens(settings.mask), rules.without_unseen(settings.mask)
-    hidden = changes.quote_tokens(_tokens_at(settings, model, unseen))
+    hidden = interventions.quote_tokens(_tokens_at(settings, model, unseen))
     rule = rest if hidden else settings.mask
     return [
         *([f"mask {rule.replace(':', ' ')}"] if rule != "none" else []),
@@ -145,7 +145,7 @@ def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[
 
 def zeroed_values(settings: Settings, model: Model) -> str:
     """Return the description of the zeroed values, 'without the value of “[CLS]”'; "" without any."""
-    return changes.ablated_values_text(_tokens_at(settings, model, settings.values_off))
+    return interventions.ablated_values_text(_tokens_at(settings, model, settings.values_off))
 
 
 def implementation_note(model: Model) -> str:
@@ -171,8 +171,8 @@ def position_note(position: str, model: Model) -> str:
     if position == "trained":
         if not trained:
             return "The model was trained without positions."
-        effect = _acting(stack.position.acts)
-        return f"The{trained[3:]}, {effect[:1].lower()}{effect[1:]}, as it was trained."
+        effect = _acting(stack.position.mechanisms)
+        return f"The{trained[3:]}, {effect[:1].lower()}{effect[1:]}, as in training."
     if positions.is_altered(position):
         factor = position.partition(":")[2]
         effect = "its rows shuffled (always the same way)" if position == "shuffled" else f"times {factor}"
@@ -180,14 +180,14 @@ def position_note(position: str, model: Model) -> str:
     elif position == "none":
         note = f"The{trained[3:]} is left out" if trained else "No position information at all"
     else:
-        acts = positions.acts(position)
+        acts = positions.mechanisms(position)
         scope = "" if acts == {"add"} else " in every layer"
         scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
         tables = ", with random numbers instead of trained ones" if position in _WITH_TABLES else ""
-        rest = f"; {trained} is left out" if trained and not changes.is_as_trained(position, model) else ""
+        rest = f"; {trained} is left out" if trained and not interventions.is_as_trained(position, model) else ""
         note = f"{_acting(acts)}{scope}{size}{tables}{rest}"
-    fits = "The model was trained like this" if changes.is_as_trained(position, model) else NOT_TRAINED
+    fits = "The model was trained like this" if interventions.is_as_trained(position, model) else NOT_TRAINED
     return f"{note}. {fits}."
 
 
@@ -201,11 +201,11 @@ def _acting(acts: frozenset[str]) -> str:
 
 
 def position_places(position: str, model: Model) -> frozenset[str]:
-    """Return the places where a positional encoding acts, as `Position.acts`."""
+    """Return the places where a positional encoding acts, as `Position.mechanisms`."""
     if position != "trained":
-        return positions.acts(position)
+        return positions.mechanisms(position)
     stack = model.encoder
-    return stack.position.acts if stack else frozenset(("add",))
+    return stack.position.mechanisms if stack else frozenset(("add",))
 
 
 def has_positions(settings: Settings, model: Model) -> bool:

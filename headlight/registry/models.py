@@ -64,7 +64,7 @@ def answer(model: Model, run: Run) -> list[str]:
     last, everyone = run.hidden[-1:], torch.ones(1, len(run.tokens), dtype=torch.bool)
 
     def compute(stack: Stack) -> list[float]:
-        logits = cast(Classifier, stack).answer(last.to(stack.device), everyone.to(stack.device))
+        logits = cast(Classifier, stack).to_logits(last.to(stack.device), everyone.to(stack.device))
         chances: list[float] = logits.softmax(dim=-1)[0].tolist()
         return chances
 

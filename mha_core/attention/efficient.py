@@ -15,9 +15,9 @@ from .weights import Parts, linear_parts
 class EfficientAttention(AttentionLayer):
     """Attention of all heads as one batched product each (Vaswani et al. 2017, section 3.2.2).
 
-    It teaches that heads are a way to read memory. The h small matrices of the paper are stacked in one (d_model,
-    d_model) Linear; `view` and `transpose` only rename the axes, and a batched product over b and h replaces the loop
-    over heads. See `AttentionLayer` for arguments, shapes and errors.
+    It teaches that heads are just a way of indexing the same tensor. The h small matrices of the paper are stacked in
+    one (d_model, d_model) Linear; `view` and `transpose` only rename the axes, and a batched product over b and h
+    replaces the loop over heads. See `AttentionLayer` for arguments, shapes and errors.
     """
 
     def build(self) -> None:
@@ -37,9 +37,9 @@ class EfficientAttention(AttentionLayer):
         v = self._project("v", self.value, value, "j", trace)
         q, k = switches.position.rotate(q, k)
         k, v = keys_values(k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "b h i d", "one query a token and head", inputs=("q",))
-        trace("k", k, "b h j d", "one key a token and head", inputs=("k",))
-        trace("v", v, "b h j d", "one value a token and head", inputs=("v",))
+        trace("q", q, "b h i d", "one query per token and head", inputs=("q",))
+        trace("k", k, "b h j d", "one key per token and head", inputs=("k",))
+        trace("v", v, "b h j d", "one value per token and head", inputs=("v",))
 
         product = q @ k.transpose(2, 3)
         trace("scores.product", product, "b h i j", "q @ k.transpose(2, 3)", inputs=("q", "k"))
@@ -55,13 +55,13 @@ class EfficientAttention(AttentionLayer):
         mixing = mixing_weights(weights, self.drop_rate, switches.ablate.values, trace)
         summed = mixing @ v
         mixed = mask_heads(summed, switches.ablate.heads)
-        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off", inputs=("weights", "v"))
+        trace("mixed", mixed, "b h i d", "weights · v, 0 for an ablated head", inputs=("weights", "v"))
 
-        turned = mixed.transpose(1, 2)
-        trace("mixed.transpose", turned, "b i h d", "mixed.transpose(1, 2)", inputs=("mixed",))
+        transposed = mixed.transpose(1, 2)
+        trace("mixed.transpose", transposed, "b i h d", "mixed.transpose(1, 2)", inputs=("mixed",))
         # transpose moved no number: a token's heads are still far apart in memory. `view` can join h and d only if
         # they are adjacent.
-        contiguous = turned.contiguous()
+        contiguous = transposed.contiguous()
         trace("mixed.contiguous", contiguous, "b i h d", "mixed.contiguous()", inputs=("mixed",))
         joined = contiguous.view(*query.shape)
         trace("joined", joined, "b i c", "mixed.view(b, i, d_model)", inputs=("mixed",))
@@ -71,7 +71,7 @@ class EfficientAttention(AttentionLayer):
         return out, weights
 
     def _project(self, name: str, linear: nn.Linear, x: Tensor, axis: str, trace: Tracer) -> Tensor:
-        """Project (b, n, c) to (b, h, n, d); (b, g, n, d) where keys and values have fewer heads."""
+        """Project (b, n, c) to (b, h, n, d), or (b, g, n, d) with g key/value heads."""
         projected: Tensor = linear(x)
         h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
         trace(f"{name}.project", projected, f"b {axis} {c}", f"x W{name}", inputs=(name,))
@@ -79,9 +79,9 @@ class EfficientAttention(AttentionLayer):
         viewed = projected.view(*projected.shape[:2], -1, self.d_head)
         trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.view(b, {axis}, n_heads, d_head)", inputs=(name,))
         # heads before tokens: the product works on the last two axes and takes b and h as a batch
-        turned = viewed.transpose(1, 2)
-        trace(f"{name}.transpose", turned, f"b {h} {axis} d", f"{name}.transpose(1, 2)", inputs=(name,))
-        return turned
+        transposed = viewed.transpose(1, 2)
+        trace(f"{name}.transpose", transposed, f"b {h} {axis} d", f"{name}.transpose(1, 2)", inputs=(name,))
+        return transposed
 
     def parts(self) -> Parts:
         """Return the matrices and biases of the four Linears."""

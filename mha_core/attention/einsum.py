@@ -54,9 +54,9 @@ class EinsumAttention(AttentionLayer):
         v = self._project("v", self.value, self.value_bias, value, "j", trace)
         q, k = _heads_first(switches.position.rotate, q, k)
         k, v = _heads_first(keys_values, k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "b i h d", "one query a token and head", inputs=("q",))
-        trace("k", k, "b j h d", "one key a token and head", inputs=("k",))
-        trace("v", v, "b j h d", "one value a token and head", inputs=("v",))
+        trace("q", q, "b i h d", "one query per token and head", inputs=("q",))
+        trace("k", k, "b j h d", "one key per token and head", inputs=("k",))
+        trace("v", v, "b j h d", "one value per token and head", inputs=("v",))
 
         product = torch.einsum("bshi,bthi->bhst", q, k)
         trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)", inputs=("q", "k"))
@@ -72,7 +72,7 @@ class EinsumAttention(AttentionLayer):
         summed = torch.einsum("bhst,bthi->bshi", mixing, v)
         # heads (h,) or (b, h) -> (…, 1, h, 1)
         mixed = summed if heads is None else summed * heads.unsqueeze(-2).unsqueeze(-1)
-        expression = "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off"
+        expression = "einsum('bhst,bthi->bshi', weights, v), 0 for an ablated head"
         trace("mixed", mixed, "b i h d", expression, inputs=("weights", "v"))
 
         # einsum cannot merge two axes into one, so this is the only step that may copy

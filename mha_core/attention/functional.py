@@ -1,4 +1,7 @@
-"""Scaled dot-product attention as a function, the parts that implementations share, and the split into heads."""
+"""Scaled dot-product attention as a function, the parts that implementations share, and the split into heads.
+
+Axis letters: b batch, h head, i query, j key, d head channel, c model channel.
+"""
 
 import math
 
@@ -38,7 +41,7 @@ def attention(
         allow: bool, broadcasts to (…, i, j), True = may attend. A row with nothing allowed gets weights 0.
         bias: added to the scaled scores, broadcasts to (…, i, j).
         temperature: divides the scores; above 1 flattens the weights, below 1 sharpens them.
-        trace: records every step, for 2 to 4 axes.
+        trace: called for every step; ignored if q has more than 4 axes.
 
     Returns:
         mixed (…, i, width of v) and weights (…, i, j).
@@ -76,7 +79,7 @@ def softmax_over_keys(
     first fill puts 0 into every forbidden cell, all cells of an empty row included.
 
     `scores` must not be used afterwards: without gradients and trace the weights overwrite them, which at 512 tokens
-    saves a quarter of the pass.
+    saves a quarter of the forward pass's time.
     """
     target = None if scores.requires_grad or trace is not no_trace else scores
     fill = Tensor.masked_fill if target is None else Tensor.masked_fill_
@@ -93,23 +96,23 @@ def softmax_over_keys(
 
 
 def mixing_weights(
-    weights: Tensor, dropout: float, values: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j"
+    weights: Tensor, dropout: float, value_mask: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j"
 ) -> Tensor:
-    """Return the weights that mix v: after dropout and with ablated values set to 0.
+    """Return the weights that mix v: after dropout, and with the weights of ablated values set to 0.
 
-    The returned maps of a layer are those before. Dropout sets each weight to 0 with probability `dropout` and divides
-    the others by 1 − dropout, so that a row still sums to 1 on average (Srivastava et al. 2014). `values`, which
-    broadcasts to the weights, zeroes them where it is False: after the softmax, unlike a mask, so such a row sums to
-    less than 1.
+    The attention maps that a layer returns are the weights before these changes. Dropout sets each weight to 0 with
+    probability `dropout` and divides the others by 1 − dropout, so that a row still sums to 1 on average (Srivastava et
+    al. 2014). `value_mask`, which broadcasts to the weights, zeroes them where it is False: after the softmax, unlike a
+    mask, so such a row sums to less than 1.
     """
     mixing = weights
     if dropout:
         mixing = F.dropout(weights, dropout)
         expression = f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}"
         trace("weights.dropout", mixing, axes, expression, inputs=("weights",))
-    if values is not None:
-        mixing = mixing.masked_fill(~values, 0.0)
-        trace("weights.values_off", mixing, axes, "weights, 0 where the value is off", inputs=("weights",))
+    if value_mask is not None:
+        mixing = mixing.masked_fill(~value_mask, 0.0)
+        trace("weights.values_off", mixing, axes, "weights, 0 where the value is ablated", inputs=("weights",))
     return mixing
 
 

@@ -38,14 +38,14 @@ class FusedAttention(AttentionLayer):
         # rotated by their positions, q and k have a product that depends on their distance; v is not rotated
         q, k = switches.position.rotate(q, k)
         k, v = keys_values(k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "b h i d", "one query a token and head", inputs=("q",))
-        trace("k", k, "b h j d", "one key a token and head", inputs=("k",))
-        trace("v", v, "b h j d", "one value a token and head", inputs=("v",))
+        trace("q", q, "b h i d", "one query per token and head", inputs=("q",))
+        trace("k", k, "b h j d", "one key per token and head", inputs=("k",))
+        trace("v", v, "b h j d", "one value per token and head", inputs=("v",))
 
         # softmax(q kᵀ / √d_head + bias) v: the kernel applies √d_head, mask and softmax, and may never store the scores
         summed, weights = weighted_sum(q, k, v, switches.position.bias(q, k.shape[2]), switches, self.drop_rate)
         mixed = mask_heads(summed, switches.ablate.heads)
-        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off", inputs=("weights", "v"))
+        trace("mixed", mixed, "b h i d", "weights · v, 0 for an ablated head", inputs=("weights", "v"))
 
         # the one copy: a token's heads must be adjacent before they can be read as one row
         joined = join_heads(mixed.transpose(1, 2))

@@ -93,7 +93,7 @@ class NaiveAttention(AttentionLayer):
         summed = mixing @ v
         # an ablated head gives zeros, so that its rows of Wᵒ contribute nothing
         mixed = summed if heads is None else summed * heads[..., n, None, None]
-        trace("mixed", mixed, "b i d", "weights · v, 0 for a head that is off", inputs=("weights", f"v.head{shared}"))
+        trace("mixed", mixed, "b i d", "weights · v, 0 for an ablated head", inputs=("weights", f"v.head{shared}"))
         return scores, weights, mixing, mixed
 
     def parts(self) -> Parts:
@@ -114,7 +114,7 @@ def _project(name: str, linears: nn.ModuleList, x: Tensor, axis: str, trace: Tra
 
 
 def _rotate(position: Position, q: list[Tensor], k: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    if "rotate" in position.acts:
+    if "rotate" in position.mechanisms:
         q, k = (list(x.unbind(1)) for x in position.rotate(torch.stack(q, dim=1), torch.stack(k, dim=1)))
     return q, k
 
@@ -124,7 +124,7 @@ def _biases(position: Position, q: list[Tensor], len_k: int) -> Sequence[Tensor 
 
     An encoding gets all heads at once, because each may have numbers of its own: ALiBi's slopes, T5's table.
     """
-    bias = position.bias(torch.stack(q, dim=1), len_k) if "bias" in position.acts else None
+    bias = position.bias(torch.stack(q, dim=1), len_k) if "bias" in position.mechanisms else None
     return [None] * len(q) if bias is None else bias.unbind(1)
 
 

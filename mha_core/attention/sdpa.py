@@ -39,9 +39,9 @@ class SdpaAttention(AttentionLayer):
         # an encoding can act only in front of the kernel, by rotation, or through the kernel's mask, as a bias
         q, k = switches.position.rotate(q, k)
         k, v = keys_values(k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "b h i d", "one query a token and head", inputs=("q",))
-        trace("k", k, "b h j d", "one key a token and head", inputs=("k",))
-        trace("v", v, "b h j d", "one value a token and head", inputs=("v",))
+        trace("q", q, "b h i d", "one query per token and head", inputs=("q",))
+        trace("k", k, "b h j d", "one key per token and head", inputs=("k",))
+        trace("v", v, "b h j d", "one value per token and head", inputs=("v",))
 
         # the kernel adds the bias after scaling, so it is divided by the temperature here
         bias = switches.position.bias(q, k.shape[2])
@@ -58,7 +58,7 @@ class SdpaAttention(AttentionLayer):
             expression, inputs = "weights · v", ["weights", "v"]
             summed = mixing_weights(weights, self.drop_rate, values, second.trace) @ v
         mixed = mask_heads(summed, heads)
-        trace("mixed", mixed, "b h i d", f"{expression}, 0 for a head that is off", tuple(inputs))
+        trace("mixed", mixed, "b h i d", f"{expression}, 0 for an ablated head", tuple(inputs))
 
         # a token's heads must be adjacent before they can be read as one row
         joined = join_heads(mixed.transpose(1, 2))

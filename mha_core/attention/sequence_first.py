@@ -102,9 +102,9 @@ class SequenceFirstAttention(AttentionLayer):
         v = self.value(value, "v", "j", trace)
         q, k = _batch_first(switches.position.rotate, q, k)
         k, v = _batch_first(keys_values, k, v, self.n_heads, self.cache, trace)
-        trace("q", q, "i b h d", "one query a token and head", inputs=("q",))
-        trace("k", k, "j b h d", "one key a token and head", inputs=("k",))
-        trace("v", v, "j b h d", "one value a token and head", inputs=("v",))
+        trace("q", q, "i b h d", "one query per token and head", inputs=("q",))
+        trace("k", k, "j b h d", "one key per token and head", inputs=("k",))
+        trace("v", v, "j b h d", "one value per token and head", inputs=("v",))
 
         product = self.scores(q, k)
         trace("scores.product", product, "i j b h", "einsum('ibhd,jbhd->ijbh', q, k)", inputs=("q", "k"))
@@ -120,7 +120,7 @@ class SequenceFirstAttention(AttentionLayer):
         mixing = mixing_weights(weights, self.drop_rate, values, trace, "i j b h")
         summed = torch.einsum("ijbh,jbhd->ibhd", mixing, v)
         mixed = summed if heads is None else summed * heads[..., None]
-        expression = "einsum('ijbh,jbhd->ibhd', weights, v), 0 for a head that is off"
+        expression = "einsum('ijbh,jbhd->ibhd', weights, v), 0 for an ablated head"
         trace("mixed", mixed, "i b h d", expression, inputs=("weights", "v"))
 
         # h and d are the last two axes already, so joining them moves nothing

@@ -58,7 +58,7 @@ class Switches(NamedTuple):
         ):
             got = f"{heads.dtype} {tuple(heads.shape)}" if isinstance(heads, Tensor) else type(heads).__name__
             raise SizeError(f"heads must be bool ({n_heads},) or ({batch}, {n_heads}), True = on, got {got}")
-        needs = self.position.acts & {"rotate", "bias"}
+        needs = self.position.mechanisms & {"rotate", "bias"}
         needs |= {"heads"} if heads is not None else set()
         needs |= {"temperature"} if self.temperature != 1.0 else set()
         needs |= {"head_mask"} if self.allow is not None and self.allow.shape[1] > 1 else set()

@@ -94,9 +94,9 @@ class TorchAttention(AttentionLayer):
             split_heads(F.linear(x, weight, bias), self.n_heads).transpose(1, 2)
             for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
         )
-        trace("q", q, "b h i d", "one vector a token and head; torch shows no queries", inputs=("q",))
-        trace("k", k, "b h j d", "one vector a token and head; torch shows no keys", inputs=("k",))
-        trace("v", v, "b h j d", "one vector a token and head; torch shows no values", inputs=("v",))
+        trace("q", q, "b h i d", "one vector per token and head; torch shows no queries", inputs=("q",))
+        trace("k", k, "b h j d", "one vector per token and head; torch shows no keys", inputs=("k",))
+        trace("v", v, "b h j d", "one vector per token and head; torch shows no values", inputs=("v",))
         # √d_head, because a sum of d_head terms has a spread of √d_head; the mask before the softmax: rows sum to 1
         scores = q @ k.mT / math.sqrt(self.d_head)
         trace("scores", scores, "b h i j", "q kᵀ / √d_head", inputs=("q", "k"))

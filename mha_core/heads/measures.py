@@ -104,7 +104,7 @@ def value_share(weights: Tensor, lengths: Tensor) -> Tensor:
     heads sum to 1. Weights alone do not show it: Kobayashi et al. 2020, "Attention is Not Only a Weight".
 
     Args:
-        weights: (layers, h, i, j), 0 for a head or a value that is off.
+        weights: (layers, h, i, j), 0 for an ablated head or value.
         lengths: (layers, h, j), ‖f(x)‖.
 
     Raises:

@@ -2,7 +2,7 @@
 
 A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
 tensor, True = query i may attend to key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor,
-and `parse` reads the written form of a rule.
+and `parse` reads the expression of a rule, such as "causal & window:3".
 """
 
 from .rules import (
@@ -22,7 +22,7 @@ from .rules import (
     window,
 )
 from .syntax import parse
-from .tensor import allow, check, four_axes
+from .tensor import allow, check, to_four_axes
 
 __all__ = [
     "Rule",
@@ -34,13 +34,13 @@ __all__ = [
     "dilated",
     "documents",
     "either",
-    "four_axes",
     "full",
     "invert",
     "parse",
     "prefix",
     "sinks",
     "split",
+    "to_four_axes",
     "unseen",
     "window",
 ]

@@ -1,4 +1,4 @@
-"""Parser for the written form of a mask, as links and `Model.run` take it."""
+"""Parser for mask expressions, as links and `Model.run` take them."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from .rules import Rule, both, causal, dilated, either, full, invert, prefix, si
 
 
 def parse(text: str) -> Rule:
-    """Parse a written form such as "causal", "window:3" or "causal & !window:4 | sinks:1".
+    """Parse a mask expression such as "causal", "window:3" or "causal & !window:4 | sinks:1".
 
     ! inverts one rule; it binds before &, and & before |.
 

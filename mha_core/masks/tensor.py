@@ -19,7 +19,7 @@ def allow(
         len_q: number of queries.
         len_k: number of keys.
         keep: bool (b, j), True = real token; padding keys are forbidden to every query.
-        device: of the tensor; default the CPU, or that of `keep`.
+        device: device of the result; defaults to that of `keep`, else the CPU.
 
     Raises:
         MaskError: the rule does not return a bool tensor of that size, or `keep` does not fit.
@@ -49,8 +49,8 @@ def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None
 
     Args:
         mask: the mask.
-        name: of the argument, for the message.
-        *shapes: allowed shapes, each a tuple with the allowed sizes of every axis; none allows any shape.
+        name: argument name used in error messages.
+        *shapes: allowed shapes, each a tuple with the allowed sizes of every axis; without shapes any is accepted.
 
     Raises:
         MaskError: not bool, or another shape.
@@ -67,8 +67,8 @@ def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None
         raise MaskError(f"{name} has shape {tuple(mask.shape)}; allowed are {allowed}")
 
 
-def four_axes(mask: Tensor, b: int, h: int, i: int, j: int, name: str = "allow") -> Tensor:
-    """Return a caller's mask as bool (b|1, h|1, i, j).
+def to_four_axes(mask: Tensor, b: int, h: int, i: int, j: int, name: str = "allow") -> Tensor:
+    """Check a caller's mask and reshape it to bool (b|1, h|1, i, j).
 
     Raises:
         MaskError: not bool, or none of the shapes (i, j), (h, i, j), (b|1, h|1, i, j).

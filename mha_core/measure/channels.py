@@ -60,14 +60,14 @@ class Channels:
     def strongest(self, share: float) -> list[int]:
         """Return the fewest channels that make up this share of Σ |q k|, largest first."""
         sizes, order = self.products.abs().sort(descending=True, stable=True)
-        short = int((sizes.cumsum(dim=0) < share * sizes.sum()).sum())
-        return order[: short + 1].tolist() if sizes.sum() > 0 else []
+        n_below = int((sizes.cumsum(dim=0) < share * sizes.sum()).sum())
+        return order[: n_below + 1].tolist() if sizes.sum() > 0 else []
 
 
 def channels(
     steps: Sequence[Step], head: int, row: int, key: int, *, temperature: float = 1.0, biased: bool = False
 ) -> Channels:
-    """Decompose the score of one pair by channels, from the recorded steps of a layer, as `Run.steps`.
+    """Decompose the score of one pair by channels, from the recorded steps of a layer, such as `Run.steps`.
 
     Args:
         steps: of an implementation that has all heads in one tensor, such as "fused".
@@ -75,7 +75,7 @@ def channels(
         row: the query, counted from 0.
         key: counted from 0.
         temperature: of the recorded pass.
-        biased: the encoding adds a bias to the scores, which is then the rest that the channels do not explain.
+        biased: set if the encoding adds a bias; it is computed as the score minus the sum of the channels.
 
     Raises:
         Unsupported: q, k or scores are not recorded.
@@ -97,8 +97,8 @@ def channels(
 def call_channels(call: Call, head: int, row: int, key: int, *, temperature: float = 1.0) -> Channels:
     """Decompose a score of a transformers model, from a call that recorded "q", "k", "scores" and "scaling".
 
-    The rest that the channels do not explain, beyond rounding, is its bias: of its positions, or of a cap on scores.
-    The score of a masked pair is recomputed from the channels.
+    The remainder beyond rounding is attributed to a bias (position bias or score capping). The score of a masked pair
+    is recomputed from the channels.
     """
     q, k, scores = (call.parts[name][0] for name in ("q", "k", "scores"))
     q_row = q[head, row].cpu().double()
@@ -107,6 +107,6 @@ def call_channels(call: Call, head: int, row: int, key: int, *, temperature: flo
     result = Channels(q_row, k_row, scale, 0.0, temperature, score)
     if score <= torch.finfo(scores.dtype).min / 2:
         return replace(result, score=result.total)
-    rest = score * temperature - result.scaled
+    remainder = score * temperature - result.scaled
     rounding = (len(q_row) + 4) * torch.finfo(q.dtype).eps * float(result.products.abs().sum()) * scale
-    return result if abs(rest) <= rounding else replace(result, bias=rest)
+    return result if abs(remainder) <= rounding else replace(result, bias=remainder)

@@ -34,14 +34,14 @@ class Embedding:
     """Steps from the tokens of a text to x, which enters layer 0; on the CPU, in the model's dtype.
 
     Attributes:
-        tokens: of the text, special tokens included.
-        ids: of the tokens.
-        table: (rows, channels) of the embedding table.
+        tokens: the tokens of the text, special tokens included.
+        ids: token ids.
+        table: size of the embedding table, (rows, channels).
         words: (i, c), the rows of the table.
         segment: (c,), BERT's embedding of the first segment; None in other models.
-        position: (i, c), what the positional encoding adds; zeros where it acts elsewhere.
+        position: (i, c), what the positional encoding adds; zeros if it acts inside the attention (rotary, bias).
         summed: (i, c), words + segment + position.
-        norm: of `summed`; None without one.
+        norm: the layer norm applied to `summed`; None if the model has none.
         x: (i, c), `run.hidden[0]` of the same text.
         notices: warnings of the pass, in whole sentences.
     """
@@ -62,7 +62,7 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
     """Compute the embedding of a text step by step.
 
     Args:
-        model: one with layers of this package.
+        model: a model built from this package's own layers, not a hooked external model.
         text: as in `Model.run`.
         position: as in `Model.run`.
 

@@ -1,8 +1,8 @@
 """Attention weights times the norms of the transformed values: how much of a token arrives.
 
 Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms": a head adds
-α f(x) to the query's token, where f(x) = (x Wᵛ + bᵛ) Wᵒ, and ‖Σ α f(x)‖ over the heads is how much one token gives
-another.
+α f(x) to the query's token, where f(x) = (x Wᵛ + bᵛ) Wᵒ, and ‖Σ α f(x)‖ over the heads measures how much one
+token contributes to another.
 """
 
 import torch
@@ -22,7 +22,7 @@ def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
     Query heads that share their values have the same values, each through its own part of Wᵒ. The output bias belongs
     to no head and is left out.
     """
-    layer, weights = block.attention, block.attention.save()
+    layer, weights = block.attention, block.attention.save()  # the canonical matrices, (out, in)
     x = x if block.norm_after else block.attention_norm(x)
     v = F.linear(x, weights.v, weights.v_bias).view(len(x), layer.n_kv_heads, layer.d_head).transpose(0, 1)
     return _project(v, weights.o.T, layer.n_heads)
@@ -42,7 +42,9 @@ def layer_transformed_values(model: Model, run: Run, layer: int) -> Tensor:
     """
     if model.encoder is not None:
         return transformed_values(model.stack.block(layer), run.hidden[layer].to(model.device))
-    if isinstance(model, HfModel) and run.extras.values and "lengths" not in model.reasons:
+    if (
+        isinstance(model, HfModel) and run.extras.values and "lengths" not in model.reasons
+    ):  # reasons why a feature is missing
         o = model.output_matrix(layer)
         return _project(run.extras.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
     raise Unsupported(f"{model.name} is computed by another library: its maps are available, its values are not")
@@ -66,7 +68,7 @@ def norm_shares(weights: Tensor, values: Tensor) -> Tensor:
     A row sums to 1, or is 0 where nothing is mixed in.
 
     Args:
-        weights: (h, i, j), 0 for a head or a value that is off.
+        weights: (h, i, j), 0 for an ablated head or value.
         values: f(x) (h, j, c), of `transformed_values`.
 
     Raises:

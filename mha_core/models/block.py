@@ -73,8 +73,8 @@ class BlockSizes:
         Raises:
             Unsupported: the implementation is not known, or cannot serve the position.
         """
-        inside = positions.acts(self.position) & {"rotate", "bias"}
-        missing = sorted(inside - implementation(self.implementation).can)
+        required = positions.mechanisms(self.position) & {"rotate", "bias"}
+        missing = sorted(required - implementation(self.implementation).can)
         if missing:
             raise Unsupported(
                 f"{self.implementation} cannot do {self.position} positions, which {' and '.join(missing)}; "
@@ -149,8 +149,8 @@ class AttentionBlock(nn.Module):
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
-            fed = self.feed_forward(x)
-            x = self.output_norm(x + fed if self.residual else fed)
+            ff_out = self.feed_forward(x)
+            x = self.output_norm(x + ff_out if self.residual else ff_out)
         return x, weights
 
     def maps(self, x: Tensor, **switches: Any) -> Tensor:

@@ -10,7 +10,7 @@ from ..errors import HeadlightError
 from .block import BlockSizes
 from .stack import Stack
 
-FULLY_CONNECTED = 128  # width of the layer before the last
+HIDDEN_WIDTH = 128  # width of the layer before the last
 PADDING = 0  # the id of [PAD]
 
 
@@ -39,8 +39,8 @@ class Classifier(Stack):
         super().__init__(sizes)
         if sizes.pooling not in ("[CLS]", "mean"):
             raise HeadlightError(f"pooling={sizes.pooling!r}: choose [CLS] or mean")
-        self.connected = nn.Linear(sizes.d_model, FULLY_CONNECTED)
-        self.out = nn.Linear(FULLY_CONNECTED, sizes.classes)
+        self.connected = nn.Linear(sizes.d_model, HIDDEN_WIDTH)
+        self.out = nn.Linear(HIDDEN_WIDTH, sizes.classes)
 
     def logits(self, ids: Tensor, keep: Tensor, *, mask_padding: bool = True) -> Tensor:
         """Compute the class logits, (b, classes).
@@ -54,9 +54,9 @@ class Classifier(Stack):
         # all rows of the mask are equal, so one row is expanded instead of copied
         allow = masks.allow(masks.full, 1, length, keep).expand(-1, -1, length, -1) if mask_padding else None
         rows = 1 if self.sizes.pooling == "[CLS]" and not self.sizes.all_rows else None
-        return self.answer(self.without_maps(ids, allow, rows), keep)
+        return self.to_logits(self.without_maps(ids, allow, rows), keep)
 
-    def answer(self, x: Tensor, keep: Tensor) -> Tensor:
+    def to_logits(self, x: Tensor, keep: Tensor) -> Tensor:
         """Map the last hidden state (b, i, c) to logits (b, classes); "[CLS]" pooling reads only row 0."""
         if self.sizes.pooling == "mean":
             counted = keep[..., None].to(x.dtype)

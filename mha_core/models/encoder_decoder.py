@@ -40,7 +40,7 @@ class Decoded(NamedTuple):
     cross: list[Tensor | None]
 
 
-def no_switches(layer: int) -> dict[str, Any]:
+def no_arguments(layer: int) -> dict[str, Any]:
     """Return no switches: the layer runs as it was trained."""
     return {}
 
@@ -58,8 +58,8 @@ class EncoderDecoder(Stack):
         super().__init__(sizes)
         self.norm = nn.LayerNorm(sizes.d_model)
         self.target_position = self._target_sizes.encoding()
-        back = replace(sizes, d_feed_forward=0)
-        self.back_layers = nn.ModuleList(AttentionBlock(back) for _ in range(sizes.n_layers))
+        self_sizes = replace(sizes, d_feed_forward=0)
+        self.back_layers = nn.ModuleList(AttentionBlock(self_sizes) for _ in range(sizes.n_layers))
         self.cross_layers = nn.ModuleList(AttentionBlock(sizes) for _ in range(sizes.n_layers))
         self.out_norm = nn.LayerNorm(sizes.d_model)
         self.out = nn.Linear(sizes.d_model, sizes.vocabulary)
@@ -73,7 +73,7 @@ class EncoderDecoder(Stack):
         super().draw_positions(seed)
         self.target_position = self._target_sizes.encoding(seed)
 
-    def answer(self, x: Tensor) -> Tensor:
+    def to_logits(self, x: Tensor) -> Tensor:
         """Map the decoder's last hidden state (b, i, c) to logits (b, i, v)."""
         logits: Tensor = self.out(self.out_norm(x))
         return logits
@@ -86,9 +86,9 @@ class EncoderDecoder(Stack):
             keep: bool (b, j), True = a real token.
             target: int64 (b, i).
         """
-        return self.answer(self.decode(target, self.memory(ids, keep), keep, need_weights=False).hidden[-1])
+        return self.to_logits(self.decode(target, self.encode_source(ids, keep), keep, need_weights=False).hidden[-1])
 
-    def memory(self, ids: Tensor, keep: Tensor | None = None) -> Tensor:
+    def encode_source(self, ids: Tensor, keep: Tensor | None = None) -> Tensor:
         """Encode ids (b, j) with keep bool (b, j) to the normed memory (b, j, c)."""
         length = ids.shape[1]
         allow = None if keep is None else masks.allow(masks.full, length, length, keep, device=ids.device)
@@ -102,8 +102,8 @@ class EncoderDecoder(Stack):
         keep: Tensor | None = None,
         *,
         position: Position | None = None,
-        self_switches: LayerSwitches = no_switches,
-        cross_switches: LayerSwitches = no_switches,
+        self_switches: LayerSwitches = no_arguments,
+        cross_switches: LayerSwitches = no_arguments,
         need_weights: bool = True,
     ) -> Decoded:
         """Run target tokens through all layers of the decoder.
@@ -120,13 +120,18 @@ class EncoderDecoder(Stack):
         """
         len_q, len_k, device = target.shape[1], memory.shape[1], target.device
         position = self.target_position if position is None else position
-        inside = LayerPart(position)
+        layer_position = LayerPart(position)
         causal = masks.allow(masks.causal, len_q, len_q, device=device)
         keys = None if keep is None else masks.allow(masks.full, len_q, len_k, keep, device=device)
         x = self.embed(target, position)
         decoded = Decoded([x], [], [])
         for layer, (self_block, cross_block) in enumerate(zip(self.back_layers, self.cross_layers, strict=True)):
-            self_arguments = {"allow": causal, "position": inside, "need_weights": need_weights, **self_switches(layer)}
+            self_arguments = {
+                "allow": causal,
+                "position": layer_position,
+                "need_weights": need_weights,
+                **self_switches(layer),
+            }
             x, self_maps = self_block(x, **self_arguments)
             cross_arguments = {"allow": keys, "need_weights": need_weights, **cross_switches(layer)}
             x, cross_maps = cross_block(x, memory=memory, **cross_arguments)
@@ -137,9 +142,9 @@ class EncoderDecoder(Stack):
 
     def greedy(self, ids: Tensor, keep: Tensor | None, start: int, length: int) -> Tensor:
         """Decode greedily: int64 (b, length) for source ids (b, j) with keep bool (b, j) or None."""
-        memory = self.memory(ids, keep)
+        memory = self.encode_source(ids, keep)
         target = torch.full((len(ids), 1), start, device=ids.device)
         for _ in range(length):
             last = self.decode(target, memory, keep, need_weights=False).hidden[-1][:, -1:]
-            target = torch.cat([target, self.answer(last).argmax(dim=-1)], dim=1)
+            target = torch.cat([target, self.to_logits(last).argmax(dim=-1)], dim=1)
         return target[:, 1:]

@@ -43,7 +43,7 @@ class Generation:
     Args:
         model: one that predicts the next token: its own mask is causal.
         text: the prompt, at least one token; or its ids.
-        switches: used in every step, as in `Model.run`; a mask is a written form or a rule, so that it fits any length.
+        switches: used in every step, as in `Model.run`; a mask is an expression or a rule, so that it fits any length.
             This temperature divides attention scores; the sampling temperature is an argument of `step`.
 
     Attributes:
@@ -61,7 +61,7 @@ class Generation:
         if model.own_mask != "causal":
             raise self._cannot
         if isinstance(switches.get("mask"), Tensor):
-            raise MaskError("a mask tensor has one size, and the text grows; give a written form or a rule")
+            raise MaskError("a mask tensor has one size, and the text grows; give a mask expression or a rule")
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
         heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))

@@ -1,4 +1,4 @@
-"""Conversion and validation of a caller's inputs (texts, masks, heads to ablate) to the tensors of a stack."""
+"""Validation of a caller's inputs (texts, masks, heads to ablate) and conversion to tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..positions import Learned, Position, Rotary
 from .block import BlockSizes
 from .stack import Stack
 
-Input = str | Sequence[int] | Path | Tensor  # a text or its ids; a picture or a sound by its bytes, its file or numbers
+Input = str | Sequence[int] | Path | Tensor  # a text or its ids; an image or audio clip as bytes, file path or tensor
 Mask = str | masks.Rule | Tensor
 
 
@@ -29,7 +29,7 @@ class Encoding(Protocol):
 
     @property
     def ids(self) -> list[int]:
-        """Numbers of the tokens in the vocabulary."""
+        """Token ids."""
 
     @property
     def offsets(self) -> Sequence[tuple[int, int]]:
@@ -37,7 +37,7 @@ class Encoding(Protocol):
 
 
 class Tokenizer(Protocol):
-    """Interface that a model needs of a tokenizer, from the package `tokenizers` or elsewhere."""
+    """Tokenizer interface that a model requires, met by the package `tokenizers`."""
 
     def encode(self, text: str, /) -> Encoding:
         """Encode a text, including special tokens."""
@@ -45,7 +45,7 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int], /) -> str:
         """Return the text of these ids."""
 
-    def id_to_token(self, number: int, /) -> str | None:
+    def id_to_token(self, token_id: int, /) -> str | None:
         """Return the token of an id; None for an unknown id."""
 
     def token_to_id(self, token: str, /) -> int | None:
@@ -56,7 +56,7 @@ class Tokenizer(Protocol):
 
 
 class Switches(TypedDict, total=False):
-    """Options by which a run can differ from its model as trained; see `Model.run`."""
+    """Options that make a run differ from the trained model; see `Model.run`."""
 
     mask: Mask
     position: str | Position
@@ -82,20 +82,18 @@ def validated_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> 
     """Validate the ids of a text and return its tokens and ids.
 
     Raises:
-        HeadlightError: an element is no number of the vocabulary.
+        HeadlightError: an element is not a valid token id.
     """
-    wrong = [number for number in ids if not isinstance(number, int) or not 0 <= number < vocabulary]
+    wrong = [token_id for token_id in ids if not isinstance(token_id, int) or not 0 <= token_id < vocabulary]
     if wrong:
-        raise HeadlightError(
-            f"id {wrong[0]!r:.40} is not in the vocabulary; choose whole numbers, 0 to {vocabulary - 1}"
-        )
+        raise HeadlightError(f"{wrong[0]!r:.40} is not a valid token id; choose whole numbers, 0 to {vocabulary - 1}")
     return ids_to_tokens(ids, tokenizer), list(ids)
 
 
 def ids_to_tokens(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
     """Convert ids to tokens, all at once if the tokenizer's tokens depend on their neighbours."""
-    read_together: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "read", None)
-    return read_together(ids) if read_together else [tokenizer.id_to_token(number) or "" for number in ids]
+    labels_in_text: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "labels_in_text", None)
+    return labels_in_text(ids) if labels_in_text else [tokenizer.id_to_token(token_id) or "" for token_id in ids]
 
 
 def is_no_mask(mask: Mask) -> bool:
@@ -109,23 +107,23 @@ def combined_mask(
     """Combine a mask with the model's own; None if nothing is masked, which is faster.
 
     Args:
-        mask: written form, rule or bool tensor (i, j) | (h, i, j).
-        own_mask: written form of the model's own mask.
+        mask: mask expression, rule or bool tensor (i, j) | (h, i, j).
+        own_mask: expression of the model's own mask.
         n_heads: h.
         length: i, the number of queries.
         keep: bool (b, j), True = a real token; None = no padding.
         len_k: the number of keys in cross-attention; None = self-attention.
 
     Raises:
-        MaskError: it is no written form, rule or bool tensor, or does not fit these sizes.
+        MaskError: it is not a mask expression, rule or bool tensor, or does not fit these sizes.
     """
     built_in, len_k = masks.parse(own_mask), length if len_k is None else len_k
     if isinstance(mask, Tensor):
-        allow = masks.four_axes(mask, 1, n_heads, length, len_k)
+        allow = masks.to_four_axes(mask, 1, n_heads, length, len_k)
         allow = allow & masks.allow(built_in, length, len_k, device=allow.device)
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
-        raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
+        raise MaskError(f"mask must be a mask expression, a rule or a bool tensor, got {type(mask).__name__}")
     if keep is None and own_mask == "none" and is_no_mask(mask):
         return None
     rule = masks.parse(mask) if isinstance(mask, str) else mask
@@ -137,7 +135,7 @@ def head_mask(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor
     """Return bool (layers, h), False for the pairs (layer, head) in `heads_off`; None if there are none.
 
     Raises:
-        SizeError: an element is no pair of a layer and a head of this model.
+        SizeError: an element is not a (layer, head) pair of this model.
     """
     n_layers, h = sizes.n_layers, sizes.n_heads
     heads = torch.ones(n_layers, h, dtype=torch.bool)
@@ -156,17 +154,17 @@ def value_mask(values_off: Iterable[int], length: int, len_k: int | None = None)
     In self-attention a token still mixes in its own value.
 
     Args:
-        values_off: positions of tokens; those behind the end of the text are ignored.
+        values_off: positions of tokens; those past the end of the text are ignored.
         length: i.
         len_k: j of cross-attention; None = self-attention.
 
     Raises:
-        SizeError: an element is no position of a token.
+        SizeError: an element is not a token position.
     """
     places = tuple(values_off)
     wrong = [place for place in places if not isinstance(place, int) or place < 0]
     if wrong:
-        raise SizeError(f"values_off has {wrong[0]!r}; give places of tokens, counted from 0")
+        raise SizeError(f"values_off has {wrong[0]!r}; give token positions, counted from 0")
     if len_k is None:
         values = masks.allow(masks.unseen(*places), length, length)
     else:
@@ -180,7 +178,7 @@ def position_for(stack: Stack, position: str | Position, trained: Position | Non
     Args:
         stack: the stack that will use it.
         position: as in `Model.run`.
-        trained: used instead of the stack's own encoding, which may have a second one.
+        trained: replaces the stack's own encoding, in stacks with two of them.
 
     Raises:
         PositionError: the name is not known, or cannot serve this stack.

@@ -47,7 +47,7 @@ class Model(Protocol):
         reasons: unsupported option -> why, in a sentence; also for "lengths", the norms of transformed values.
         groups: the kinds of attention in it, out of "encoder", "decoder" and "cross".
         group: the one that this model's runs and `sizes` describe.
-        own_mask: written form of the mask that is built into the model.
+        own_mask: expression of the mask that is built into the model.
         ends: the numbers of special tokens in front of a text and behind it.
         pad_id: the id of the padding token.
         sizes: of the layers of `group`.
@@ -161,7 +161,7 @@ class Model(Protocol):
         Args:
             text: any str; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added. A model
                 that reads pictures or sounds takes one of those, see `HfModel.run`.
-            mask: applied in all layers beside the model's own: written form ("causal & window:3"), rule, or bool (i, j)
+            mask: applied in all layers beside the model's own: expression ("causal & window:3"), rule, or bool (i, j)
                 | (h, i, j), True = may attend.
             position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
                 is scaled to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..heads import tables
 from ..show import HtmlView, standalone
 from ..trace import Step, steps_to_cpu
-from .changes import Interventions
+from .interventions import Interventions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,11 +55,11 @@ class Extras:
     """Results that only some kinds of model have.
 
     Attributes:
-        kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
+        kv_heads: key/value heads of a layer; each group of h / kv_heads consecutive query heads shares one.
         unassigned: (layers, h, i), the share of each row that goes to no token (an attention sink outside of the text),
             so that the row sums to 1 with it; None if every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
-        values: of each layer (kv_heads, j, d), the value vectors; empty if they follow from `hidden`.
+        values: of each layer (kv_heads, j, d), the value vectors; empty if they can be computed from `hidden`.
         image: the picture that was read, if any.
         audio: the sound that was read, if any.
     """
@@ -77,18 +77,18 @@ class Run:
     """Result of running a model on one text. Tensors are detached, on the model's device and in its dtype.
 
     Attributes:
-        tokens: as the tokenizer cut them, "##" kept, special tokens in.
-        ids: their numbers in the vocabulary.
+        tokens: as the tokenizer cut them, "##" kept, special tokens included.
+        ids: their token ids.
         weights: (layers, h, i, j), every head's map.
         hidden: (layers + 1, i, d_model); [0] = the embeddings after their norm.
         sentence: (d_model,), the last hidden state's mean over all tokens, scaled to length 1.
         steps: the steps of the traced layer, otherwise empty.
         device: where it was computed.
-        notices: warnings about things that the caller did not ask for, in whole sentences.
+        notices: warnings, such as a fallback to the CPU, as full sentences.
         logits: (1, v), next-token logits of the last position, or (i, v) with `all_logits`; None from a model that
             predicts no next token.
-        ends: the numbers of special tokens in front of the text and behind it, such as [CLS] and [SEP].
-        interventions: how it differs from its model as it was trained.
+        ends: how many special tokens precede and follow the text, such as [CLS] and [SEP].
+        interventions: how the run differs from its model as trained.
         key_tokens: the keys, where they are not the queries: the j tokens of (…, i, j); None where both are `tokens`.
         extras: results that only some kinds of model have.
     """
@@ -142,7 +142,8 @@ class Run:
         left out. See `heads.measures` for their definitions.
 
         Args:
-            lengths: (layers, h, j), the norm of what each key hands over, of `measure.value_norms.transformed_norms`.
+            lengths: (layers, h, j), norms of the transformed value vectors, as from
+                `measure.value_norms.transformed_norms`.
         """
         return tables.measures_frame(self.weights, None if self.key_tokens else self.ids, lengths)
 
@@ -152,9 +153,9 @@ class Run:
         """Return a viewer of all maps, which a notebook displays and `.save(path)` writes to a file.
 
         Args:
-            layer: enlarged at first, counted from 0.
-            head: enlarged at first, counted from 0.
-            row: selected at first, counted from 0.
+            layer: the layer shown enlarged initially, counted from 0.
+            head: the head shown enlarged initially, counted from 0.
+            row: the query selected initially, counted from 0.
             title: as in `show.standalone`.
             link: as in `show.standalone`.
             height: of the frame in the notebook, in pixels.

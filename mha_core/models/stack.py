@@ -27,7 +27,7 @@ class Stack(nn.Module):
         words: the token embeddings.
         position: the encoding that it was trained with.
         layers: the blocks.
-        own_mask: written form of the mask that is built into the model.
+        own_mask: expression of the mask that is built into the model.
         padding: the id whose embedding is not trained, if there is one.
 
     Raises:

@@ -12,8 +12,8 @@ from .. import masks
 from ..attention.switches import Ablation
 from ..device import copy_to
 from ..positions import Position
-from .changes import Interventions, describe
 from .inputs import Mask, is_no_mask, position_for
+from .interventions import Interventions, describe
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RunSwitches:
             _mask_text(self.mask),
             position=self.position,
             temperature=self.temperature,
-            heads_off=len(off),
+            n_heads_off=len(off),
             values_off=[keys[place] for place in sorted(set(self.values_off)) if place < n],
         )
         return Interventions(summary, allow, off)

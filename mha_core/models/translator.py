@@ -13,7 +13,7 @@ from torch import Tensor
 from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
 from ..trace import Trace
-from .encoder_decoder import Decoded, EncoderDecoder, no_switches
+from .encoder_decoder import Decoded, EncoderDecoder, no_arguments
 from .inputs import Input, Switches, Tokenizer, position_for
 from .model import EVERYTHING, Model
 from .own_model import OwnModel
@@ -105,7 +105,7 @@ class Translator(OwnModel):
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
             trace, seq2seq = Trace(), cast(EncoderDecoder, stack)
             decoded = self._decode(seq2seq, ids, target_ids, options, trace, trace_layer, implementation)
-            return decoded, trace, seq2seq.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
+            return decoded, trace, seq2seq.to_logits(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
 
         (decoded, trace, logits), notices = self.run_on_stack(compute)
         hidden = torch.cat(decoded.hidden)
@@ -165,10 +165,10 @@ class Translator(OwnModel):
         is_cross = self.group == CROSS
         return stack.decode(
             target,
-            stack.memory(source),
+            stack.encode_source(source),
             position=position,
-            self_switches=no_switches if is_cross else group_switches,
-            cross_switches=group_switches if is_cross else no_switches,
+            self_switches=no_arguments if is_cross else group_switches,
+            cross_switches=group_switches if is_cross else no_arguments,
         )
 
     def _translate_ids(self, ids: list[int]) -> tuple[list[str], list[int]]:

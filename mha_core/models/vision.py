@@ -82,13 +82,13 @@ class VisionTransformer(Stack):
 
     def logits(self, pixels: Tensor) -> Tensor:
         """Return the class logits (b, classes) of pixels (b, side, side)."""
-        return self.answer(self.without_maps(pixels, None, rows=1))
+        return self.to_logits(self.without_maps(pixels, None, rows=1))
 
     def next_token(self, x: Tensor) -> Tensor:
         """Return the class logits as (b, 1, classes): one row for the whole picture."""
-        return self.answer(x)[:, None]
+        return self.to_logits(x)[:, None]
 
-    def answer(self, x: Tensor) -> Tensor:
+    def to_logits(self, x: Tensor) -> Tensor:
         """Map the last hidden state (b, i, c) to class logits (b, classes) by its [CLS] row."""
         logits: Tensor = self.out(self.norm(x[:, 0]))
         return logits

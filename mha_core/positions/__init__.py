@@ -22,10 +22,10 @@ __all__ = [
     "Sinusoidal",
     "T5Bias",
     "Together",
-    "acts",
     "altered",
     "build",
     "is_altered",
+    "mechanisms",
 ]
 
 KINDS: dict[str, type[Position]] = {
@@ -41,8 +41,8 @@ NAMES = tuple(KINDS)
 SHAW_DISTANCE = 16  # the paper's clipping distance
 
 
-def acts(name: str) -> frozenset[str]:
-    """Return the places where the named encoding acts, as in `Position.acts`, without building it.
+def mechanisms(name: str) -> frozenset[str]:
+    """Return how the named encoding acts, as in `Position.mechanisms`, without building it.
 
     Args:
         name: one of `NAMES`, or an altered learned table (see `altered`).
@@ -51,10 +51,10 @@ def acts(name: str) -> frozenset[str]:
         PositionError: no encoding has that name.
     """
     if is_altered(name):
-        return Learned.acts
+        return Learned.mechanisms
     if name not in NAMES:
         raise _unknown(name)
-    return KINDS[name].acts
+    return KINDS[name].mechanisms
 
 
 def build(

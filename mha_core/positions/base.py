@@ -15,14 +15,14 @@ class Position(nn.Module):
     Every forward pass calls all three in this order, so a layer does not depend on the encoding.
 
     Attributes:
-        acts: the overridden methods, out of "add", "rotate", "bias"; derived from the class.
+        mechanisms: the overridden methods, out of "add", "rotate", "bias"; derived from the class.
     """
 
-    acts: frozenset[str] = frozenset()
+    mechanisms: frozenset[str] = frozenset()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.acts = frozenset(place for place in PLACES if getattr(cls, place) is not getattr(Position, place))
+        cls.mechanisms = frozenset(place for place in PLACES if getattr(cls, place) is not getattr(Position, place))
 
     def add(self, x: Tensor) -> Tensor:
         """Return the embeddings x (b, i, c) with positions added."""
@@ -47,7 +47,7 @@ class LayerPart(Position):
     def __init__(self, inner: Position) -> None:
         super().__init__()
         self.inner = inner
-        self.acts = inner.acts - {"add"}  # depends on the inner encoding, so set on the instance
+        self.mechanisms = inner.mechanisms - {"add"}  # depends on the inner encoding, so set on the instance
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Rotate with the inner encoding."""
@@ -70,22 +70,22 @@ class Offset(Position):
         super().__init__()
         self.inner = inner
         self.offset = offset
-        self.acts = inner.acts
+        self.mechanisms = inner.mechanisms
 
     def add(self, x: Tensor) -> Tensor:
         """Add the positions from `offset` on."""
-        return self.inner.add(self._pad(x))[:, self.offset :] if "add" in self.acts else x
+        return self.inner.add(self._pad(x))[:, self.offset :] if "add" in self.mechanisms else x
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Rotate by the positions from `offset` on."""
-        if "rotate" not in self.acts:
+        if "rotate" not in self.mechanisms:
             return q, k
         q, k = self.inner.rotate(self._pad(q), self._pad(k))
         return q[:, :, self.offset :], k[:, :, self.offset :]
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
         """Return the bias of the rows from `offset` on."""
-        bias = self.inner.bias(self._pad(q), len_k) if "bias" in self.acts else None
+        bias = self.inner.bias(self._pad(q), len_k) if "bias" in self.mechanisms else None
         return None if bias is None else bias[:, :, self.offset :]
 
     def _pad(self, x: Tensor) -> Tensor:
@@ -102,12 +102,12 @@ class Together(Position):
 
     def __init__(self, a: Position, b: Position) -> None:
         super().__init__()
-        shared = a.acts & b.acts
+        shared = a.mechanisms & b.mechanisms
         if shared:
             names = f"{type(a).__name__} and {type(b).__name__}"
             raise PositionError(f"{names} both act in {', '.join(sorted(shared))}; combine two different places")
         self.a, self.b = a, b
-        self.acts = a.acts | b.acts
+        self.mechanisms = a.mechanisms | b.mechanisms
 
     def add(self, x: Tensor) -> Tensor:
         """Add with both encodings."""

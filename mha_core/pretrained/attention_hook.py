@@ -62,15 +62,15 @@ class Request:
     """
 
     names: Mapping[int, str]
-    keep: frozenset[str] = frozenset()
-    changed: frozenset[str] | None = None
+    record: frozenset[str] = frozenset()
+    changed_modules: frozenset[str] | None = None
     allow: Tensor | None = None
-    heads: Tensor | None = None
-    values: Tensor | None = None
+    head_mask: Tensor | None = None
+    value_mask: Tensor | None = None
     temperature: float = 1.0
     positions: bool = True
     calls: list[Call] = field(default_factory=list)
-    layer: int = 0
+    next_layer: int = 0
 
 
 _request: ContextVar[Request | None] = ContextVar("request", default=None)
@@ -109,24 +109,24 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
     if request is None:
         return eager(module, query, key, value, *args, **kwargs)
     path = request.names.get(id(module), "")
-    if request.changed is not None and path not in request.changed:
-        request = Request(request.names, request.keep, calls=request.calls)
-    layer, request.layer = request.layer, request.layer + 1
-    needs_softmax = request.allow is not None or request.temperature != 1 or "scores" in request.keep
+    if request.changed_modules is not None and path not in request.changed_modules:
+        request = Request(request.names, request.record, calls=request.calls)
+    layer, request.next_layer = request.next_layer, request.next_layer + 1
+    needs_softmax = request.allow is not None or request.temperature != 1 or "scores" in request.record
     with Softmax(request.allow, request.temperature) if needs_softmax else nullcontext() as softmax:
         mixed, weights, *more = eager(module, query, key, value, *args, **kwargs)
     if softmax is not None and softmax.scores is None:
         raise Unsupported(f"{type(module).__name__} computes its weights without a softmax of its scores")
-    if request.values is not None:
-        mixed = mix(weights * request.values, value)
-    if request.heads is not None and not bool(request.heads[layer].all()):
+    if request.value_mask is not None:
+        mixed = mix(weights * request.value_mask, value)
+    if request.head_mask is not None and not bool(request.head_mask[layer].all()):
         mixed = mixed.clone()
-        mixed[:, :, ~request.heads[layer, : mixed.shape[2]]] = 0
+        mixed[:, :, ~request.head_mask[layer, : mixed.shape[2]]] = 0
     parts = {"q": query, "k": key, "v": value, "mixed": mixed}
     parts |= {"mask": kwargs.get("attention_mask", args[0] if args else None)}
     parts |= {"scores": softmax.scores if softmax is not None else None}
     parts |= {"scaling": torch.tensor(kwargs.get("scaling") or query.shape[-1] ** -0.5, dtype=torch.float64)}
-    recorded = {name: parts[name].detach() for name in request.keep if isinstance(parts.get(name), Tensor)}
+    recorded = {name: parts[name].detach() for name in request.record if isinstance(parts.get(name), Tensor)}
     request.calls.append(Call(path, weights.detach(), key.shape[1], recorded))
     return mixed, weights, *more
 
@@ -169,7 +169,7 @@ class Softmax(TorchFunctionMode):
         return weights.masked_fill(blocked.all(dim=-1, keepdim=True), 0)
 
 
-def without_positions(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
+def add_position_removal_hook(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
     """Replace a module's output by `neutral` of it in passes whose request removes positions."""
 
     def hook(module: nn.Module, args: Any, output: Any) -> Any:

@@ -29,7 +29,7 @@ def label(token: str) -> str:
     """Return a readable form of a vocabulary token: "ĠParis" -> "␣Paris", part of a character -> "<0xF0><0x9F>"."""
     if not _BYTES.keys() >= set(token):
         return token
-    text = bytes(_BYTES[letter] for letter in token).decode("utf-8", "surrogateescape")
+    text = bytes(_BYTES[char] for char in token).decode("utf-8", "surrogateescape")
     return "".join(map(_visible, text))
 
 
@@ -40,10 +40,10 @@ def in_text(label: str, previous: str) -> str:
     return f"##{label}" if label[:1].isalnum() and previous[-1:].isalnum() else label
 
 
-def _visible(letter: str) -> str:
-    if "\udc80" <= letter <= "\udcff":  # a byte that is not a whole character
-        return f"<0x{ord(letter) - 0xDC00:02X}>"
-    return _SIGNS.get(letter) or (letter if letter.isprintable() else f"<U+{ord(letter):04X}>")
+def _visible(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":  # a byte that is not a whole character
+        return f"<0x{ord(char) - 0xDC00:02X}>"
+    return _SIGNS.get(char) or (char if char.isprintable() else f"<U+{ord(char):04X}>")
 
 
 class Encoding(NamedTuple):
@@ -54,12 +54,12 @@ class Encoding(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
-class Tokens:
-    """Tokenizer with readable tokens, of any kind.
+class ReadableTokenizer:
+    """Wrapper of any tokenizer that makes its tokens readable.
 
     Args:
         tokenizer: of `tokenizers`, or of transformers where the family has its own class.
-        spelling: "bytes" as GPT-2's, "▁" before words as SentencePiece's, or "" where tokens are readable as they are.
+        spelling: "bytes" for GPT-2's, "▁" for SentencePiece's mark before words, or "" for tokens that are readable.
     """
 
     def __init__(self, tokenizer: Any, spelling: str) -> None:
@@ -71,11 +71,11 @@ class Tokens:
         """Tokenize a text, special tokens included.
 
         Raises:
-            TypeError: it is not a str, or has half a surrogate pair.
+            TypeError: it is not a str, or has a lone surrogate.
             HeadlightError: the tokenizer fails on it.
         """
-        if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise TypeError("no text of whole characters")
+        if not isinstance(text, str) or any("\ud800" <= char <= "\udfff" for char in text):
+            raise TypeError("expected a str without lone surrogates")
         try:
             encoding = self.tokenizer(text) if self._is_transformers else self.tokenizer.encode(text)
         except BaseException as error:
@@ -83,27 +83,27 @@ class Tokens:
                 raise  # the library raises bare Exception, and panics on a pattern too complex for it
             raise HeadlightError(f"the model's tokenizer fails on this text ({type(error).__name__})") from error
         ids = list(encoding["input_ids"] if self._is_transformers else encoding.ids)
-        return Encoding(self.read(ids), ids, [] if self._is_transformers else encoding.offsets)
+        return Encoding(self.labels_in_text(ids), ids, [] if self._is_transformers else encoding.offsets)
 
-    def read(self, ids: Sequence[int]) -> list[str]:
+    def labels_in_text(self, ids: Sequence[int]) -> list[str]:
         """Return the labels of ids as they read in a text, see `in_text`."""
-        labels = [self.id_to_token(number) or f"<{number}>" for number in ids]
+        labels = [self.id_to_token(token_id) or f"<{token_id}>" for token_id in ids]
         if not self.spelling:
             return labels
         return list(map(in_text, labels, ["", *labels]))
 
-    def id_to_token(self, number: int) -> str | None:
+    def id_to_token(self, token_id: int) -> str | None:
         """Return the label of an id, or None for an unknown id."""
         convert = self.tokenizer.convert_ids_to_tokens if self._is_transformers else self.tokenizer.id_to_token
-        token = convert(number)
+        token = convert(token_id)
         if token is None or not self.spelling:
             return token if token is None else str(token)
         return label(token) if self.spelling == "bytes" else str(token).replace("▁", "␣")
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token as the vocabulary spells it, or None."""
-        number = self.tokenizer.get_vocab().get(token) if self._is_transformers else self.tokenizer.token_to_id(token)
-        return None if number is None else int(number)
+        token_id = self.tokenizer.get_vocab().get(token) if self._is_transformers else self.tokenizer.token_to_id(token)
+        return None if token_id is None else int(token_id)
 
     def get_vocab_size(self) -> int:
         """Return the size of the vocabulary."""
@@ -114,12 +114,12 @@ class Tokens:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
-class ByteLevel(Tokens):
+class ByteLevel(ReadableTokenizer):
     """Byte-level BPE tokenizer that adds no special tokens.
 
     Args:
         tokens: the vocabulary; its order gives the ids.
-        merges: pairs of tokens in order of priority, as "Ġ t".
+        merges: pairs of tokens in order of priority, e.g. "Ġ t".
         special: tokens that are never split.
     """
 
@@ -127,10 +127,10 @@ class ByteLevel(Tokens):
         from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
         from tokenizers.models import BPE
 
-        numbers = {token: number for number, token in enumerate(tokens)}
-        self._missing_bytes = frozenset(byte for letter, byte in _BYTES.items() if letter not in numbers)
+        ids = {token: token_id for token_id, token in enumerate(tokens)}
+        self._missing_bytes = frozenset(byte for char, byte in _BYTES.items() if char not in ids)
         pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
-        tokenizer: Any = Tokenizer(BPE(numbers, pairs))
+        tokenizer: Any = Tokenizer(BPE(ids, pairs))
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
         )
@@ -142,8 +142,8 @@ class ByteLevel(Tokens):
         """Tokenize a text; bytes without a token are skipped, see `unknown`.
 
         Raises:
-            HeadlightError: the text is empty, or nothing of it is in the vocabulary.
-            TypeError: it is not a str, or has half a surrogate pair.
+            HeadlightError: the text is empty, or none of it is in the vocabulary.
+            TypeError: it is not a str, or has a lone surrogate.
         """
         encoding = super().encode(text)
         if not encoding.ids:
@@ -156,7 +156,7 @@ class ByteLevel(Tokens):
 
         SmolLM2 lacks tokens for a few control characters, and for bytes that occur in unassigned characters alone.
         """
-        return list(dict.fromkeys(letter for letter in text if not self._missing_bytes.isdisjoint(letter.encode())))
+        return list(dict.fromkeys(char for char in text if not self._missing_bytes.isdisjoint(char.encode())))
 
 
 def from_gguf(file: GGUF) -> ByteLevel:

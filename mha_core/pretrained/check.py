@@ -59,7 +59,7 @@ class Findings:
         by_hook: whether its maps come through the hook; else the model returns them itself.
         groups: by name, in order.
         outputs: path of an attention -> name of the module with its matrix Wᵒ, see `output_matrix`.
-        acts: places where its positions act.
+        mechanisms: how its positions act, as `Position.mechanisms`.
         can: as in `Model`.
         reasons: as in `Model`.
         n_skipped: layers whose maps have another shape than most.
@@ -69,7 +69,7 @@ class Findings:
     by_hook: bool
     groups: dict[str, GroupFindings]
     outputs: dict[str, str]
-    acts: frozenset[str]
+    mechanisms: frozenset[str]
     can: frozenset[str]
     reasons: dict[str, str]
     n_skipped: int
@@ -94,7 +94,7 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     def run(**changes: Any) -> PassOutput:
         return model.compute(ids, model.request(**changes), target=target)
 
-    request = model.request(keep=frozenset(("v", "mixed")))
+    request = model.request(record=frozenset(("v", "mixed")))
     with _output_matrices(model.module, request.calls) as outputs:
         plain = model.compute(ids, request, target=target)
     by_hook = bool(plain.calls)
@@ -184,7 +184,7 @@ def _check_changes(
     allow = torch.ones(1, 1, i, j, dtype=torch.bool, device=first.device)
     allow[..., 1::2] = False
     try:
-        changed = run(changed=frozenset(finding.paths), allow=allow, temperature=2.0)
+        changed = run(changed_modules=frozenset(finding.paths), allow=allow, temperature=2.0)
         weights = next(call.weights for call in changed.calls if call.path == calls[0].path)
         # softmax(s / 2) is √softmax(s), rescaled to a sum of 1
         rest = (1 - first.sum(dim=-1, keepdim=True)).clamp(min=0).sqrt() if finding.sinks else 0
@@ -226,20 +226,20 @@ def add_position_hooks(model: nn.Module) -> frozenset[str]:
         last = name.rpartition(".")[2]
         if last in TABLES:
             acts.add("add")
-            attention_hook.without_positions(module, torch.zeros_like)
+            attention_hook.add_position_removal_hook(module, torch.zeros_like)
         elif last in BIASES:
             acts.add("bias")
-            attention_hook.without_positions(module, torch.zeros_like)
+            attention_hook.add_position_removal_hook(module, torch.zeros_like)
         elif "RotaryEmbedding" in type(module).__name__:
             acts.add("rotate")
-            attention_hook.without_positions(module, _zero_angles(getattr(module, "attention_scaling", 1.0)))
+            attention_hook.add_position_removal_hook(module, _zero_angles(getattr(module, "attention_scaling", 1.0)))
     return frozenset(acts)
 
 
 def _measure_output_shift(plain: PassOutput, run: Callable[..., PassOutput], finding: GroupFindings) -> float:
     layers = len(finding.paths)
     off = torch.zeros(layers, finding.heads, dtype=torch.bool, device=plain.last.device)
-    ablated = run(changed=frozenset(finding.paths), heads=off)
+    ablated = run(changed_modules=frozenset(finding.paths), head_mask=off)
     return float((ablated.last - plain.last).float().norm() / plain.last.float().norm())
 
 

@@ -44,7 +44,7 @@ class Family:
     input_kind: str = "text"
 
 
-def family(description: Mapping[str, Any]) -> Family:
+def family(config_json: Mapping[str, Any]) -> Family:
     """Return the model class for a checked config.
 
     Raises:
@@ -52,10 +52,10 @@ def family(description: Mapping[str, Any]) -> Family:
             features.
         WeightsFileError: the config does not fit the class.
     """
-    model_type = description.get("model_type")
+    model_type = config_json.get("model_type")
     if not isinstance(model_type, str):
         raise Unsupported("config.json names no model_type; only models of the transformers library are read")
-    if "quantization_config" in description:
+    if "quantization_config" in config_json:
         raise Unsupported(f"this {model_type} is quantised (quantization_config); choose one with unquantised weights")
     library = offline.transformers()
     from transformers.models.auto import modeling_auto
@@ -67,14 +67,14 @@ def family(description: Mapping[str, Any]) -> Family:
         raise Unsupported(
             f"model_type={model_type!r} is not a model type that transformers {library.__version__} supports"
         )
-    architectures = description.get("architectures")
+    architectures = config_json.get("architectures")
     architecture = architectures[0] if isinstance(architectures, list) and architectures else None
     name, role = next(
         ((architecture, does) for head, does in heads.items() if architecture in _names(tables[head])),
         (_names(tables[BASE])[0] if tables[BASE] else architecture, ""),
     )
     with folders.library_errors(f"config.json does not describe a {model_type}"):
-        config = CONFIG_MAPPING[model_type].from_dict(dict(description))
+        config = CONFIG_MAPPING[model_type].from_dict(dict(config_json))
     kind = getattr(library, str(name), None)
     main_input = getattr(kind, "main_input_name", "something else")
     if main_input != expected_input:

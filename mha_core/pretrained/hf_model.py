@@ -97,7 +97,7 @@ class HfModel(Model):
             n_heads=finding.heads,
             n_layers=len(finding.paths),
             max_len=self._max_len,
-            position=KINDS.get(self.findings.acts, "none"),
+            position=KINDS.get(self.findings.mechanisms, "none"),
         )
 
     @property

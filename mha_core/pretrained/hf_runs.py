@@ -74,11 +74,11 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
     tensors = switches.allow, *switches.ablate
     allow, heads, values = (None if tensor is None else tensor.to(model.device) for tensor in tensors)
     request = model.hf_module.request(
-        keep=spec.record | {"v"},
-        changed=frozenset(model.group_findings.paths),
+        record=spec.record | {"v"},
+        changed_modules=frozenset(model.group_findings.paths),
         allow=None if is_no_mask(switches.mask) else allow,
-        heads=heads,
-        values=values,
+        head_mask=heads,
+        value_mask=values,
         temperature=float(switches.temperature),
         positions=switches.position == "trained",
     )

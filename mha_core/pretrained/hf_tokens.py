@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import Unsupported, WeightsFileError
 from . import offline
-from .byte_level import Tokens
+from .byte_level import ReadableTokenizer
 from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library_errors, read_json, read_tokenizer, regular_file
 
 SETTINGS = "tokenizer_config.json"
@@ -17,7 +17,7 @@ VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "senten
                 "source.spm", "target.spm", "spm.model", "bpe.codes")  # fmt: skip
 
 
-def read(folder: Path, config: Any) -> Tokens:
+def read(folder: Path, config: Any) -> ReadableTokenizer:
     """Read the tokenizer, without padding and truncation.
 
     Raises:
@@ -30,7 +30,7 @@ def read(folder: Path, config: Any) -> Tokens:
         content = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES)
         kinds = json.dumps([content.get("pre_tokenizer"), content.get("decoder")])
         spelling = "bytes" if '"ByteLevel"' in kinds else "▁" if "▁" in kinds or "\\u2581" in kinds else ""
-        return Tokens(read_tokenizer(folder), spelling)
+        return ReadableTokenizer(read_tokenizer(folder), spelling)
     if not any((folder / name).exists() for name in VOCABULARIES):
         raise WeightsFileError(f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights")
     for name in (*VOCABULARIES, "special_tokens_map.json", "added_tokens.json"):
@@ -39,7 +39,7 @@ def read(folder: Path, config: Any) -> Tokens:
     return _from_family(folder, config)
 
 
-def _from_family(folder: Path, config: Any) -> Tokens:
+def _from_family(folder: Path, config: Any) -> ReadableTokenizer:
     offline.transformers()
     from transformers import AutoTokenizer
 
@@ -52,4 +52,4 @@ def _from_family(folder: Path, config: Any) -> Tokens:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     sample = " ".join(map(str, tokenizer.convert_ids_to_tokens(range(min(500, len(tokenizer))))))
     spelling = "bytes" if "Ġ" in sample else "▁" if "▁" in sample else ""
-    return Tokens(tokenizer if backend is None else backend, spelling)
+    return ReadableTokenizer(tokenizer if backend is None else backend, spelling)

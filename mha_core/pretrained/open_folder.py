@@ -13,7 +13,7 @@ from ..device import run_with_cpu_fallback
 from ..errors import WeightsFileError
 from . import audio_processor, families, folders, hf_tokens, image_processor, memory, offline
 from .audio_processor import AudioProcessor
-from .byte_level import Tokens
+from .byte_level import ReadableTokenizer
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
@@ -103,15 +103,15 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
 
 
 def _probe(
-    model: HfModule, reader: Tokens | ImageProcessor | AudioProcessor, tokenizer: Tokens | None
+    model: HfModule, reader: ReadableTokenizer | ImageProcessor | AudioProcessor, tokenizer: ReadableTokenizer | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """Return sample input for the checks, a target of another length for a decoder, and the input's token count."""
-    tokens = reader if isinstance(reader, Tokens) else tokenizer
+    tokens = reader if isinstance(reader, ReadableTokenizer) else tokenizer
     probe = [] if tokens is None else tokens.encode(PROBE).ids
     ids = [number for number in probe if number < model.vocabulary][:MAX_PROBED]
     if len(ids) < 4:
         ids = [(7 * place + 5) % max(1, model.vocabulary) for place in range(8)]
-    if isinstance(reader, Tokens):
+    if isinstance(reader, ReadableTokenizer):
         read, length = torch.tensor([ids]), len(ids)
     else:
         read, length = reader.noise()
@@ -154,7 +154,7 @@ def _facts(name: str, family: Family, weights: Tensors, model: HfModule, finding
         "architecture": family.kind.__name__,
         "attention": layers,
         "parameters": f"{sum(parameters.values()):,}",
-        "positions": " and ".join(kinds[place] for place in sorted(findings.acts)) or "in no place that is known",
+        "positions": " and ".join(kinds[place] for place in sorted(findings.mechanisms)) or "in no place that is known",
         "maps": "recorded as they are computed" if findings.by_hook else "as the model hands them out",
         "checked": _check_summary(findings),
         "sha256": _sha256(weights),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from ..models.changes import Interventions
+from ..models.interventions import Interventions
 from ..models.run import Extras, Run
 from ..show import HtmlView
 

@@ -1,8 +1,8 @@
 """Train the models that Headlight ships: `python -m mha_core.training.checkpoints FOLDER [task …]`.
 
-Each task is trained with the positions that make its point, with several seeds each. Every seed's history is written,
-but only the weights of the first one. With --csv it trains the long post's news instead, whose histories
-docs/long-post.md describes; their table must not be shipped, so no weights are written.
+Each task is trained with the positional encodings that show what it is meant to demonstrate, with several seeds each.
+Every seed's history is written, but only the weights of the first one. With --csv it trains on the news data set of the
+blog post that docs/long-post.md reproduces; the data set may not be redistributed, so no weights are written.
 """
 
 import argparse
@@ -30,7 +30,8 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
 }
 
-# The long post's experiment: as the post does it, with each implementation's own initial weights, and made fair.
+# The experiment of docs/long-post.md: as the post does it, with each implementation's own initial weights, and a fair
+# one, with the same initial weights for all, masked padding and a vocabulary of the training rows alone.
 POST, FAIR = "post", "fair"
 EPOCHS = 10
 NEWS: dict[str, dict[str, object]] = {
@@ -55,9 +56,9 @@ def recipes(task: str) -> dict[str, Recipe]:
     }
 
 
-def news_line(base: Recipe, line: str) -> Recipe:
-    """Return the recipe of one of `NEWS`, with the sizes of another one."""
-    is_post = line.startswith(POST)
+def news_variant(base: Recipe, variant: str) -> Recipe:
+    """Apply a variant of `NEWS` to a base recipe, keeping the base's sizes."""
+    is_post = variant.startswith(POST)
     changes: dict[str, object] = {
         "position": "none",
         "amplitude": 1.0,
@@ -65,14 +66,14 @@ def news_line(base: Recipe, line: str) -> Recipe:
         "start": "own" if is_post else "shared",
         "vocabulary_of": "all texts" if is_post else "training rows",
     }
-    return replace(base, **changes | NEWS[line])  # type: ignore[arg-type]
+    return replace(base, **changes | NEWS[variant])  # type: ignore[arg-type]
 
 
-def news_recipe(line: str, rows: int, seed: int) -> Recipe:
+def news_recipe(variant: str, rows: int, seed: int) -> Recipe:
     """Return the recipe with the sizes of the post, for `EPOCHS` over that many training rows."""
     base = defaults("news")
     steps = EPOCHS * math.ceil(rows / base.batch)
-    return replace(news_line(base, line), steps=steps, evaluations=EPOCHS, seconds=24 * 3600.0, seed=seed)
+    return replace(news_variant(base, variant), steps=steps, evaluations=EPOCHS, seconds=24 * 3600.0, seed=seed)
 
 
 def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
@@ -81,11 +82,11 @@ def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
     Like the post, its replications keep duplicate rows.
     """
     runs = {}
-    for line in NEWS:
-        task = from_csv(content, keep_duplicates=line.startswith(POST), name="news")
-        task = replace(task, probes=task.questions)
+    for variant in NEWS:
+        task = from_csv(content, keep_duplicates=variant.startswith(POST), name="news")
+        task = replace(task, probes=task.questions)  # record the maps of every question
         for seed in range(1, SEEDS + 1):
-            runs[f"news-{line}-{seed}"] = sweep.PlannedRun(news_recipe(line, len(task.train), seed), task)
+            runs[f"news-{variant}-{seed}"] = sweep.PlannedRun(news_recipe(variant, len(task.train), seed), task)
     return runs
 
 

@@ -260,7 +260,7 @@ class Translations(GeneratedBatches):
                 loss = self._loss(batch)[1]
                 totals += Totals(loss.loss, loss.losses, right, len(rows))
                 target = torch.cat([batch.target[:, :1], output[:, :-1]], dim=1)
-                maps = self.stack.decode(target, self.stack.memory(batch.ids, batch.keep), batch.keep).cross[-1]
+                maps = self.stack.decode(target, self.stack.encode_source(batch.ids, batch.keep), batch.keep).cross[-1]
                 hits, places = aligned(cast(Tensor, maps), batch.origin)
                 n_aligned, n_with_source = n_aligned + hits, n_with_source + places
         return Outcome(totals, [], {"aligned": round(n_aligned / max(1, n_with_source), 6)})
@@ -271,7 +271,7 @@ class Translations(GeneratedBatches):
         target_ids = [self._number[token] for token in (self._task.START, *tokens[:-1])]
         source, target = (torch.tensor([row], device=self.stack.device) for row in (ids, target_ids))
         with _inference_mode(self.stack):
-            return cast(list[Tensor], self.stack.decode(target, self.stack.memory(source)).cross)
+            return cast(list[Tensor], self.stack.decode(target, self.stack.encode_source(source)).cross)
 
     def _loss(self, batch: Pairs) -> tuple[Tensor, Totals]:
         ids, keep, target = (part.to(self.stack.device) for part in (batch.ids, batch.keep, batch.target))

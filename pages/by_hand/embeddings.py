@@ -30,30 +30,30 @@ def cached_steps(settings: Settings) -> Embedding:
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(record: LayerTensors, cursor: Cursor) -> Block:
+def chooser(tensors: LayerTensors, cursor: Cursor) -> Block:
     """Return buttons to choose a token; `real_cell.move` handles their events."""
     row = cursor.row or 0
     tokens = [
         (f"{place} {token}", {"part": "query", "value": place}, place == row)
-        for place, token in enumerate(record.tokens)
+        for place, token in enumerate(tensors.tokens)
     ]
     return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
 
 
-def embedding_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
-    """Return every step for one token, and all tokens with their ids; the first block summarises them."""
+def embedding_blocks(tensors: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
+    """Return a title that sums up the steps, every step for one token, and all tokens with their ids."""
     steps, row = cached_steps(settings), cursor.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table
     heading = f"“{token}” is id {steps.ids[row]:,}: row {steps.ids[row]:,} of a table of {rows:,} rows"
     terms = _terms(steps)
     note = f"{' + '.join(terms)}{', then its norm' if steps.norm else ''}: {channels} numbers, which enter layer 0"
-    head = ["step", *map(str, range(min(MAX_CHANNELS, channels))), "length", "how"]
+    head = ["step", *map(str, range(min(MAX_CHANNELS, channels))), "length", "source"]
     lines = _rows(steps, row)
     table = sheet.table(head, lines, marks={(len(lines) - 1, -1): "here"}, prose=True)
     extent = f"channels 0 to {min(MAX_CHANNELS, channels) - 1} of {channels}; the length is of all of them"
     return [
         sheet.title(heading, note),
-        sheet.panel(f"From “{token}” to x", [table, *map(sheet.text, _remarks(steps, row, record))], extent),
+        sheet.panel(f"From “{token}” to x", [table, *map(sheet.text, _remarks(steps, row, tensors))], extent),
         sheet.panel(
             "Every token", [_all_tokens(steps, row)], "lengths of the vectors: root of the sum of all squared channels"
         ),
@@ -62,21 +62,29 @@ def embedding_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -
 
 def _terms(steps: Embedding) -> list[str]:
     """Return the terms of the sum x in words."""
-    terms = ["the row of its word"]
+    terms = ["token embedding"]
     if steps.segment is not None:
-        terms.append("the row of its segment")
-    return terms + ["the row of its position"] * bool(steps.position.any())
+        terms.append("segment embedding")
+    return terms + ["position embedding"] * bool(steps.position.any())
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
-    lines = [_line("row of the word", steps.words[row], f"row {steps.ids[row]:,} of the table")]
+    lines = [_line("token embedding", steps.words[row], f"row {steps.ids[row]:,} of the table")]
     if steps.segment is not None:
         lines.append(
-            _line("+ segment", steps.segment, "the same for every token here, as all belong to the first sentence")
+            _line(
+                "+ segment embedding",
+                steps.segment,
+                "the same for every token here, as all belong to the first sentence",
+            )
         )
-    acts = bool(steps.position.any())
-    source = f"of position {row}, counted from 0" if acts else "0, as this encoding adds nothing to the embeddings"
-    lines.append(_line("+ position", steps.position[row], source))
+    has_position = bool(steps.position.any())
+    source = (
+        f"of position {row}, counted from 0"
+        if has_position
+        else "0, because this encoding adds nothing to the embeddings"
+    )
+    lines.append(_line("+ position embedding", steps.position[row], source))
     lines.append(_line("= sum", steps.summed[row], "channel by channel"))
     if steps.norm is not None:
         mean, deviation = (float(part[row]) for part in (steps.norm.mean, steps.norm.deviation))
@@ -85,7 +93,9 @@ def _rows(steps: Embedding, row: int) -> list[list[str]]:
         lines.append(_line("− mean", centred, f"the mean of its channels is {number(mean, 6)}"))
         lines.append(_line("÷ deviation", scaled, f"their standard deviation is {number(deviation, 6)}"))
         lines.append(_line("· gain", scaled * steps.norm.gain, "learned, one number per channel"))
-        lines.append(_line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "also learned; this is x by hand"))
+        lines.append(
+            _line("+ shift", scaled * steps.norm.gain + steps.norm.shift, "also learned; this is x, recomputed")
+        )
     lines.append(_line("x", steps.x[row], "as computed by the model; the input of layer 0"))
     return lines
 
@@ -95,13 +105,13 @@ def _line(name: str, vector: Tensor, source: str) -> list[str]:
     return [name, *channels, number(float(vector.norm()), 3), source]
 
 
-def _remarks(steps: Embedding, row: int, record: LayerTensors) -> list[str]:
+def _remarks(steps: Embedding, row: int, tensors: LayerTensors) -> list[str]:
     """Describe the difference between these steps and x, and compare equal tokens."""
-    by_hand = steps.summed
+    recomputed = steps.summed
     if steps.norm is not None:
-        by_hand = (by_hand - steps.norm.mean) / steps.norm.deviation * steps.norm.gain + steps.norm.shift
-    equal = f"Largest difference between these steps by hand and x, all {count(len(steps.ids), 'token')}: "
-    sentences = [f"{equal}{difference(largest_difference(by_hand, steps.x))}."]
+        recomputed = (recomputed - steps.norm.mean) / steps.norm.deviation * steps.norm.gain + steps.norm.shift
+    equal = f"Largest difference between these recomputed steps and x, all {count(len(steps.ids), 'token')}: "
+    sentences = [f"{equal}{difference(largest_difference(recomputed, steps.x))}."]
     others = [place for place, token_id in enumerate(steps.ids) if token_id == steps.ids[row] and place != row]
     if others:
         change = largest_difference(steps.x[row], steps.x[others[0]])
@@ -109,7 +119,7 @@ def _remarks(steps: Embedding, row: int, record: LayerTensors) -> list[str]:
             f"differs by up to {number(change)}: only the position distinguishes them" if change else "is the same"
         )
         sentences.append(
-            f"“{record.tokens[row]}” is also at position {others[0]}. It has the same row of the table, and its x "
+            f"“{tensors.tokens[row]}” is also at position {others[0]}. It has the same row of the table, and its x "
             f"{verdict}."
         )
     return sentences
@@ -121,4 +131,6 @@ def _all_tokens(steps: Embedding, row: int) -> Block:
         for parts in [(steps.words, steps.position, steps.summed, steps.x)]
         for place, (token, token_id) in enumerate(zip(steps.tokens, steps.ids, strict=True))
     ]
-    return sheet.table(["token", "id", "row of the word", "position", "sum", "x"], lines, marks={(row, -1): "here"})
+    return sheet.table(
+        ["token", "id", "token embedding", "position embedding", "sum", "x"], lines, marks={(row, -1): "here"}
+    )

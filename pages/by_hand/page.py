@@ -29,7 +29,7 @@ REAL = {
     "a real cell": real_cell.cell_blocks,
     "entropy": real_cell.entropy_blocks,
 }
-Take = Callable[[dict[str, Any]], None]
+EventHandler = Callable[[dict[str, Any]], None]
 
 
 def show() -> None:
@@ -156,12 +156,12 @@ def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
     return [sheet.notices(notices), head, *task, *worked_example.blocks(book)]
 
 
-def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Block], Take]:
+def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Block], EventHandler]:
     """Return the blocks of an example on a model, and the handler of their events."""
-    record, settings, setting_notices = page.or_last_valid(
+    tensors, settings, setting_notices = page.or_last_valid(
         requested, lambda settings: layer_tensors(settings, page.cursor.layer)
     )
-    cursor, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
+    cursor, sizes, first = page.query.place(tensors.tokens), page.query.sizes, page.query.default("at")
     notices = page.link_warnings()
 
     def on_event(event: dict[str, Any]) -> None:
@@ -169,13 +169,13 @@ def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Blo
         cursor = real_cell.move(cursor, event, *sizes)
         links.set_param("at", str(cursor), first)
 
-    notices += [*setting_notices, *record.notices, *models.unknown_token_notices(page.model, settings.text)]
+    notices += [*setting_notices, *tensors.notices, *models.unknown_token_notices(page.model, settings.text)]
     if example == "embedding":
-        notices += [notice for notice in embeddings.cached_steps(settings).notices if notice not in record.notices]
-        chooser = embeddings.chooser(record, cursor)
+        notices += [notice for notice in embeddings.cached_steps(settings).notices if notice not in tensors.notices]
+        chooser = embeddings.chooser(tensors, cursor)
     else:
-        chooser = real_cell.chooser(record, cursor, *sizes, cell=example == "a real cell")
-    answer, *parts = REAL[example](record, settings, cursor)
+        chooser = real_cell.chooser(tensors, cursor, *sizes, cell=example == "a real cell")
+    answer, *parts = REAL[example](tensors, settings, cursor)
     if example == "a real cell":
         chooser, parts = sheet.row([parts[0], chooser]), parts[1:]
     return [sheet.notices(notices), answer, chooser, *parts], on_event

@@ -10,7 +10,7 @@ from headlight.picture.settings import Settings
 from headlight.registry import get_source
 from headlight.ui import numbers
 from mha_core import Model
-from mha_core.models import changes
+from mha_core.models import interventions
 
 MAX_NAME_LENGTH = 28  # characters of a sentence in a title
 MAX_WORDS = 2  # differing words that a title quotes
@@ -38,16 +38,16 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     `other` is the right side's model if it differs from the left one.
     """
     sides = (left, model), (right, other or model)
-    as_trained = all(changes.is_as_trained(side.position, owner) for side, owner in sides)
+    as_trained = all(interventions.is_as_trained(side.position, owner) for side, owner in sides)
     zeroed = [words.zeroed_values(side, owner) or "every value" for side, owner in sides]
-    masks = (left.mask, left.painted) != (right.mask, right.painted)
-    positions = left.position != right.position and not as_trained
+    masks_differ = (left.mask, left.painted) != (right.mask, right.painted)
+    positions_differ = left.position != right.position and not as_trained
     degrees = [f"temperature {side.temperature:g}" for side, _ in sides]
     rows = [
         (left.model != right.model, "model", "model", [get_source(side.model).title for side, _ in sides]),
         (left.text != right.text, "sentence", "s", _sentences(left.text, right.text)),
-        (masks, "mask", "mask", [_mask(side) for side, _ in sides]),
-        (positions, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
+        (masks_differ, "mask", "mask", [_mask(side) for side, _ in sides]),
+        (positions_differ, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
         (left.temperature != right.temperature, "temperature", "t", degrees),
         (left.heads_off != right.heads_off, "heads off", "off", [_heads(side.heads_off) for side, _ in sides]),
         (left.values_off != right.values_off, "values zeroed", "unheard", zeroed),
@@ -61,7 +61,7 @@ def titles(differences: Sequence[Contrast]) -> tuple[str, str]:
     return SIDES if left == right else (numbers.capital(left), numbers.capital(right))
 
 
-def line(differences: Sequence[Contrast]) -> str:
+def summary_sentence(differences: Sequence[Contrast]) -> str:
     """Return a sentence that names the differences, with a warning if there are several."""
     if not differences:
         return "Both sides are the same. Change one setting on either side."
@@ -92,7 +92,7 @@ def _positions(position: str, model: Model) -> str:
     """Name the encoding; the trained one by its own name."""
     if model.encoder is None:
         return "no positions" if position == "none" else "its positions"
-    if position == "trained" or changes.is_as_trained(position, model):
+    if position == "trained" or interventions.is_as_trained(position, model):
         return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"
     name = NAMES.get(position, position)
     untrained = " (untrained)" if position == model.sizes.position else ""

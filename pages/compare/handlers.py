@@ -201,7 +201,7 @@ def _header(pair: Pair, cursor: Cursor) -> _PairPart:
         "marked": pairs.marked_cell(pair, cursor),
         "sides": (_side(pair, 0, titles[0]), _side(pair, 1, titles[1])),
         "differs": [contrast.key for contrast in differences],
-        "contrast": contrasts.line(differences),
+        "contrast": contrasts.summary_sentence(differences),
         "tokens": pair.tokens,
         "columns": pair.columns,
         "fits": pair.fits,

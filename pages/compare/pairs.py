@@ -18,7 +18,7 @@ from headlight.ui.numbers import small, weight
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
-from mha_core.models import changes
+from mha_core.models import interventions
 from mha_core.models.words import Word, join_to_common
 
 # The largest difference of float32 sums of the same numbers in another order that is reported as rounding.
@@ -194,7 +194,7 @@ def merge_mask(pair: Pair, allow: Tensor, side: int) -> Tensor:
 def fitness(picture: Picture) -> str:
     """Return a warning if the model runs in a way that it was not trained for; "" for the unmodified model."""
     settings = picture.settings
-    if changes.is_as_trained(settings.position, picture.model):
+    if interventions.is_as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
     return "" if settings == settings.baseline else f"{words.NOT_TRAINED}."
 

@@ -58,7 +58,7 @@ NAMES = [
 
 
 class HeadMeasure(TypedDict):
-    """A measure of heads, with its texts."""
+    """A head measure and its display texts."""
 
     name: str
     title: str
@@ -79,10 +79,10 @@ class HeadsOverview(TypedDict):
 
 
 def answer(raw: bytes) -> bytes:
-    """Return all heads by every measure, on the sentence of a query or on random tokens, repeated once.
+    """Return all heads by every measure, on the query's sentence or on a repeated random sequence.
 
     Raises:
-        HeadlightError: the link has no picture.
+        HeadlightError: the link does not identify a picture.
     """
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
@@ -118,7 +118,7 @@ def table(settings: Settings, state: str) -> Table:
 
 def _measure(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
     """Return the number of tokens and the measures, of the sentence or of random tokens."""
-    random = "random" in state.split(".")
+    random = "random" in state.split(".")  # then neither the sentence nor its painted mask applies
     return _cached_measures(replace(settings, text="", painted="") if random else settings, random)
 
 

@@ -165,7 +165,7 @@ def _weight_text(weight: float) -> str:
 
 
 def _position_places(settings: Settings, model: Model) -> frozenset[str]:
-    """Return where positions act, as in `Position.acts`."""
+    """Return where positions act, as in `Position.mechanisms`."""
     if isinstance(model, HfModel):
-        return model.findings.acts if settings.position == "trained" else frozenset()
+        return model.findings.mechanisms if settings.position == "trained" else frozenset()
     return words.position_places(settings.position, model)

@@ -33,7 +33,7 @@ def switches(page: Form) -> Settings:
 
 
 def mask(page: Form, *, has_painting: bool = True) -> str:
-    """Show the controls of the mask and return it in written form.
+    """Show the controls of the mask and return it as an expression.
 
     With `has_painting` the page uses painted cells; otherwise a caption says that they are ignored.
     """

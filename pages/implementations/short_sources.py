@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import cast
 
-from headlight.picture.step_source import line_range, record_statements, recorded_axes
+from headlight.picture.step_source import line_range, trace_statements, traced_axes
 from mha_core import IMPLEMENTATIONS
 
 # the main methods, where `attend` alone is not enough
@@ -51,8 +51,8 @@ def strip_traces(source: str) -> str:
     tree = ast.parse(source)
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     statements = sorted(nodes, key=lambda node: node.lineno)
-    texts = [node for node in statements if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
-    dropped = {number for node in (*texts, *record_statements(tree)) for number in line_range(node)}
+    docstrings = [node for node in statements if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    dropped = {number for node in (*docstrings, *trace_statements(tree)) for number in line_range(node)}
     axes = _axes(statements)
     function = cast(ast.FunctionDef, statements[0])
     dropped |= set(range(1, function.body[0].lineno))  # the signature
@@ -74,9 +74,9 @@ def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
             names = [node.id for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name)]
             definitions |= {name: (line_range(statement)[-1], len(names) > 1) for name in names}
         else:
-            tensor, letters = recorded_axes(statement)
-            number, is_joint = definitions.get(tensor, (0, False))
-            label = f"{tensor}: {letters}" if is_joint else letters
-            if number and letters and label not in axes.get(number, ""):
-                axes[number] = f"{axes[number]}, {label}" if number in axes else label
+            tensor, letters = traced_axes(statement)
+            number, is_tuple_assignment = definitions.get(tensor, (0, False))
+            comment = f"{tensor}: {letters}" if is_tuple_assignment else letters
+            if number and letters and comment not in axes.get(number, ""):
+                axes[number] = f"{axes[number]}, {comment}" if number in axes else comment
     return axes

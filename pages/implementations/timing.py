@@ -21,7 +21,7 @@ from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
-from mha_core.clock import machine, spread, time_calls
+from mha_core.clock import describe_machine, spread, time_calls
 from mha_core.errors import HeadlightError
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
@@ -124,7 +124,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
             with heavy_slot(partial(on_call, share)):
                 peaks[name] = peak_memory(candidate, device)
             on_call(share)
-        return Timing(plan, seconds, peaks, f"{device.type}, {machine()}")
+        return Timing(plan, seconds, peaks, f"{device.type}, {describe_machine()}")
 
     try:
         device = devices.pick(plan.device)
@@ -216,7 +216,7 @@ def result(timing: Timing) -> list[Block]:
     rows = []
     for name, ratio in zip(names, ratios, strict=True):
         times, peak = spread(timing.seconds[name]), timing.peaks[name]
-        quartiles = f"{times.low * 1e3:.3f} to {times.high * 1e3:.3f}"
+        quartiles = f"{times.lower_quartile * 1e3:.3f} to {times.upper_quartile * 1e3:.3f}"
         memory_used = ["–", "–"] if peak is None or not baseline else [f"{peak / 1e6:.2f}", f"{peak / baseline:.2f}"]
         rows.append([name, f"{times.median * 1e3:.3f}", quartiles, f"{times.calls}", f"{ratio:.2f}", *memory_used])
     head = ["implementation", "median ms", "quartiles ms", "calls", "× torch", "peak MB", "peak × torch"]

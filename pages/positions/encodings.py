@@ -58,12 +58,12 @@ class Encoding:
     origin: str
 
     @property
-    def acts(self) -> str:
+    def applied_as(self) -> str:
         """Place where it acts: "add", "rotate", "bias", or "" for no encoding."""
-        return "".join(self.position.acts)
+        return "".join(self.position.mechanisms)
 
     @property
-    def learned(self) -> int:
+    def n_learned(self) -> int:
         """Number of its learned parameters."""
         return sum(parameter.numel() for parameter in self.position.parameters())
 
@@ -75,16 +75,16 @@ def build(name: str, sizes: TableSizes, amplitude: float = 1.0) -> Encoding:
         PositionError, SizeError: these sizes do not fit it, or are too large.
     """
     position = _position(name, sizes, amplitude)
-    width = sizes.d_head if "rotate" in position.acts else sizes.d_model
+    width = sizes.d_head if "rotate" in position.mechanisms else sizes.d_model
     if isinstance(position, Learned):
         width = position.table.shape[1]
-    if "bias" in position.acts:
+    if "bias" in position.mechanisms:
         check_sizes(1, sizes.n, 1, sizes.n_heads, scores=MAX_SCORES)
     q = torch.zeros(1, sizes.n_heads, sizes.n, 1, dtype=torch.float64)
     if name == "shaw":
         q = torch.randn(*q.shape[:3], sizes.d_head, generator=torch.Generator().manual_seed(SEED), dtype=q.dtype)
-    learned = "pretrained" if name == "learned" else "random"
-    return Encoding(name, position, sizes, width, q, learned if list(position.parameters()) else "fixed")
+    source = "pretrained" if name == "learned" else "random"
+    return Encoding(name, position, sizes, width, q, source if list(position.parameters()) else "fixed")
 
 
 def build_or_default(name: str, sizes: TableSizes, amplitude: float = 1.0) -> tuple[Encoding, str]:

@@ -36,11 +36,11 @@ def tables(raw: bytes) -> list[Table]:
     sizes = TableSizes(len(tokens), query["d"], query["h"])
     for name in dict.fromkeys([query["enc"], query["enc2"]]):
         encoding, _ = encodings.build_or_default(name, sizes, query["amp"])
-        if encoding.acts == "bias":
+        if encoding.applied_as == "bias":
             result += [
                 Table(f"{name}, head {head}", tokens, tokens, bias) for head, bias in enumerate(measures.bias(encoding))
             ]
-        elif encoding.acts:
+        elif encoding.applied_as:
             channels = list(map(str, range(encoding.width)))
             result.append(Table(f"{name}, channels", tokens, channels, measures.table(encoding)))
     return result

@@ -11,7 +11,7 @@ from headlight.picture import pictures
 from headlight.picture.words import position_title
 from headlight.ui import events
 from headlight.ui.numbers import number
-from mha_core.models import changes
+from mha_core.models import interventions
 from mha_core.positions import NAMES
 from pages.frame.view import Event, View
 
@@ -54,7 +54,7 @@ def show(tokens: list[str], on_model: OnModel) -> None:
     for name, note, _, _ in on_model.rows:
         title, figure = position_title(name), number(figures[name])
         sentence = f"{title}: {place.lower()} has a mean weight of {figure} on the previous word"
-        learnt = changes.is_as_trained(POSITIONS[name], model)
+        learnt = interventions.is_as_trained(POSITIONS[name], model)
         tiles.append(EncodingTile(name=name, title=title, figure=figure, sentence=sentence, note=note, learnt=learnt))
     values = b"".join(weights.float().contiguous().numpy().tobytes() for weights in on_model.maps)
     maps = base64.b64encode(values).decode("ascii")

@@ -32,7 +32,7 @@ def table(encoding: Encoding, length: int | None = None) -> Tensor:
         PositionError: longer than a learned table.
     """
     n = encoding.sizes.n if length is None else length
-    if encoding.acts == "add":
+    if encoding.applied_as == "add":
         return encoding.position.add(torch.zeros(1, n, encoding.width, dtype=torch.float64))[0].detach()
     start = torch.zeros(1, 1, n, encoding.width, dtype=torch.float64)
     start[..., : encoding.width // 2] = 1
@@ -46,7 +46,7 @@ def pair_channels(encoding: Encoding, pair: int) -> tuple[int, int]:
     m + d_head / 2; of a learned table these are two neighbours.
     """
     pair = min(pair, encoding.width // 2 - 1)
-    if encoding.acts == "rotate":
+    if encoding.applied_as == "rotate":
         return pair, pair + encoding.width // 2
     return (2 * pair + 1, 2 * pair) if encoding.name == "sinusoidal" else (2 * pair, 2 * pair + 1)
 
@@ -71,7 +71,7 @@ def similarity(encoding: Encoding) -> Tensor:
 
     It is the cosine of the two rows if it is added, q · k of equal unit vectors if it rotates, and the bias itself.
     """
-    match encoding.acts:
+    match encoding.applied_as:
         case "add":
             rows = torch.nn.functional.normalize(table(encoding), dim=-1)
             return rows @ rows.T
@@ -102,7 +102,7 @@ def far_curve(encoding: Encoding, length: int) -> list[float]:
         PositionError: longer than a learned table.
     """
     curve = torch.zeros(length)
-    match encoding.acts:
+    match encoding.applied_as:
         case "add":
             rows = torch.nn.functional.normalize(table(encoding, length), dim=-1)
             curve = rows @ rows[0]

@@ -99,7 +99,7 @@ def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
 
     `view` reads the current values of the controls.
     """
-    acts = {encoding.acts for encoding in built}
+    acts = {encoding.applied_as for encoding in built}
     waves = bool(acts & {"add", "rotate"})
     for slot, (label, keys) in FOLDS.items():
         exists = waves if slot == "detail" else any(acts)

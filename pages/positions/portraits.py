@@ -103,7 +103,7 @@ class Part:
 
 def build_part(slot: str, encoding: Encoding, view: Focus) -> Part | None:
     """Return the part of one of the `SLOTS`; None if the encoding has none."""
-    is_there = slot == "card" or (encoding.acts and (slot != "detail" or encoding.acts != "bias"))
+    is_there = slot == "card" or (encoding.applied_as and (slot != "detail" or encoding.applied_as != "bias"))
     return SLOTS[slot](encoding, view) if is_there else None
 
 
@@ -117,27 +117,27 @@ def _part(
 def _card(encoding: Encoding, _: Focus) -> Part:
     learned = {
         "fixed": "Nothing in it is learned.",
-        "pretrained": f"{encoding.learned:,} learned numbers, from the pretrained model.",
-        "random": f"{encoding.learned:,} learned numbers, which are random here because they are untrained.",
+        "pretrained": f"{encoding.n_learned:,} learned numbers, from the pretrained model.",
+        "random": f"{encoding.n_learned:,} learned numbers, which are random here because they are untrained.",
     }[encoding.origin]
     lines = [MEANINGS[encoding.name]]
-    if encoding.acts:
+    if encoding.applied_as:
         lines.append(f"{PAPERS[encoding.name]}. {learned}")
     if encoding.name == "shaw":
         lines.append("Its bias depends on the queries; these are random, standard normal.")
-    return Part([sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
+    return Part([sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.applied_as]}"), *map(sheet.text, lines)])
 
 
 def _picture(encoding: Encoding, view: Focus) -> Part:
     """Build the heat map of the table, (position, channel), or of the selected head's bias."""
-    if encoding.acts == "bias":
+    if encoding.applied_as == "bias":
         biases = measures.bias(encoding)
         head, n = min(view.head, len(biases) - 1), biases.shape[-1]
         values, columns, titles = biases[head], _sample(n, MAX_ROWS), ("key", "query")
         note = f"head {head} of 0 to {len(biases) - 1}, {n} queries × {n} keys"
     else:
         values, columns, titles = measures.table(encoding), _channels(encoding), ("channel", "position")
-        content = "what it adds" if encoding.acts == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
+        content = "what it adds" if encoding.applied_as == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
         note = f"{content}: {len(values)} positions × {encoding.width} channels"
         note += ", the sines left, the cosines right" if encoding.name == "sinusoidal" else ""
     rows = _sample(len(values), MAX_ROWS)
@@ -171,7 +171,7 @@ def _sample(size: int, maximum: int) -> list[int]:
 def _lines(encoding: Encoding, view: Focus) -> Part:
     """Build the curves of the selected channels over the position, or of the bias of some heads."""
     start, missing = 0, ""
-    if encoding.acts == "bias":
+    if encoding.applied_as == "bias":
         values = measures.bias(encoding)
         n_heads = len(values)
         spread = {round(index * (n_heads - 1) / (MAX_LINES - 2)) for index in range(MAX_LINES - 1)}
@@ -191,7 +191,7 @@ def _lines(encoding: Encoding, view: Focus) -> Part:
     if missing:
         blocks.append(sheet.text(f"It has channels 0 to {encoding.width - 1}: {missing} cannot be drawn."))
     figure = figures.curves(series, start=start, x_title=axes[0], y_title=axes[1], theme=view.theme)
-    unit = "bias" if encoding.acts == "bias" else ""
+    unit = "bias" if encoding.applied_as == "bias" else ""
     return _part(encoding, title, note, blocks, figure, f"Curves over the {axes[0]}. {ends}.", unit)
 
 
@@ -231,9 +231,9 @@ def _angle_text(encoding: Encoding, pair: int, turn: float | None, points: list[
 
 
 def _distance(encoding: Encoding, view: Focus) -> Part:
-    square, signed = measures.similarity(encoding), encoding.acts == "bias"
+    square, signed = measures.similarity(encoding), encoding.applied_as == "bias"
     curve = measures.by_distance(square, signed=signed)
-    measure, last = _MEASURE[encoding.acts], square.shape[-1] - 1
+    measure, last = _MEASURE[encoding.applied_as], square.shape[-1] - 1
     lines, spread = {"mean": curve.mean}, None
     if _max_spread(curve) >= ROUNDING:
         lines |= {"smallest": curve.low, "largest": curve.high}
@@ -258,7 +258,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     )
     note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_distance_text(square, signed)), numbers]
     alt = f"Curve of the {measure} over the distance; the table has the numbers."
-    return _part(encoding, "similarity by distance", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "similarity by distance", note, blocks, figure, alt, _UNITS[encoding.applied_as])
 
 
 def _distance_text(square: Tensor, signed: bool) -> str:
@@ -284,15 +284,15 @@ def _far(encoding: Encoding, view: Focus) -> Part:
         warnings.append(sheet.notices([sentence]))
         reached = view.limit
         curve = measures.far_curve(encoding, reached)
-    measure = f"{_MEASURE[encoding.acts]}{', mean over the heads' if encoding.acts == 'bias' else ''}"
+    measure = f"{_MEASURE[encoding.applied_as]}{', mean over the heads' if encoding.applied_as == 'bias' else ''}"
     marks = {"your sentence": len(view.tokens) - 1, f"MiniLM's {view.limit}": view.limit}
     figure = figures.curves(
-        {measure: curve}, x_title="position", y_title=_MEASURE[encoding.acts], theme=view.theme, marks=marks
+        {measure: curve}, x_title="position", y_title=_MEASURE[encoding.applied_as], theme=view.theme, marks=marks
     )
     text = _far_text(curve, view)
     note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(text)]
     alt = f"Curve over {reached:,} positions. {text}"
-    return _part(encoding, "beyond the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "beyond the trained length", note, blocks, figure, alt, _UNITS[encoding.applied_as])
 
 
 def _far_text(curve: list[float], view: Focus) -> str:

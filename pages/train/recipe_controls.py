@@ -114,7 +114,7 @@ def draw_controls(name: str, positions: DeltaGenerator, more: DeltaGenerator, de
     base, steps = _base(replace(default, device=device), sizes, training)
     if is_post:
         half = checkpoints.POST if post == POST_CHOICES[1] else checkpoints.FAIR
-        recipes = [checkpoints.news_line(base, line) for line in checkpoints.NEWS if line.startswith(half)]
+        recipes = [checkpoints.news_variant(base, line) for line in checkpoints.NEWS if line.startswith(half)]
         notices = list[str]()
     else:
         layers = [int(layers) for layers in counts] or [base.n_layers]

@@ -153,7 +153,7 @@ def combine(
         reason = _position_error(position, base.d_model, base.n_heads)
         if reason:
             omissions[position, ""] = f"{position} positions are left out, because {reason}."
-        elif positions.acts(position) - {"add"} <= IMPLEMENTATIONS[name].can:
+        elif positions.mechanisms(position) - {"add"} <= IMPLEMENTATIONS[name].can:
             recipes.append(replace(base, position=position, implementation=name, n_layers=n_layers, mask_padding=mask))
         else:
             omissions[position, name] = f"{name} cannot compute {position} positions, so this pair is left out."

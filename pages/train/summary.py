@@ -24,12 +24,12 @@ _ENDS = {
 def table(candidates: Sequence[Candidate]) -> Block:
     """Return a row for each candidate: mean and standard deviation of its last evaluations over the seeds."""
     evaluated = [candidate for candidate in candidates if candidate.evaluated_runs]
-    pairs = any(candidate.last_evaluations[0].pair_accuracy is not None for candidate in evaluated)
-    aligned = any(candidate.last_evaluations[0].aligned is not None for candidate in evaluated)
+    has_pairs = any(candidate.last_evaluations[0].pair_accuracy is not None for candidate in evaluated)
+    has_alignment = any(candidate.last_evaluations[0].aligned is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
     in_epochs = any(run.start and run.start.rows_train for candidate in evaluated for run in candidate.evaluated_runs)
-    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["whole pairs right"] if pairs else [])]
-    head += ["digits that attend to their word"] if aligned else []
+    head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["whole pairs right"] if has_pairs else [])]
+    head += ["digits that attend to their word"] if has_alignment else []
     rows = []
     for candidate in evaluated:
         start, scores = candidate.histories[0].start, [test.test_accuracy for test in candidate.last_evaluations]
@@ -37,9 +37,9 @@ def table(candidates: Sequence[Candidate]) -> Block:
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
             row.append(f"{low:.3f}–{high:.3f}")
-        if pairs:
+        if has_pairs:
             row.append(fixed(fmean(test.pair_accuracy or 0.0 for test in candidate.last_evaluations)))
-        if aligned:
+        if has_alignment:
             row.append(spread([test.aligned or 0.0 for test in candidate.last_evaluations]))
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
@@ -87,11 +87,11 @@ def describe_pairs(candidates: Sequence[Candidate]) -> str:
         sentences.append("So far, as the training ended early:")
     never = [name for name, accuracies in pairs.items() if max(accuracies) == 0]
     always = [name for name, accuracies in pairs.items() if min(accuracies) == 1]
-    blind = any(run.name in never and run.histories[0].recipe.position == "none" for run in candidates)
+    position_blind = any(run.name in never and run.histories[0].recipe.position == "none" for run in candidates)
     if never:
         sentences.append(
             f"Never right on both sentences of a pair: {quote_names(never)}."
-            + " Without positions both get the same answer, so the model can be right on one only." * blind
+            + " Without positions both get the same answer, so the model can be right on one only." * position_blind
         )
     if always:
         sentences.append(f"Both right in every pair: {quote_names(always)}.")

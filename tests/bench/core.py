@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mha_core.attention import IMPLEMENTATIONS
-from mha_core.clock import machine, median_times
+from mha_core.clock import describe_machine, median_times
 from mha_core.errors import Unsupported
 from mha_core.measure.reference import read_with_transformers
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     few = 5 if options.quick else 1
     torch.manual_seed(0)
     maps, no_maps = ([f"{name}, {kind}" for name in IMPLEMENTATIONS] for kind in ("maps", "no maps"))
-    print(machine())
+    print(describe_machine())
     print(f"{'medians':<52}{'ours':>10}{'theirs':>10}{'ratio':>11}")
     for n in (64, 256) if options.quick else (64, 128, 256, 512, 1024):
         times = forward(n, max(8, 20_000 // n // few))

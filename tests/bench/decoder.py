@@ -15,7 +15,7 @@ import time
 import torch
 
 from mha_core import Model, load_model
-from mha_core.clock import machine, median_times
+from mha_core.clock import describe_machine, median_times
 from mha_core.models.generation import Generation
 from tests.bench.core import text_of
 from tests.bench.serving import options, quantiles, serve
@@ -103,7 +103,7 @@ def measure_page(model: Model, rounds: int) -> None:
 def main() -> None:
     """Measures and prints all lines."""
     few = 5 if options(__doc__, quick=False).quick else 1
-    print(machine())
+    print(describe_machine())
     model = load_model("smollm2", device="cpu")
     model.run(text_of(18))
     measure_generation(model, 100 // few)

@@ -141,7 +141,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
             theirs = []
     finally:
         attention_hook.register()
-    request = attention_hook.Request(names, keep=frozenset(PARTS) - {"scores"})
+    request = attention_hook.Request(names, record=frozenset(PARTS) - {"scores"})
     found = run(request)
     if not request.calls:
         if not theirs:
@@ -153,7 +153,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
     row.maps, row.rows = shapes([call.weights for call in request.calls]), rows_of([c.weights for c in request.calls])
     row.same_output = all(map(same, outputs(plain), outputs(found)))
     row.same_maps = compare(theirs, [call.weights for call in request.calls])
-    with_scores = attention_hook.Request(names, keep=frozenset(PARTS))
+    with_scores = attention_hook.Request(names, record=frozenset(PARTS))
     try:
         run(with_scores)
         kept = set.intersection(*(set(call.parts) for call in with_scores.calls))
@@ -161,7 +161,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
         kept = set.intersection(*(set(call.parts) for call in request.calls))
     row.parts = tuple(part for part in PARTS if part in kept)
     most = max(call.weights.shape[1] for call in request.calls)
-    off = attention_hook.Request(names, heads=torch.zeros(len(request.calls), most, dtype=torch.bool))
+    off = attention_hook.Request(names, head_mask=torch.zeros(len(request.calls), most, dtype=torch.bool))
     changed = run(off)
     row.heads_off = not all(map(same, outputs(plain), outputs(changed)))
     row.road, row.reason = "seam", ""

@@ -83,7 +83,7 @@ def test_a_family_is_recorded_as_it_is_and_changed_as_requested(model_type: str)
     identical(last(run(model)), last(plain))
 
     # recorded: nothing changes, and the maps are the model's own
-    whole = request_of(model, keep=frozenset(("q", "k", "v", "scores", "mixed")))
+    whole = request_of(model, record=frozenset(("q", "k", "v", "scores", "mixed")))
     identical(last(run(model, whole, output_attentions=True)), last(plain))
     for call, theirs in zip(whole.calls, their_maps(plain), strict=True):
         identical(call.weights, theirs)
@@ -100,9 +100,9 @@ def test_a_family_is_recorded_as_it_is_and_changed_as_requested(model_type: str)
     # a head off: its own mixed values are 0, those of the others and all weights stay
     first = whole.calls[0]
     heads = torch.ones(len(whole.calls), first.weights.shape[1], dtype=torch.bool)
-    identical(last(run(model, request_of(model, heads=heads))), last(plain))
+    identical(last(run(model, request_of(model, head_mask=heads))), last(plain))
     heads[0, 1] = False
-    off = request_of(model, heads=heads, keep=frozenset(("mixed",)))
+    off = request_of(model, head_mask=heads, record=frozenset(("mixed",)))
     assert not torch.equal(last(run(model, off)), last(plain))
     now = off.calls[0].parts["mixed"]
     assert not now[:, :, 1].any()
@@ -112,7 +112,7 @@ def test_a_family_is_recorded_as_it_is_and_changed_as_requested(model_type: str)
     # a mask and a temperature, in the first layer, whose scores stay: softmax(scores / T) over what both masks allow
     i, j = first.weights.shape[-2:]
     allow = (torch.arange(j)[None, :] % 3 != 1).expand(i, j)[None, None]
-    changed = request_of(model, allow=allow, temperature=2.0, changed=frozenset((first.path,)))
+    changed = request_of(model, allow=allow, temperature=2.0, changed_modules=frozenset((first.path,)))
     run(model, changed)
     scores = first.parts["scores"].double() / 2
     sinks = scores.shape[-1] - j

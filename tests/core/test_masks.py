@@ -158,13 +158,13 @@ def test_four_axes_of_every_allowed_shape_and_of_no_other() -> None:
     allowed: list[tuple[int, ...]] = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
     for shape in allowed:
         mask = torch.rand(shape) < 0.5
-        checked = masks.four_axes(mask, 2, 3, 4, 5)
+        checked = masks.to_four_axes(mask, 2, 3, 4, 5)
         assert checked.dim() == 4
         assert torch.equal(checked.expand(2, 3, 4, 5), mask.expand(2, 3, 4, 5))
     for shape in ((5, 4), (4,), (2, 4, 5), (1, 1), (3, 1, 4, 5), (1, 2, 3, 4, 5)):
         with pytest.raises(MaskError, match=r"\(4, 5\), \(3, 4, 5\) and \(2\|1, 3\|1, 4, 5\)"):
-            masks.four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
+            masks.to_four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
     wrong: list[Any] = [torch.zeros(4, 5), [[True]], None]
     for mask in wrong:
         with pytest.raises(MaskError, match=r"allow must be a bool tensor"):
-            masks.four_axes(mask, 2, 3, 4, 5)
+            masks.to_four_axes(mask, 2, 3, 4, 5)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.models.classifier import Classifier, ClassifierSizes
-from mha_core.positions import acts
+from mha_core.positions import mechanisms
 from tests.closeness import same_function
 
 from .runs import randomised
@@ -42,7 +42,7 @@ def learnt(made: Classifier, *, mask_padding: bool) -> tuple[Tensor, list[Tensor
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_logits_and_gradients_are_those_of_all_rows(name: str) -> None:
     for number, (position, more) in enumerate(POSITIONS.items()):
-        if not acts(position) - {"add"} <= IMPLEMENTATIONS[name].can:
+        if not mechanisms(position) - {"add"} <= IMPLEMENTATIONS[name].can:
             continue
         models = pair(implementation=name, position=position, **more)
         for mask_padding in (True, False) if number < 2 else (number % 2 == 0,):

@@ -46,10 +46,10 @@ def paper(length: int, d_model: int) -> Tensor:
 
 def test_where_an_encoding_acts_is_known_without_building_one() -> None:
     for name in positions.NAMES:
-        assert positions.acts(name) == positions.build(name, d_model=8, n_heads=2, max_len=5).acts
-    assert positions.acts("shuffled") == positions.acts("scaled:0.5") == {"add"}
+        assert positions.mechanisms(name) == positions.build(name, d_model=8, n_heads=2, max_len=5).mechanisms
+    assert positions.mechanisms("shuffled") == positions.mechanisms("scaled:0.5") == {"add"}
     with pytest.raises(PositionError, match="is not known; choose one of none, sinusoidal"):
-        positions.acts("trained")
+        positions.mechanisms("trained")
 
 
 @each
@@ -86,7 +86,7 @@ def test_places_shapes_kinds_and_inputs(name: str) -> None:
             "rotate": not (torch.equal(turned_q, q) and torch.equal(turned_k, k)),
             "bias": bias is not None,
         }
-        assert {place for place, does in changed.items() if does} == position.acts == {name.split()[0]}
+        assert {place for place, does in changed.items() if does} == position.mechanisms == {name.split()[0]}
 
 
 @each
@@ -136,10 +136,10 @@ def test_what_does_not_fit_raises() -> None:
 def test_together_acts_in_both_places() -> None:
     x, q, k = torch.randn(2, 5, 8), torch.randn(2, 4, 5, 2), torch.randn(2, 4, 5, 2)
     three = Together(Together(Sinusoidal(8), ALiBi(4)), Rotary(2))
-    assert three.acts == {"add", "rotate", "bias"}
+    assert three.mechanisms == {"add", "rotate", "bias"}
     identical(three.add(x), Sinusoidal(8).add(x))
     rest = LayerPart(three)
-    assert rest.acts == {"rotate", "bias"}
+    assert rest.mechanisms == {"rotate", "bias"}
     assert rest.add(x) is x
     identical(rest.rotate(q, k)[0], Rotary(2).rotate(q, k)[0])
     identical(rest.bias(q, 5), ALiBi(4).bias(q, 5))  # type: ignore[arg-type]

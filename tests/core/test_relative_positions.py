@@ -115,7 +115,7 @@ def test_gradients_reach_the_tables(name: str) -> None:
     (table,) = position.parameters()
     weights = IMPLEMENTATIONS["efficient"](C, H).double().save()
     expected: Tensor | None = None
-    able = (other for other, kind in IMPLEMENTATIONS.items() if position.acts - {"add"} <= kind.can)
+    able = (other for other, kind in IMPLEMENTATIONS.items() if position.mechanisms - {"add"} <= kind.can)
     for other in ["efficient", *able]:
         table.grad = None
         out, maps = IMPLEMENTATIONS[other](C, H).double().load(weights)(x, position=position)

@@ -10,7 +10,7 @@ import torch
 
 from mha_core import Model, load_model
 from mha_core.pretrained import byte_level, offline, smollm2
-from mha_core.pretrained.byte_level import Tokens
+from mha_core.pretrained.byte_level import ReadableTokenizer
 from mha_core.pretrained.check import examine
 from mha_core.pretrained.families import Family
 from mha_core.pretrained.gguf import GGUF
@@ -51,7 +51,7 @@ def test_its_own_weights_through_transformers_and_the_seam() -> None:
         wrapped = HfModule(llama, Family(type(llama), llama.config, True, False))
         ids = torch.tensor([model.tokenize(CAPITAL)[1]])
         findings = examine(wrapped, ids, None, ids.shape[1])
-    tokens = cast(Tokens, model.tokenizer)
+    tokens = cast(ReadableTokenizer, model.tokenizer)
     theirs = HfModel("smollm2", tokens, wrapped, findings, max_len=512, folder=None, facts={})
     changed: dict[str, Any] = {"heads_off": COPYING, "mask": "window:8", "temperature": 1.5, "values_off": [2]}
     for switches in ({}, changed):

@@ -91,7 +91,7 @@ def test_random_tokens_said_twice() -> None:
     assert run.tokens == [f"w{one}" for one in ids]
     identical(run.weights, model.run(llama.text_of(torch.tensor(ids))).weights)
     for wrong in ([320], ["w5"], [0.5]):
-        with pytest.raises(HeadlightError, match="is not in the vocabulary; choose whole numbers, 0 to 319"):
+        with pytest.raises(HeadlightError, match="is not a valid token id; choose whole numbers, 0 to 319"):
             model.run(wrong)  # type: ignore[arg-type]
     with pytest.raises(SizeError, match="no token"):
         model.run([])

@@ -64,7 +64,7 @@ WRONG: list[tuple[type[HeadlightError], str, dict[str, Any]]] = [
     (PositionError, r"15 positions.*has 10", {"position": Learned(384, 10)}),
     *((SizeError, r"layers 0 to 5, heads 0 to 11", {"heads_off": [(0, 0), pair]}) for pair in PAIRS),
     *((HeadlightError, "above 0", {"temperature": wrong}) for wrong in (0, -1, math.nan, math.inf, "1", None)),
-    (SizeError, "values_off has -1; give places of tokens, counted from 0", {"values_off": (3, -1)}),
+    (SizeError, "values_off has -1; give token positions, counted from 0", {"values_off": (3, -1)}),
     *((SizeError, "the layers are 0 to 5", {"trace_layer": layer}) for layer in (-1, 6, 1.5, "3")),
     (HeadlightError, "say which layer it takes the place of", {"implementation": "einsum"}),
     (Unsupported, "'flash' is not known; choose one of naive", {"trace_layer": 0, "implementation": "flash"}),

@@ -14,7 +14,7 @@ from mha_core.errors import HeadlightError
 from mha_core.training import tasks, tokens
 from mha_core.training.tasks import Labelled, Language, Pairs, Row
 from mha_core.training.tasks.characters import MAX_CHARACTERS, MAX_DIFFERENT, MIN_CHARACTERS
-from mha_core.training.tasks.dates import FIRST, LAST, SPELLINGS, Dates, format_date, origins, read
+from mha_core.training.tasks.dates import FIRST, FORMATS, LAST, Dates, format_date, iso_date, origins
 from mha_core.training.tasks.order import is_balanced
 
 from .runs import task as built
@@ -175,10 +175,10 @@ def test_unseen_dates_are_unseen_and_a_seed_decides_them() -> None:
 def test_every_spelling_says_its_day_and_what_is_no_date_has_no_answer() -> None:
     tokenizer = tokens.for_task(dates())
     days = (datetime.date(2021, 3, 3), datetime.date(1999, 5, 31), datetime.date(2022, 8, 12))
-    for day, spelling in itertools.product(days, SPELLINGS):
-        text = format_date(day, spelling)
+    for day, date_format in itertools.product(days, FORMATS):
+        text = format_date(day, date_format)
         coded = tokenizer.encode(text)
-        assert read(text) == day.isoformat(), text
+        assert iso_date(text) == day.isoformat(), text
         assert "[UNK]" not in coded.tokens, text
         assert len(coded.tokens) <= dates().length, text
         places = origins(coded.tokens)
@@ -186,4 +186,4 @@ def test_every_spelling_says_its_day_and_what_is_no_date_has_no_answer() -> None
         year, month = (coded.tokens[places[at]] for at in (0, 5))
         assert (year, month[:3]) == (f"{day.year}", f"{day:%b}".lower()), text
     for text in ("hello", "31 February 2021", "May 4, 1914", "May 4 2021 2022"):
-        assert read(text) is None, text
+        assert iso_date(text) is None, text

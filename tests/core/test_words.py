@@ -9,7 +9,7 @@ from mha_core import Model, load_model
 from mha_core.errors import SizeError
 from mha_core.measure.reading import merge_words, renormalise
 from mha_core.models.words import Word, join_to_common, split_words, words_from_offsets
-from mha_core.pretrained.byte_level import Tokens
+from mha_core.pretrained.byte_level import ReadableTokenizer
 from tests.closeness import same_function
 
 SCRIPTS = {  # with spaces at all ends, signs, marks, and characters of four bytes
@@ -46,7 +46,7 @@ def sentence_piece() -> Any:
     )
     whole.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     whole.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
-    return Tokens(whole, "▁")
+    return ReadableTokenizer(whole, "▁")
 
 
 def joined(words: list[Word]) -> str:

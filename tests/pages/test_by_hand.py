@@ -135,9 +135,9 @@ def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise:
         words = precise.stack.get_parameter("words.weight")[run.ids[3]]
         segment = precise.stack.get_parameter("segment")
         for at in range(embeddings.MAX_CHANNELS):
-            assert_shows(lines["row of the word"][at], float(words[at]))
-            assert_shows(lines["+ segment"][at], float(segment[at]))
-        assert (set(lines["+ position"]) == {"0.0000", "0.000"}) is (position == "none")
+            assert_shows(lines["token embedding"][at], float(words[at]))
+            assert_shows(lines["+ segment embedding"][at], float(segment[at]))
+        assert (set(lines["+ position embedding"]) == {"0.0000", "0.000"}) is (position == "none")
         assert [line[1] for line in all_tokens["rows"]] == [str(one) for one in run.ids]
         for line, length in zip(all_tokens["rows"], run.hidden[0].norm(dim=-1), strict=True):
             assert_shows(line[-1], float(length))

@@ -41,15 +41,15 @@ def test_the_browser_gets_the_texts_and_not_the_answers() -> None:
 
 def test_the_verdict_is_on_what_the_query_shows() -> None:
     step = course().lessons["it"].steps[0]
-    found = json.loads(message.lesson(f"{step.query}&learn=it.1".encode()))
+    found = json.loads(message.step_verdict(f"{step.query}&learn=it.1".encode()))
     own = verdict(step, Query(step.query.encode()))
     numbers = json.loads(json.dumps(own.numbers))
     assert found == {"picked": "B", "numbers": numbers, "sentence": own.sentence, "explanation": step.explanation}
-    other = json.loads(message.lesson(b"at=3.1.2&s=how+are+you&learn=it.1"))
+    other = json.loads(message.step_verdict(b"at=3.1.2&s=how+are+you&learn=it.1"))
     assert (other["picked"], other["explanation"]) == (None, "")
     for learn in ("", "it.99", "nowhere.1"):
         with pytest.raises(HeadlightError, match="no step"):
-            message.lesson(f"learn={learn}".encode())
+            message.step_verdict(f"learn={learn}".encode())
 
 
 def test_a_broken_lesson_is_named_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,12 +142,12 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
         pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1")
     )
     assert text.position_note("trained", none) == "The model was trained without positions."
-    assert "rotation, turns queries and keys, as it was trained" in text.position_note("trained", rotary)
+    assert "rotation, turns queries and keys, as in training" in text.position_note("trained", rotary)
     assert text.position_note("rotary", rotary).endswith("The model was trained like this.")
     assert "rotation is left out. The model was not trained" in text.position_note("none", rotary)
     assert "learned table is left out" in text.position_note("alibi", learned)
-    assert text.label(Settings(WHO[0], position="rotary"), rotary) == "rotary positions, as it was trained"
-    assert text.label(Settings(WHO[0], position="none"), none) == "no positions, as it was trained"
+    assert text.label(Settings(WHO[0], position="rotary"), rotary) == "rotary positions, as in training"
+    assert text.label(Settings(WHO[0], position="none"), none) == "no positions, as in training"
     assert text.label(Settings(WORDS[0]), words) == "nothing changed, causal mask: built in"
     usual, unusual = (
         pictures.picture(Settings(WHO[0], position=position, model="who-rotary-1")) for position in ("rotary", "none")

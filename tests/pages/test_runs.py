@@ -43,7 +43,7 @@ def shown(*recipes: Recipe) -> Runs:
 
 def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -> None:
     for name, implementation in IMPLEMENTATIONS.items():
-        able = [p for p in positions.NAMES if positions.acts(p) - {"add"} <= implementation.can]
+        able = [p for p in positions.NAMES if positions.mechanisms(p) - {"add"} <= implementation.can]
         made, left_out = combine(BASE, positions.NAMES, [name], [1, 2], [True])
         assert [recipe.position for recipe in made] == [p for p in able for _ in range(2)]
         unable = [p for p in positions.NAMES if p not in able]

@@ -1,4 +1,4 @@
-"""Dates in words to translate: "the 3rd of March, 2021" -> "2021-03-03".
+"""Translation task: written dates to ISO dates, "the 3rd of March, 2021" -> "2021-03-03".
 
 The alignment is known: the first four digits come from the year, then two from the month, two from the day.
 """
@@ -25,30 +25,31 @@ _MONTHS = (
 )  # fmt: skip
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-# words in braces are replaced by parts of the date; digits are unambiguous in every format
-SPELLINGS = (
+# the slots in braces are replaced by parts of the date; digits are unambiguous in every format
+FORMATS = (
     "{month} {day} , {year}",
-    "{month} {nth} , {year}",
-    "{month} the {nth} , {year}",
+    "{month} {day_ordinal} , {year}",
+    "{month} the {day_ordinal} , {year}",
     "{mon} {day} , {year}",
-    "{mon} {nth} {year}",
+    "{mon} {day_ordinal} {year}",
     "{day} {month} {year}",
-    "{nth} {month} {year}",
-    "{nth} of {month} {year}",
-    "the {nth} of {month} , {year}",
+    "{day_ordinal} {month} {year}",
+    "{day_ordinal} of {month} {year}",
+    "the {day_ordinal} of {month} , {year}",
     "{day} {mon} {year}",
-    "{two} {mon} {year}",
-    "{two} - {mon} - {year}",
+    "{day_padded} {mon} {year}",
+    "{day_padded} - {mon} - {year}",
     "{year} , {month} {day}",
-    "{year} {mon} {two}",
+    "{year} {mon} {day_padded}",
     "{weekday} , {day} {month} {year}",
-    "{weekday} , {month} {nth} , {year}",
-    "on {weekday} the {nth} of {month} {year}",
-    "in {year} on the {nth} of {month}",
+    "{weekday} , {month} {day_ordinal} , {year}",
+    "on {weekday} the {day_ordinal} of {month} {year}",
+    "in {year} on the {day_ordinal} of {month}",
 )
 _YEAR, _MONTH, _DAY = 0, 1, 2
-_SLOT_PARTS = {"year": _YEAR, "month": _MONTH, "mon": _MONTH, "day": _DAY, "two": _DAY, "nth": _DAY}
-_TARGET_PARTS = (_YEAR, _YEAR, _YEAR, _YEAR, None, _MONTH, _MONTH, None, _DAY, _DAY, None)  # of YYYY-MM-DD and its end
+_SLOT_PARTS = {"year": _YEAR, "month": _MONTH, "mon": _MONTH, "day": _DAY, "day_padded": _DAY, "day_ordinal": _DAY}
+# the source of each character of YYYY-MM-DD, and of the end token
+_TARGET_PARTS = (_YEAR, _YEAR, _YEAR, _YEAR, None, _MONTH, _MONTH, None, _DAY, _DAY, None)
 
 
 class Dates(Translation):
@@ -57,7 +58,7 @@ class Dates(Translation):
     name = "dates"
     title = "Dates"
     version = 1
-    length = max(len(spelling.split()) for spelling in SPELLINGS)
+    length = max(len(date_format.split()) for date_format in FORMATS)
     target_length = len(_TARGET_PARTS)
 
     def __init__(self, seed: int = 0) -> None:
@@ -67,10 +68,10 @@ class Dates(Translation):
         self._test = torch.tensor(sorted(unseen))
         self._test_seed = _TEST_SEED - seed
         self.vocabulary = _vocabulary()
-        self._forms, self._patterns, self._places, self._targets = _tables()
+        self._slot_ids, self._slots, self._places, self._targets = _tables()
         questions = [days[day] for day in generator.sample(sorted(unseen), 6)]
         self.questions = tuple(
-            format_date(day, SPELLINGS[index]) for day, index in zip(questions, (8, 0, 12, 14, 11, 17), strict=True)
+            format_date(day, FORMATS[index]) for day, index in zip(questions, (8, 0, 12, 14, 11, 17), strict=True)
         )
         self.probes = self.questions[:2]
 
@@ -84,8 +85,8 @@ class Dates(Translation):
         return self._rows(self._test, _TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
 
     def answer(self, text: str) -> str | None:
-        """Return the ISO form of a date in words."""
-        return read(text)
+        """Return the ISO form of a written date."""
+        return iso_date(text)
 
     def origin(self, tokens: Sequence[str]) -> list[int] | None:
         """Return the source position of each character of the ISO form."""
@@ -93,15 +94,15 @@ class Dates(Translation):
 
     def _rows(self, days: Tensor, rows: int, generator: torch.Generator) -> Pairs:
         day = days[torch.randint(len(days), (rows,), generator=generator)]
-        spelling = torch.randint(len(SPELLINGS), (rows,), generator=generator)
-        ids = self._forms[day].gather(1, self._patterns[spelling])
-        return Pairs(ids, self._patterns[spelling] > 0, self._targets[day], self._origin(spelling))
+        formats = torch.randint(len(FORMATS), (rows,), generator=generator)
+        ids = self._slot_ids[day].gather(1, self._slots[formats])
+        return Pairs(ids, self._slots[formats] > 0, self._targets[day], self._origin(formats))
 
-    def _origin(self, spelling: Tensor) -> Tensor:
+    def _origin(self, formats: Tensor) -> Tensor:
         """Return the source position of each target position, (b, i)."""
         parts = torch.tensor([0 if part is None else part for part in _TARGET_PARTS])
         has_source = torch.tensor([part is not None for part in _TARGET_PARTS])
-        return torch.where(has_source, self._places[spelling][:, parts], -1)
+        return torch.where(has_source, self._places[formats][:, parts], -1)
 
 
 def _days() -> list[datetime.date]:
@@ -110,31 +111,31 @@ def _days() -> list[datetime.date]:
 
 @cache
 def _tables() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Build the lookup tables of batches: (days, forms), (spellings, j), (spellings, 3), (days, i + 1)."""
+    """Build the lookup tables of batches: (days, slots), (formats, j), (formats, 3), (days, i + 1)."""
     number = {token: index for index, token in enumerate(_vocabulary())}
-    forms = [_words(day) for day in _days()]
-    names = ["", *forms[0]]
-    rows = [spelling.replace("{", "").replace("}", "").split() for spelling in SPELLINGS]
-    patterns = [[names.index(n) for n in (row + [""] * Dates.length)[: Dates.length]] for row in rows]
+    slot_words = [_slot_words(day) for day in _days()]
+    names = ["", *slot_words[0]]
+    rows = [date_format.replace("{", "").replace("}", "").split() for date_format in FORMATS]
+    slots = [[names.index(n) for n in (row + [""] * Dates.length)[: Dates.length]] for row in rows]
     targets = [[Dates.START, *day.isoformat(), Dates.END] for day in _days()]
     return (
-        torch.tensor([[number[word] for word in (Dates.PADDING, *words.values())] for words in forms]),
-        torch.tensor(patterns),
+        torch.tensor([[number[word] for word in (Dates.PADDING, *words.values())] for words in slot_words]),
+        torch.tensor(slots),
         torch.tensor([[_place(row, part) for part in (_YEAR, _MONTH, _DAY)] for row in rows]),
         torch.tensor([[number[token] for token in row] for row in targets]),
     )
 
 
-def format_date(day: datetime.date, spelling: str) -> str:
-    """Format a date in words: "Wednesday, 3 March 2021"."""
-    words = spelling.format(**{name: word.capitalize() for name, word in _words(day).items()})
+def format_date(day: datetime.date, date_format: str) -> str:
+    """Format a date as text: "Wednesday, 3 March 2021"."""
+    words = date_format.format(**{name: word.capitalize() for name, word in _slot_words(day).items()})
     return re.sub(r" (?=,)| ?- ?", lambda match: match[0].strip(), words)
 
 
 def origins(tokens: Sequence[str]) -> list[int] | None:
     """Return the source position of each target character for a date's tokens, -1 = none.
 
-    None if the tokens are no date with exactly one year, month and day.
+    None if the tokens do not have exactly one year, month and day.
     """
     kinds = [_date_part(token) for token in tokens]
     if any(kinds.count(part) != 1 for part in (_YEAR, _MONTH, _DAY)):
@@ -142,8 +143,8 @@ def origins(tokens: Sequence[str]) -> list[int] | None:
     return [-1 if part is None else kinds.index(part) for part in _TARGET_PARTS]
 
 
-def read(text: str) -> str | None:
-    """Parse a date in words to its ISO form; None if it is no date of these years."""
+def iso_date(text: str) -> str | None:
+    """Parse a written date to its ISO form; None if it is not a date from 1970 to 2039."""
     words = re.findall(r"\w+|[^\w\s]+", text.lower())
     places = origins(words)
     if places is None:
@@ -157,12 +158,12 @@ def read(text: str) -> str | None:
     return date.isoformat() if FIRST <= date <= LAST else None
 
 
-def _words(day: datetime.date) -> dict[str, str]:
-    """Return every form of the words of a date, and the words that all formats share."""
-    month, nth = _MONTHS[day.month - 1], f"{day.day}{_ENDINGS.get(day.day, 'th')}"
-    forms = {"year": f"{day.year}", "month": month, "mon": month[:3], "day": f"{day.day}", "nth": nth}
-    forms |= {"two": f"{day.day:02}", "weekday": _WEEKDAYS[day.weekday()]}
-    return forms | {word: word for word in ("the", "of", "on", "in", ",", "-")}
+def _slot_words(day: datetime.date) -> dict[str, str]:
+    """Return the word of each slot for a day, plus the literal words used in formats."""
+    month, ordinal = _MONTHS[day.month - 1], f"{day.day}{_ENDINGS.get(day.day, 'th')}"
+    words = {"year": f"{day.year}", "month": month, "mon": month[:3], "day": f"{day.day}", "day_ordinal": ordinal}
+    words |= {"day_padded": f"{day.day:02}", "weekday": _WEEKDAYS[day.weekday()]}
+    return words | {word: word for word in ("the", "of", "on", "in", ",", "-")}
 
 
 def _date_part(word: str) -> int | None:
@@ -179,5 +180,5 @@ def _place(row: list[str], part: int) -> int:
 
 def _vocabulary() -> tuple[str, ...]:
     characters = (*"0123456789-",)
-    words = sorted({word for day in _days() for word in _words(day).values()} - set(characters))
+    words = sorted({word for day in _days() for word in _slot_words(day).values()} - set(characters))
     return (*Translation.SPECIAL, *characters, *words, "[UNK]")

@@ -1,4 +1,4 @@
-"""Three tasks that only word order decides, with mirror pairs of the same words and different labels.
+"""Three tasks whose label depends only on word order, with mirror pairs of the same words and different labels.
 
 A model that does not see order gives both members of a pair the same answer, so it is right once in every pair.
 """
@@ -46,7 +46,7 @@ def who_did_what(seed: int = 0) -> Labelled:
 
 
 def food(seed: int = 0) -> Labelled:
-    """Generate reviews that praise the food or not: "the food was fine but the service was poor".
+    """Generate reviews labelled by whether they praise the food: "the food was fine but the service was poor".
 
     The mirror swaps the two adjectives.
     """
@@ -61,7 +61,7 @@ def food(seed: int = 0) -> Labelled:
 def brackets(seed: int = 0) -> Labelled:
     """Generate balanced and unbalanced brackets: "( ( ) )"; the mirror has the same brackets in another order.
 
-    Each balanced text of 3 to 7 pairs occurs once, with one of its orders that do not balance.
+    Each balanced text of 3 to 7 pairs occurs once, with an unbalanced shuffle of it.
     """
     generator = random.Random(seed)
     pairs: list[_Pair] = []
@@ -86,15 +86,15 @@ def is_balanced(symbols: Iterable[str]) -> bool:
     return depth == 0
 
 
-def _balanced(to_open: int, opened: int) -> Iterator[str]:
-    """Yield every balanced continuation with this many brackets to open and already open."""
-    if not to_open:
-        yield ")" * opened
+def _balanced(n_unopened: int, n_open: int) -> Iterator[str]:
+    """Yield every sequence that opens `n_unopened` more brackets and closes these and `n_open` open ones."""
+    if not n_unopened:
+        yield ")" * n_open
         return
-    for rest in _balanced(to_open - 1, opened + 1):
+    for rest in _balanced(n_unopened - 1, n_open + 1):
         yield "(" + rest
-    if opened:
-        for rest in _balanced(to_open, opened - 1):
+    if n_open:
+        for rest in _balanced(n_unopened, n_open - 1):
             yield ")" + rest
 
 

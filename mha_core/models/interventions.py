@@ -13,7 +13,7 @@ from ..positions import Position, Sinusoidal
 if TYPE_CHECKING:
     from .model import Model
 
-_NAMES = {"scaled:0.5": "halved", "scaled:2": "doubled"}
+_POSITION_NAMES = {"scaled:0.5": "halved", "scaled:2": "doubled"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def describe(
     *,
     position: str | Position = "trained",
     temperature: float = 1.0,
-    heads_off: int = 0,
+    n_heads_off: int = 0,
     values_off: Sequence[str] = (),
 ) -> str:
     """Describe all changes, such as "mask causal, 1 head off", or return "nothing changed".
@@ -47,7 +47,7 @@ def describe(
         mask: descriptions of the mask, one per part.
         position: as in `Model.run`.
         temperature: as in `Model.run`.
-        heads_off: the number of ablated heads.
+        n_heads_off: number of ablated heads.
         values_off: the tokens whose value is masked out for all other tokens.
     """
     parts = [*mask]
@@ -55,8 +55,8 @@ def describe(
         parts.append(_position_text(position, model))
     if temperature != 1:
         parts.append(f"temperature {temperature:g}")
-    if heads_off:
-        parts.append(f"{heads_off:,} head{'' if heads_off == 1 else 's'} off")
+    if n_heads_off:
+        parts.append(f"{n_heads_off:,} head{'' if n_heads_off == 1 else 's'} off")
     if values_off:
         parts.append(ablated_values_text(values_off))
     built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"
@@ -84,8 +84,8 @@ def is_as_trained(position: str | Position, model: Model) -> bool:
 
 
 def _position_text(position: str | Position, model: Model) -> str:
-    name = _NAMES.get(position, position) if isinstance(position, str) else type(position).__name__
+    name = _POSITION_NAMES.get(position, position) if isinstance(position, str) else type(position).__name__
     text = "no positions" if name == "none" else f"{name} positions"
     if is_as_trained(position, model):
-        return f"{text}, as it was trained"
+        return f"{text}, as in training"
     return text if name == "none" else f"{text} (this model was not trained for them)"
