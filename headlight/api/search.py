@@ -92,15 +92,15 @@ def _claims() -> list[SearchEntry]:
 
 
 def _controls() -> list[SearchEntry]:
-    """Return the fields of a link that have labels; without one a field is no control, except `model`."""
+    """Return the fields of a link that are controls; the others have no label but their key."""
     names = {page.title: name for name, page in pages.PAGES.items()}
     return [
         _entry(
-            field.label,
+            field.label if "right" in field.label or not field.note.endswith("right side") else f"{field.label}, right",
             "" if field.note.startswith("as `") else field.note.replace("`", ""),
             names.get(field.page, _IN_PICTURE),
             target="mask" if key in _OF_MASK else key,
         )
         for key, field in FIELDS.items()
-        if field.label != key or key == "model"
+        if field.label not in (key, key.removesuffix("2"))
     ]

@@ -153,7 +153,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         ),
         *_SWITCHES,
         _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),
-        _text("model", "minilm", "model", limits.MAX_MODEL_LENGTH, note=_MODEL),
+        _text("model", "minilm", "Model", limits.MAX_MODEL_LENGTH, note=_MODEL),
         _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
         _text("look", "", "look", limits.MAX_LOOK_LENGTH + 1, note=_LOOK),
         _text("word", "", "Word", limits.MAX_WORD_LENGTH, noun="the word", note=_WORD),
