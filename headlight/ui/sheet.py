@@ -14,7 +14,7 @@ from .numbers import cell_text, exact, number, share
 Block = dict[str, Any]
 Event = dict[str, Any]
 Edit = Literal["number", "switch", "choice"]
-Mark = Literal["good", "bad", "here"]
+Mark = Literal["good", "bad", "focus"]
 Rows = Sequence[Sequence[float]]
 
 _AXES = {

@@ -49,7 +49,7 @@ def embedding_blocks(tensors: LayerTensors, settings: Settings, cursor: Cursor) 
     note = f"{' + '.join(terms)}{', then its norm' if steps.norm else ''}: {channels} numbers, which enter layer 0"
     head = ["step", *map(str, range(min(MAX_CHANNELS, channels))), "length", "source"]
     lines = _rows(steps, row)
-    table = sheet.table(head, lines, marks={(len(lines) - 1, -1): "here"}, prose=True)
+    table = sheet.table(head, lines, marks={(len(lines) - 1, -1): "focus"}, prose=True)
     extent = f"channels 0 to {min(MAX_CHANNELS, channels) - 1} of {channels}; the length is of all of them"
     return [
         sheet.title(heading, note),
@@ -132,5 +132,5 @@ def _all_tokens(steps: Embedding, row: int) -> Block:
         for place, (token, token_id) in enumerate(zip(steps.tokens, steps.ids, strict=True))
     ]
     return sheet.table(
-        ["token", "id", "token embedding", "position embedding", "sum", "x"], lines, marks={(row, -1): "here"}
+        ["token", "id", "token embedding", "position embedding", "sum", "x"], lines, marks={(row, -1): "focus"}
     )

@@ -93,7 +93,7 @@ def cell_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> lis
     heading = f"Layer {cursor.layer} head {cursor.head}: {query} → {key_token}"
     notes = _sentences(cell, settings, cursor, query, key_token, is_same=row == key)
     chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes)])
-    steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "here"})
+    steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "focus"})
     return [
         sheet.title(f"“{query}” attends to “{key_token}” with weight {weight(cell.weight)}"),
         chain,
@@ -124,7 +124,7 @@ def entropy_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> 
         for (name, _), part in zip(kinds, bits, strict=True)
     ]
     means = sheet.table(
-        ["", *(name for name, _ in kinds)], heads, f"Mean over the {n} rows, in bits", {(cursor.head, -1): "here"}
+        ["", *(name for name, _ in kinds)], heads, f"Mean over the {n} rows, in bits", {(cursor.head, -1): "focus"}
     )
     mean, raw = (number(float(part[cursor.head].mean()), 2) for part in bits)
     answer = f"A row of layer {cursor.layer} head {cursor.head} holds {mean} bits on average, {raw} without ÷ √{d}"
@@ -233,7 +233,7 @@ def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
         for j in order
     ]
     note = f"{note}; exp is of the score less the row's largest"
-    table = sheet.table(["key", "score", "exp", "weight"], lines, note, {(order.index(key), -1): "here"})
+    table = sheet.table(["key", "score", "exp", "weight"], lines, note, {(order.index(key), -1): "focus"})
     return sheet.panel(
         f"The whole row {row}: {tokens[row]}", [table], f"weights sum to {float(cell.weights.sum()):.6f}"
     )

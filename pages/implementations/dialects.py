@@ -26,6 +26,6 @@ def dictionary(query: str = "") -> list[Block]:
     if not matches:
         return [text(f"No tutorial or library in this table uses “{query.strip():.60}”.")]
     marks: dict[tuple[int, int], Mark] = {
-        (i, j): "here" for i, row in enumerate(matches) for j, cell in enumerate(row) if word in cell.casefold()
+        (i, j): "focus" for i, row in enumerate(matches) for j, cell in enumerate(row) if word in cell.casefold()
     }
     return [table(["", *DIALECTS], matches, _CAPTION, marks if word else None, prose=True)]

@@ -205,7 +205,7 @@ def meaning() -> str:
 def differences(equality: Equality, dtype: str) -> Block:
     """Return a table of each implementation's relative differences in one dtype, marked against the bound."""
     rows: list[list[str]] = []
-    marks: dict[tuple[int, int], Literal["good", "bad", "here"]] = {}
+    marks: dict[tuple[int, int], Literal["good", "bad", "focus"]] = {}
     for number, (name, result) in enumerate(equality.agreements[dtype].items()):
         is_close = equality.is_within(dtype, name)
         errors = [scientific(difference.relative) for difference in result.differences]

@@ -151,7 +151,7 @@ def timed(tab: Explore | Masks, event: str, act: Callable[[], object], wanted: s
 
 def prepared(explore: Explore, name: str, tokens: int) -> tuple[str, Callable[[], object]]:
     """The page with another sentence and everything at rest; the event and the act that are timed."""
-    while (chips := explore.view.locator(".chip-of-change")).count():
+    while (chips := explore.view.locator(".change-chip")).count():
         chips.first.click()
         explore.settled()
     if name == "key":

@@ -41,8 +41,8 @@ class Compare(Tab):
 
     def complete(self) -> Self:
         """Waits for what is asked beneath the maps too, or can be: it comes after them, and says more."""
-        expect(self.shuffle).not_to_have_attribute("data-old", "")
-        answered = self.view.locator(".bars-of-heads:not([data-old])")
+        expect(self.shuffle).not_to_have_attribute("data-outdated", "")
+        answered = self.view.locator(".head-bars:not([data-outdated])")
         expect(answered.or_(self.bars.get_by_role("button", name="Ablate each head in turn"))).to_be_visible()
         return self.settled()
 
@@ -66,7 +66,7 @@ class Compare(Tab):
 
     @property
     def bars(self) -> Locator:
-        return self.view.locator(".bars-of-heads")
+        return self.view.locator(".head-bars")
 
     @property
     def contrast(self) -> Locator:

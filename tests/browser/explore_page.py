@@ -100,7 +100,7 @@ class Explore(Tab):
     @property
     def place(self) -> Locator:
         """Layer and head in focus, and what is changed, in words."""
-        return self.view.locator(".large .under-title .label")
+        return self.view.locator(".large .subtitle .label")
 
     def group(self, name: str) -> Locator:
         return self.view.get_by_role("group", name=name)
@@ -131,7 +131,7 @@ class Explore(Tab):
 
     def badges(self) -> list[str]:
         """What the row in focus looks at, with its weights."""
-        bars = self.view.locator(".large .looks .bar-of-look")
+        bars = self.view.locator(".large .top-keys .key-bar")
         names, values = bars.locator(".badge").all_text_contents(), bars.locator(".value").all_text_contents()
         return [f"{name} {value}" for name, value in zip(names, values, strict=True)]
 

@@ -25,7 +25,7 @@ FAULTS = """() => {
     bar: "#headlight-bar", stage: ".st-key-stage", lesson: "#headlight-lesson" };
   const CARDS = `.panel, .tile, .card, .figure, .all-heads, .view, header, button,
     #headlight-lesson`;
-  const LAID_OVER = `.bubble, .note, .veils, .cell, .former, .over, .in-box, .menu-panel, .settings,
+  const LAID_OVER = `.bubble, .note, .veils, .cell, .former, .overlay, .in-box, .menu-panel, .settings,
     .aloud, style, script, svg, math *, pre, [aria-hidden=true]:not(canvas)`;
   const parent = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
   const around = function* (element) { for (let at = element; at; at = parent(at)) yield at; };

@@ -26,7 +26,7 @@ STANDS = """([path, learn]) => {
 # What a step's picture is on the page, in the lessons that are walked.
 PICTURES = {
     "map": ".large .map",
-    "two maps": ":is(.left, .right, .before, .after) .map",
+    "two maps": ":is(.left, .right, .weights-before, .weights-after) .map",
     "next words": ".next-list",
     "panel rows": ".outcomes > :first-child",
     "panel padding": ".outcomes > :last-child",

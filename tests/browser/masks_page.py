@@ -78,7 +78,7 @@ class Masks(Tab):
 
     @property
     def counted(self) -> Locator:
-        return self.view.locator("section.who header .label")
+        return self.view.locator("section.mask-panel header .label")
 
     @property
     def rule(self) -> Locator:
@@ -88,12 +88,12 @@ class Masks(Tab):
     @property
     def sums(self) -> Locator:
         """What the rows of the weights after sum to."""
-        return self.view.locator("section.after header .label")
+        return self.view.locator("section.weights-after header .label")
 
     @property
     def cell(self) -> Locator:
         """The cell of the grid that has the focus when the grid has."""
-        return self.view.locator("section.who .cell")
+        return self.view.locator("section.mask-panel .cell")
 
     def table(self, when: str) -> list[list[str]]:
         """The weights before or after, in four digits; "—" where the mask forbids."""

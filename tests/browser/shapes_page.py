@@ -27,10 +27,10 @@ SIDE = """side => {
     axes: texts("header .axes span"),
     facts: Object.fromEntries([...side.querySelectorAll(".facts div")].map(pair)),
     where: texts(".source .label")[0],
-    why: texts(".why p")[0],
+    why: texts(".explanation p")[0],
     marked: texts('.code [aria-current="true"] .line'),
     shapes: texts('.code [aria-current="true"] .shape').filter((text) => text),
-    said: texts(".said")[0],
+    said: texts(".status-line")[0],
   };
 }"""
 

@@ -91,7 +91,7 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
     # a cell of the model is chosen and taken apart
     by_hand.open(ex="a real cell")
     by_hand.page.locator("summary", has_text="All the numbers").click()
-    value = by_hand.page.locator(".st-key-details tr.here td").first
+    value = by_hand.page.locator(".st-key-details tr.focus td").first
     before = value.inner_text()
     expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
     for group, name in (("Layer", "0"), ("Head", "2")):

@@ -117,10 +117,12 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     shows_it(explore, mask="causal", position="none", heads_off=((3, 5),))
     explore.wait_for_query(mask="causal", pos="none", off="L3 H5")
     changed = explore.view.get_by_role("group", name="Changes to the model")
-    assert changed.locator(".chip-of-change").all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
+    assert changed.locator(".change-chip").all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
     settings = Settings(TIRED), Settings(TIRED, "causal", "none", heads_off=((3, 5),))
     before, now = (weight(float(run_of(own).weights[3, 1, 10, 2])) for own in settings)
-    expect(changed.locator(".said")).to_have_text(f"Attention from “it” to “animal” fell from {before} to {now}.")
+    expect(changed.locator(".status-line")).to_have_text(
+        f"Attention from “it” to “animal” fell from {before} to {now}."
+    )
 
     # one taken back, undone, and all taken back
     changed.get_by_role("button", name="undo: no positions").click()
@@ -208,7 +210,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
 
 @pytest.mark.thorough("A walk over each of the three tries to its answer.")
 def test_a_try_makes_its_change_and_the_page_says_what_it_did(explore: Explore) -> None:
-    press, answer = explore.view.locator("button.try"), explore.view.locator(".changed .said")
+    press, answer = explore.view.locator("button.try"), explore.view.locator(".changed .status-line")
 
     # three tries; the last leads to lesson one
     explore.open(mask="causal").shows(mask="causal")
@@ -283,7 +285,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     run, view = explore.shows(), explore.view
     # channels
     explore.button("Split a score into its channels").click()
-    said, readout = (view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
+    said, readout = (view.locator(f".channels-view {part}") for part in (".view-status", ".readout"))
     expect(said).to_have_text(message_of("channels", "3.1.4.6", "channels"))
     explore.click_cell(10, 2)
     expect(said).to_have_text(message_of("channels", "3.1.10.2", "channels"))
@@ -300,7 +302,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
 
     # flow
     explore.button("Trace a word through the layers").click()
-    said = view.locator(".flow-view .said-of-view")
+    said = view.locator(".flow-view .view-status")
     expect(said).to_have_text(message_of("flow", "0.0.10.2", "flow"))
     cell = view.locator(".flow-view .cell")
     cell.focus()
@@ -331,7 +333,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     known.get_by_role("button").click()
     explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
     explore.looks_at(largest(run, layer, head, 2))
-    expect(rows.first).to_have_class("here")
+    expect(rows.first).to_have_class("current")
     view.get_by_role("button", name="entropy", exact=True).click()
     explore.wait_for_query(view="heads.previous.entropy.by-entropy")
     expect(rows.first).to_contain_text("L{} H{}".format(*divmod(int(entropy.argmax()), 12)))

@@ -161,7 +161,7 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     assert 0 <= place_of(bar).y - place_of(room).bottom < 20, "the bar covers no row, and the map takes the height"
     for key, now in {"}": "layer 4", "{": "layer 3", "]": "head 2", "[": "head 1"}.items():
         press(key)
-        expect(bar.locator(".now", has_text=now)).to_be_visible()
+        expect(bar.locator(".current-value", has_text=now)).to_be_visible()
     press("o")
     explore.shows(mask="causal", heads_off=((3, 1),))
     press("m", "ArrowUp")

@@ -244,13 +244,13 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     card = cards.filter(has_text=IT.title)
     expect(card.locator(".done > span").last).to_have_text("not started")
     expect(card).to_contain_text("Start here")
-    card.locator("a.begin").click()
+    card.locator("a.start-link").click()
     beside = tab.on(Beside).at(IT, 1)
     beside.page.keyboard.press("a")
     beside.go("Lessons")
     expect(card.locator(".done > span").last).to_have_text(f"1 of {len(IT.steps)} done, continue at step 2")
     expect(beside.lesson).to_be_hidden()
-    card.locator("a.begin").click()
+    card.locator("a.start-link").click()
     beside.at(IT, 2)
 
 

@@ -36,7 +36,7 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.locator("html")).to_have_class("projector")
-    expect(view.locator(".chip-of-change").filter(has_text="mask")).to_contain_text("window 5")
+    expect(view.locator(".change-chip").filter(has_text="mask")).to_contain_text("window 5")
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 

@@ -59,7 +59,7 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
 
     # a layer after the other: the others can be waited for, stopped and gone on with
     explore.page.route("**/api/part?*", lambda route: None)  # it takes long
-    way = explore.view.locator(".under-way")
+    way = explore.view.locator(".progress-line")
     explore.layer(0).click()
     expect(explore.view.locator(".large h2")).to_contain_text(run.tokens[500])
     explore.box.fill(f"{text} it was")

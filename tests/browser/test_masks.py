@@ -229,7 +229,7 @@ def test_no_stroke_is_lost(masks: Masks) -> None:
 @pytest.mark.thorough("A phone is a second window; the quick tier opens every page on one.")
 def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     masks = new_phone(Masks).open()
-    grid = masks.view.locator("section.who .map")
+    grid = masks.view.locator("section.mask-panel .map")
     expect(masks.button("scroll")).to_have_attribute("aria-pressed", "true")
     expect(grid).to_have_css("touch-action", "auto")
     masks.page.touchscreen.tap(*masks.place(2, 1))

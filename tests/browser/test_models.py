@@ -108,7 +108,7 @@ def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     expect(view.locator(".recorded .count")).to_have_text("step 100, 2 of 3")
     explore.wait_for_query(model=[name], s=["step 100"])
     expect(explore.box).not_to_be_editable()
-    expect(view.locator(".first-steps")).to_be_hidden()
+    expect(view.locator(".suggestions")).to_be_hidden()
     choose(explore, "minilm")
     explore.shows(TIRED)
 
@@ -123,7 +123,7 @@ def test_a_decoder_copies_by_seven_of_270_heads_and_writes_on(explore: Explore) 
     expect(explore.place).to_contain_text(f"layer {PLACE.replace('.', ', head ')} ")
     view.get_by_role("button", name="Ablate heads").click()
     expect(view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
-    expect(view.locator(".found-heads button").first).to_contain_text("L18 H6")
+    expect(view.locator(".head-results button").first).to_contain_text("L18 H6")
     explore.button("the 7 strongest").click()
     expect(bar).to_contain_text("→")
     for value, written in zip(bar.inner_text().split(" → "), ("0.84", "0.02"), strict=True):
@@ -155,7 +155,7 @@ def test_a_decoder_copies_by_seven_of_270_heads_and_writes_on(explore: Explore) 
     # both sides of Compare say what comes next
     compare = explore.on(Compare).open(model="smollm2", s=FRANCE, pos2="none", word="Paris")
     expect(compare.view.locator(".next-list .next").filter(has_text="Paris")).to_contain_text("0.77 → 0.27")
-    expect(compare.view.locator(".word-said")).to_have_text(
+    expect(compare.view.locator(".word-chance")).to_have_text(
         "“Paris” comes next with probability 0.77 on the left, 0.27 on the right."
     )
 
@@ -169,7 +169,7 @@ def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_the
     explore.group("Kind of attention").get_by_role("button", name="cross").click()
     expect(explore.view.locator(".notices")).to_contain_text("the columns are the sentence")
     explore.settled()
-    expect(explore.view.locator(".first-steps")).to_be_hidden()
+    expect(explore.view.locator(".suggestions")).to_be_hidden()
     rows, columns = size_of(explore, ".large")
     assert (rows, columns) == (str(len(explore.chips())), "9")
     expect(explore.view.locator(".switch", has_text="Mask")).to_have_attribute("title", models.TWO_TEXTS)
@@ -179,11 +179,11 @@ def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_the
     expect(compare.shuffle).to_be_hidden()
     compare.go("Masks")
     masks = compare.on(Masks).settled()
-    assert size_of(masks, ".before") == (rows, columns)
+    assert size_of(masks, ".weights-before") == (rows, columns)
     expect(masks.view.locator(".gallery")).to_be_hidden()
     masks.clicked(masks.view.get_by_role("button", name="encoder"))
     expect(masks.view.locator(".gallery")).to_be_visible()
-    assert size_of(masks, ".after") == ("9", "9")
+    assert size_of(masks, ".weights-after") == ("9", "9")
     masks.go("Shapes")
     expect(masks.page.locator(".view.steps .notices.bare")).to_contain_text("choose MiniLM in the bar")
 

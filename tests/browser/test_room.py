@@ -84,7 +84,7 @@ def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab:
     expect(strip).to_contain_text("<b>tired</b>")
     expect(strip.get_by_role("status")).to_have_text("1 have voted")
     host.keys(*"vt")
-    expect(strip.locator(".asked .votes")).to_have_text(["0", "1"])
+    expect(strip.locator(".question-card .votes")).to_have_text(["0", "1"])
 
 
 @A_ROOM

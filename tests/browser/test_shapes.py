@@ -86,10 +86,10 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
 
     # strides: pointed at or focused, the memory lights up
     shapes.open(step="q.transpose", at="3.1.10", f="0")
-    strides, jumped = shapes.side().locator(".strides button"), shapes.side().locator(".jumped")
+    strides, jumped = shapes.side().locator(".strides button"), shapes.side().locator(".jump-note")
     batch, head, query, feature = step_of("efficient", "q.transpose").value.stride()
     assert strides.all_inner_texts() == [f"batch {batch:,}", f"heads {head}", f"queries {query}", f"features {feature}"]
-    memory = shapes.side().locator(".made > .pictures").last.locator(".memory canvas")
+    memory = shapes.side().locator(".tensor-flow > .pictures").last.locator(".memory canvas")
     at_rest, place = memory.evaluate(PIXELS), head + 10 * query
     strides.nth(1).focus()
     expect(jumped).to_have_text(
@@ -170,7 +170,7 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
     panel.get_by_role("spinbutton").fill("2")
     shapes.shows("how are we", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
-    expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
+    expect(shapes.control("Mask").locator(".current-value")).to_have_text("mask: window 2")
     shapes.controls("Ablate heads").get_by_role("button", name="layer 0 head 2").click()
     shapes.controls("Temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are we", mask="window:2", heads_off=((0, 2),), temperature=1.1)

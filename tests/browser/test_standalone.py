@@ -86,7 +86,7 @@ def test_the_file_shows_hover_heads_and_table(opens: Opens) -> None:
         assert cells == [f"{weight:.4f}" for weight in run.weights[3, 5].flatten().tolist()]
         page.get_by_role("button", name="map", exact=True).click()
         page.get_by_role("button", name="layer 5", exact=True).click()
-        expect(page.locator(".under-title")).to_contain_text("± 0.002")  # the farthest layer has a byte a weight
+        expect(page.locator(".subtitle")).to_contain_text("± 0.002")  # the farthest layer has a byte a weight
         told = re.search(r"[\d.]+$", point(page, 5, 4))
         assert told
         assert abs(float(told[0]) - float(run.weights[5, 5, 5, 4])) <= 1 / 510 + 0.005  # half a byte, half a digit

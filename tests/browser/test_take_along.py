@@ -112,8 +112,8 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     assert main.evaluate("main => main.scrollHeight <= main.clientHeight"), "nothing is left behind a scroll"
     width = page.evaluate("innerWidth * getComputedStyle(document.documentElement).zoom")
     assert round(width) in (717, 718, 719), "as on the screen, and as wide as a sheet of A4 between its margins"
-    expect(explore.view.locator(".large .map .over")).to_be_hidden()  # it would come out white
-    expect(explore.view.locator(".large .map canvas:not(.over)")).to_be_visible()
+    expect(explore.view.locator(".large .map .overlay")).to_be_hidden()  # it would come out white
+    expect(explore.view.locator(".large .map canvas:not(.overlay)")).to_be_visible()
     expect(explore.view.locator(".all-heads")).to_be_hidden()
     assert re.search(rb"/Type\s*/Page\b", page.pdf(format="A4"))
     page.emulate_media(media="screen")

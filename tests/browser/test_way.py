@@ -48,7 +48,7 @@ def check_shapes(shapes: Shapes) -> None:
     expect(shapes.box).to_have_value(WIDE)
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     expect(shapes.layer(4)).to_have_attribute("aria-pressed", "true")
-    expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 4")
+    expect(shapes.control("Mask").locator(".current-value")).to_have_text("mask: window 4")
     assert shapes.label.inner_text().startswith("layer 4, pretrained weights")
     assert shapes.side().locator(".titles .label").inner_text().startswith("mask window 4, no positions")
     assert shapes.notices() == []

@@ -25,4 +25,4 @@ def test_every_name_of_a_text_is_found_in_its_column() -> None:
             (found,) = dictionary(f" {name.upper()} ")
             own = [i for i, row in enumerate(found["rows"]) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", row[at])]
             assert own, name
-            assert all([i, at, "here"] in found["marks"] for i in own)
+            assert all([i, at, "focus"] in found["marks"] for i in own)

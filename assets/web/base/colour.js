@@ -1,24 +1,24 @@
-// From numbers to colours. Attention glows: dark theme ink -> brown -> amber -> cream, light theme paper -> amber ->
-// deep brown. Differences and signed values: blue = less, orange = more (--less, --none and --more of the style sheet).
+// Colour scales of the maps: a sequential ramp per theme for attention, and a diverging scale (blue = less, orange =
+// more) from the CSS variables --less, --none and --more.
 
 /** @typedef {import("./view_base.js").Theme} Theme */
 /** @typedef {"root" | "linear" | "own"} Scale */
 /** @typedef {[number, number, number]} Rgb */
-/** @typedef {{size: number, bytes: Uint8Array}} Bytes a map of so many rows, one byte a cell */
+/** @typedef {{size: number, bytes: Uint8Array}} Bytes a map with `size` rows, one byte a cell */
 
 const OWN = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
   light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
-/** Forced colours: the system chooses all colours, and a map goes from its ground to its ink. */
+/** In forced-colors mode maps go from the system's Canvas to CanvasText, the only colours that the user allows. */
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
 const STOPS = SYSTEM ? { dark: SYSTEM, light: SYSTEM } : OWN;
-/** The display settings of this browser (boot.js): small weights stand out, blocked cells are not hatched. */
+/** The display settings of this browser (boot.js): more contrast for small weights, no hatching of blocked cells. */
 const { contrast = "", hatch = "" } = globalThis.document?.documentElement?.dataset ?? {};
 export const isPlain = hatch === "none";
 
-/** A colour of CSS as "#f6b73c", whatever shines through it; black for what is none. @param {string} css */
+/** A CSS colour as "#f6b73c", without its alpha; black for an invalid one. @param {string} css */
 function hexOf(css) {
   const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   probe.fillStyle = "#000";
@@ -32,7 +32,8 @@ function hexOf(css) {
 export const rgb = (hex) =>
   /** @type {any} */ ([1, 3, 5].map((offset) => Number.parseInt(hex.slice(offset, offset + 2), 16)));
 
-/** A colour between two, 0 = the first. @param {Rgb} from @param {Rgb} target @param {number} share @returns {Rgb} */
+/** Interpolate between two colours; `share` 0 is the first.
+ * @param {Rgb} from @param {Rgb} target @param {number} share @returns {Rgb} */
 export function mixed(from, target, share) {
   const part = (/** @type {0 | 1 | 2} */ c) => Math.round(from[c] + (target[c] - from[c]) * share);
   return [part(0), part(1), part(2)];
@@ -51,13 +52,13 @@ function ramp(stops) {
   });
 }
 
-/** The relative luminance of a colour, as WCAG counts it. @param {Rgb} colour */
+/** The relative luminance of a colour (WCAG 2). @param {Rgb} colour */
 function luminance(colour) {
   const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** The same ramp with a contrast of at least 3 : 1 to the ground for every value above 0. @param {Rgb[]} colours */
+/** The ramp with a contrast of at least 3 : 1 to the background for every value above 0. @param {Rgb[]} colours */
 export function standingOut(colours) {
   const lights = colours.map(luminance);
   const from = lights.findIndex((light) => Math.abs(Math.log((light + 0.05) / (lights[0] + 0.05))) >= Math.log(3));
@@ -69,7 +70,7 @@ export function standingOut(colours) {
 const rampOf = (/** @type {string[]} */ stops) => (contrast || FORCED ? standingOut(ramp(stops)) : ramp(stops));
 const RAMPS = { dark: rampOf(STOPS.dark), light: rampOf(STOPS.light) };
 
-/** Black or white, whichever has the greater contrast to a colour: at least 4.5 : 1. @param {Rgb} colour */
+/** Black or white, whichever has the higher contrast on a colour: at least 4.5 : 1. @param {Rgb} colour */
 export const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFFFFF");
 
 const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
@@ -89,27 +90,28 @@ const stepOf = (byte, scale, max) => Math.min(255, Math.round(255 * level(byte, 
 /** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
 const colourOf = (byte, theme, scale, max) => RAMPS[theme][stepOf(byte, scale, max)];
 
-/** The colour of a byte as CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
+/** The CSS colour of a byte. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
 export const cssOf = (byte, theme, scale, max) => `rgb(${colourOf(byte, theme, scale, max).join(" ")})`;
 
-/** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} max */
+/** The 256 colours of a ramp as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} max */
 export const palette = (theme, scale, max) =>
   Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, max)));
 
-/** Ink that can be read on the colour of a byte. @param {Theme} theme @param {Scale} scale @returns {string} */
+/** The text colour that is legible on the colour of a byte.
+ * @param {Theme} theme @param {Scale} scale @returns {string} */
 export const inkOn = (byte, theme, scale, max) => INKS[theme][stepOf(byte, scale, max)];
 
 /** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
 export const gradient = (theme) =>
   `linear-gradient(to right, ${[0, 1, 52, 103, 154, 205, 255].map((index) => `rgb(${RAMPS[theme][index]}) ${index / 2.55}%`)})`;
 
-/** The largest byte that a scale takes for full. @param {Uint8Array} bytes @param {Scale} scale */
+/** The byte that gets the full colour of a scale. @param {Uint8Array} bytes @param {Scale} scale */
 export const mostOf = (bytes, scale) => (scale === "own" ? bytes.reduce((a, b) => Math.max(a, b), 0) : 255);
 
-/** A map as a canvas of one pixel a cell. @param {Bytes} map @param {Theme} theme @param {Scale} scale */
+/** Render a map to a canvas of one pixel per cell. @param {Bytes} map @param {Theme} theme @param {Scale} scale */
 export const picture = (map, theme, scale) => pixels(map, palette(theme, scale, mostOf(map.bytes, scale)));
 
-/** A map as a canvas of one pixel a cell, in 256 colours of one's own.
+/** Render a map to a canvas of one pixel per cell, with the given 256 colours.
  * @param {Bytes} map @param {Uint32Array} colours
  */
 export const pixels = ({ size, bytes }, colours) =>
@@ -117,10 +119,10 @@ export const pixels = ({ size, bytes }, colours) =>
     for (let index = 0; index < bytes.length; index++) cells[index] = colours[bytes[index]];
   });
 
-/** Count the columns of a map. @param {Bytes} map */
+/** The number of columns of a map. @param {Bytes} map */
 export const columnsOf = ({ size, bytes }) => (size ? bytes.length / size : 0);
 
-/** A canvas that is painted pixel by pixel. @param {(pixels: Uint32Array) => void} paint */
+/** Make a canvas and fill its pixels with `paint`. @param {(pixels: Uint32Array) => void} paint */
 export function canvasOf(width, height, paint) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.max(1, width), Math.max(1, height)];
@@ -131,11 +133,11 @@ export function canvasOf(width, height, paint) {
   return canvas;
 }
 
-/** The colour of a signed share. @param {number} share −1 to 1, shaped as it is to be seen @param {Inks} inks */
+/** The colour of a signed share. @param {number} share −1 to 1, shaped after any gamma @param {Inks} inks */
 export const signedColour = (share, { less, none, more }) =>
   mixed(rgb(none), rgb(share < 0 ? less : more), Math.abs(share));
 
-/** "light" or "dark": what the page's background is. @param {Element} element @returns {Theme} */
+/** The theme of the background behind an element. @param {Element} element @returns {Theme} */
 export function themeOf(element) {
   const ground = SYSTEM?.[0] ?? hexOf(getComputedStyle(element).getPropertyValue("--st-background-color").trim());
   return luminance(rgb(ground)) > 0.2 ? "light" : "dark";
@@ -143,14 +145,14 @@ export function themeOf(element) {
 
 /** @typedef {ReturnType<typeof inks>} Inks */
 
-const NAMES = "ink muted line accent query key head panel less none more".split(" "); // of the style sheet
+const NAMES = "ink muted line accent query key head panel less none more".split(" "); // CSS variables of the style sheet
 
-/** Everything that the canvases paint with, read from the page. @param {Element} element */
+/** Read the colours of the canvases from the style sheet. @param {Element} element */
 export function inks(element) {
   const style = getComputedStyle(element);
   const read = (/** @type {string} */ name) => {
     const value = style.getPropertyValue(`--${name}`).trim();
-    return FORCED ? hexOf(value) : value; // "CanvasText" is a colour too
+    return FORCED ? hexOf(value) : value; // the CSS variables hold keywords such as CanvasText
   };
   const [text, muted, line, accent, query, key, head, panel, less, none, more] = NAMES.map(read);
   const fonts = { mono: style.getPropertyValue("--mono").trim(), sans: style.fontFamily };

@@ -1,8 +1,8 @@
-// A button that copies a text, and says that it did.
+// A button that copies a text and confirms it.
 
 import { button, setText } from "./dom.js";
 
-const SHOWN = 2000; // ms that it says so
+const SHOWN = 2000; // ms until the button has its name again
 
 /** @param {string} name @param {() => string} text */
 export function makeCopy(name, text) {
@@ -14,7 +14,7 @@ export function makeCopy(name, text) {
       press.disabled = true;
       setTimeout(() => Object.assign(press, { textContent: name, disabled: false }), SHOWN);
     } catch {
-      window.prompt("Copy this", text()); // without a secure context the clipboard is closed
+      window.prompt("Copy this", text()); // the clipboard API needs a secure context
     }
   }
   return press;

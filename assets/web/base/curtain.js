@@ -1,18 +1,20 @@
-// The curtain of a lesson: what a view must not tell before the question is answered. What is covered cannot be seen,
-// focused or heard; a view covers what it cannot cover in part as a whole, so that nothing tells by an oversight.
+// The curtain of a lesson: hides the parts of a view that give an answer away until the question is answered. A covered
+// part is neither visible, focusable nor read by a screen reader; where a view cannot hide one part, the whole view is
+// covered.
 
 import { topOf } from "./dom.js";
 
-/** @typedef {Record<string, string>} Parts name of a curtain -> the parts of a view that tell what it hides */
+/** @typedef {Record<string, string>} Parts name of a hidden part -> selector of the elements that reveal it */
 
 /** @typedef {{part: string, words: string[]}} Hidden what is hidden: "map", "rows" (all but these), "row" (these), "numbers",
- * "second" or "all"; the rows as words of the sentence or as places
+ * "second" or "all"; words: tokens or row numbers
  */
 
-const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
+const MAPS = ["map", "rows", "row"]; // the parts that are cells of maps
 
-// what Explore says of its maps, and where a sheet's numbers may be changed
-const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .other-views, .proof";
+// Explore's sentences about its maps, and the inputs of a sheet.
+const WORDS =
+  ".large h2, .large-words, .map-foot, .next-tokens, .changed .status-line, .change-controls, .other-views, .proof";
 const SUMS = ":is(.before, .after) .label, .foot, .readout, .outcomes > .sheet";
 const EDITED = ".matrix :is(input, td button)";
 const COMPUTED = [
@@ -22,14 +24,15 @@ const COMPUTED = [
   ".panel .matrix:not(:has(input, td button))",
 ].join(", ");
 
-/** Selectors of the parts that give an answer away, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
+/** Selectors of the elements that reveal each hidden part, by view. Cells of maps are hidden by map_panel.js instead.
+ * @type {Record<string, Parts>} */
 const TELLING = {
   explore: {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
-    // what is typed stands in the large map's heading on a projector
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .other-views, .proof",
+    // the projector shows the typed sentence in this heading
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-chance, .changed .status-line, .change-controls, .other-views, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .tests",
@@ -42,22 +45,22 @@ const TELLING = {
 };
 
 let hidden = /** @type {Hidden[]} */ ([]);
-let lit = false; // the row in focus is lit, as by a lamp
-let alone = ""; // what a lesson shows of the page
+let lit = false; // whether the row in focus is highlighted
+let alone = ""; // the part of the page that a lesson shows alone
 
-/** Tell whether anything is hidden. */
+/** Return whether anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
 
-/** Tell whether a lesson stands beside the page. */
+/** Return whether a lesson is open beside the page. */
 export const isLearning = () => document.documentElement.classList.contains("learning");
 
-/** Tell whether the row in focus is to be lit. */
+/** Return whether the row in focus is highlighted. */
 export const isLit = () => lit && !isDrawn();
 
-/** The only part of the page that is shown, as a lesson's file names it; "" for all of it (picture/stage.css). */
+/** The part of the page that the lesson shows alone (picture/stage.css), or "" for the whole page. */
 export const shownAlone = () => alone;
 
-/** Pixels of the window from the top of an element down, without what a lesson takes of them: for what is shown alone.
+/** The height from an element to the bottom of the window or to the lesson panel, in pixels.
  * @param {Element} element
  */
 export function heightLeft(element) {
@@ -66,8 +69,8 @@ export function heightLeft(element) {
   return Math.max(160, bottom - topOf(element));
 }
 
-/** Hide this from now on, in all that is drawn, before the next frame.
- * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] what alone is shown
+/** Set the hidden parts and redraw every view before the next frame.
+ * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] the part that is shown alone
  */
 export function draw(parts, lamp = false, picture = "") {
   const previous = JSON.stringify([hidden, lit, alone]);
@@ -82,7 +85,7 @@ export function draw(parts, lamp = false, picture = "") {
   if (previous !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
 }
 
-/** Tell whether one of these words, or places, names a row; the mark of a piece is no part of its name.
+/** Return whether one of the words, or row numbers, means a row; the mark of a word piece is ignored.
  * @param {string[]} tokens @param {number} row @param {string[]} words
  */
 export function names(tokens, row, words) {
@@ -92,8 +95,8 @@ export function names(tokens, row, words) {
   return words.some((word) => labels.includes(word.toLowerCase()));
 }
 
-/** Tell whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
- * @param {boolean} second it is the second picture's @param {Hidden[]} curtain the one that is drawn, if none is named
+/** Return whether the curtain hides a row of a map. @param {string[]} tokens @param {number} row
+ * @param {boolean} second whether it is a row of the second picture @param {Hidden[]} curtain default: the current one
  */
 export const hidesRow = (tokens, row, second, curtain = hidden) =>
   curtain.some(({ part, words }) => {
@@ -102,7 +105,7 @@ export const hidesRow = (tokens, row, second, curtain = hidden) =>
     return part === "map" || part === "all" || (part === "second" && second);
   });
 
-/** The parts of a view of this kind that tell what is hidden. @param {string} kind */
+/** Selectors of the elements of a view that reveal what is hidden. @param {string} kind */
 function telling(kind) {
   const parts = TELLING[kind] ?? {};
   const kinds = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
@@ -112,7 +115,7 @@ function telling(kind) {
     : hiding.map((name) => parts[name]).join(", ");
 }
 
-/** Covers what tells, and uncovers what may be seen again. @param {Element} view @param {string} kind */
+/** Cover the revealing elements of a view, and uncover all others. @param {Element} view @param {string} kind */
 export function cover(view, kind) {
   const selector = isDrawn() ? telling(kind) : "";
   const targets = new Set(selector ? view.querySelectorAll(selector) : []);

@@ -1,8 +1,8 @@
-// Elements from plain values. Text only ever becomes a text node.
+// Make DOM elements from plain values. Strings only ever become text nodes, so that no input can inject markup.
 
 /** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
  * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
- * @param {Record<string, any>} props attributes, and handlers under their names ("onclick")
+ * @param {Record<string, any>} props attributes and event handlers ("onclick")
  * @param {...(Node | string | null | undefined)} children
  */
 export function h(tag, props = {}, ...children) {
@@ -22,12 +22,12 @@ export const div = (kind, ...children) => h("div", { class: kind }, ...children)
 export const span = (kind, ...children) => h("span", { class: kind }, ...children);
 
 /** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props
- * @param {...(Node | string)} children behind the text
+ * @param {...(Node | string)} children after the text
  */
 export const button = (text, onclick, props = {}, ...children) =>
   h("button", { type: "button", onclick, ...props }, text, ...children);
 
-/** An element of a drawing, its numbers to two digits. @param {string} tag @param {Record<string, unknown>} props
+/** Make an SVG element; numbers are rounded to two decimals. @param {string} tag @param {Record<string, unknown>} props
  * @param {...(Node | string)} children
  */
 export function svg(tag, props, ...children) {
@@ -39,25 +39,25 @@ export function svg(tag, props, ...children) {
   return element;
 }
 
-/** Sets, or for null and false removes, an attribute; touches nothing that is already so. @param {unknown} value */
+/** Set an attribute, or remove it for null and false; an unchanged one is left alone. @param {unknown} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) element.removeAttribute(name);
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
-/** Set a text only when it differs, so that a screen reader does not hear it twice. */
+/** Set a text if it differs: an unchanged live region would be announced again. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Set a field, unless it has the focus. @param {HTMLInputElement} field @param {string} value */
+/** Set the value of a field, unless the user is typing in it. @param {HTMLInputElement} field @param {string} value */
 export function setField(field, value) {
   if (!field.matches(":focus") && field.value !== value) field.value = value;
 }
 
-/** Put one child for each item into `parent`, reusing those that are there, so that focus survives.
+/** Fill `parent` with one child per item, reusing existing children so that focus survives.
  * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
- * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make a child, or the name of its kind
+ * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make factory of a child, or its tag name
  * @param {(child: Child, item: Item, index: number) => void} update
  */
 export function fill(parent, items, make, update) {
@@ -67,14 +67,14 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 
-/** Tell whether two lists have the same items in the same order. @param {unknown[]} left @param {unknown[]} right */
+/** Return whether two lists have the same items in the same order. @param {unknown[]} left @param {unknown[]} right */
 export const areSame = (left, right) =>
   left.length === right.length && left.every((thing, index) => thing === right[index]);
 
-/** The address of a file, or a route, of ours: its path from the folder of all rooms. @param {string} path */
+/** The URL of a file or route of this server, relative to its root. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);
 
-/** Marks a row or column of cells: a frame, or a tick at both ends where a frame would cover what it marks. */
+/** Mark a row or column of cells: a frame, or ticks at both ends where a frame would cover the cells. */
 export function frame(context, x, y, width, height, colour) {
   const thin = Math.min(width, height);
   if (thin >= 6) {
@@ -89,14 +89,14 @@ export function frame(context, x, y, width, height, colour) {
   else for (const end of [y - 6, y + height]) context.fillRect(x + thin / 2 - wide / 2, end, wide, 6);
 }
 
-export const LETTERS = 12; // pixels of the smallest that are drawn
+export const LETTERS = 12; // pixels; the smallest legible type on a canvas
 
-/** Pixels of a canvas for each of the page's, while a picture is made to take along (picture_file.js); 0 = as the screen. */
+/** The device pixel ratio of canvases while an image is exported (picture_file.js); 0 = the screen's. */
 export const drawing = { ratio: 0 };
 
 export const pixelRatio = () => drawing.ratio || window.devicePixelRatio || 1;
 
-/** A canvas sized in CSS pixels and drawn in those of the screen; returns its cleared context. */
+/** Size a canvas in CSS pixels for the screen's resolution and return its cleared context. */
 export function contextOf(canvas, width, height) {
   const ratio = pixelRatio();
   const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -112,6 +112,6 @@ export function contextOf(canvas, width, height) {
   return context;
 }
 
-/** Pixels from the top of the window to an element, as if the page were not scrolled. @param {Element} element */
+/** The distance from the top of the page to an element, in pixels. @param {Element} element */
 export const topOf = (element) =>
   element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);

@@ -1,26 +1,27 @@
-// The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
+// Keyboard navigation of grids that are drawn on a canvas: one focusable cell, moved by the arrow keys.
 
 import { h, setAttribute } from "./dom.js";
 import { store, stored } from "./storage.js";
 
 /** @typedef {[number, number]} Place row and column */
 
-/** Arrow key -> its step: rows down, columns to the right. @type {Record<string, Place>} */
+/** Arrow key -> its change of row and column. @type {Record<string, Place>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** Tell whether a key belongs to the browser or the page; AltGr that writes a letter does not. @param {KeyboardEvent} event */
+/** Return whether a key is a shortcut of the browser; AltGr, which types characters, is not.
+ * @param {KeyboardEvent} event */
 export const isShortcut = (event) =>
   event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
 
-const LETTERS = "headlight-letters"; // kept where a visitor has switched them off
+const LETTERS = "headlight-letters"; // false where the user has switched them off
 
-/** Single letters and signs are keys of the page. */
+/** Return whether single characters are shortcuts of the page. */
 export const lettersAct = () => stored("localStorage", LETTERS) !== false;
 
-/** Switch the single-letter keys off, or on again. */
+/** Toggle the single-character shortcuts. */
 export const switchLetters = () => store("localStorage", LETTERS, lettersAct() ? false : null);
 
-/** A key that is no wish of the page: typed into a field or at the words, or a letter or sign where these are switched off.
+/** Return whether a key is no shortcut: typed into a field or token list, or a character while these are off.
  * @param {KeyboardEvent} event
  */
 export function isTyped(event) {
@@ -32,9 +33,9 @@ export function isTyped(event) {
   return isWord || target.isContentEditable || target.matches("input, textarea, select");
 }
 
-/** The word that is meant by its place, or by the letters that it begins with; null where there is none. More letters may
- * stay at the same one, a first letter goes on.
- * @param {string} typed @param {string[]} words @param {number} index the one that has the focus
+/** The index of the token that was typed, as a number or by its first letters; null if there is none. Repeating one
+ * letter cycles through its tokens.
+ * @param {string} typed @param {string[]} words @param {number} index of the focused token
  */
 export function wordOf(typed, words, index) {
   if (/^\d+$/.test(typed)) return Number(typed) < words.length ? Number(typed) : null;
@@ -48,7 +49,7 @@ export function wordOf(typed, words, index) {
   return order.find(isMeant) ?? null;
 }
 
-/** Letters and digits typed at a row of words go to the one that they mean.
+/** Select a token in a list by typing its number or first letters.
  * @param {HTMLElement} row @param {() => string[]} words of its children @param {(at: number) => void} choose
  */
 export function hearWords(row, words, choose) {
@@ -70,10 +71,10 @@ export function hearWords(row, words, choose) {
   });
 }
 
-const FAR = 10; // cells that an arrow passes with the shift key
+const FAR = 10; // cells per arrow key with Shift
 
-/** The cell that an arrow, Home or End leads to; null for any other key.
- * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
+/** The cell that an arrow key, Home or End moves to; null for other keys.
+ * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows first and last @param {Place} columns
  * @returns {Place | null}
  */
 export function walked({ key, shiftKey }, [i, j], rows, columns) {
@@ -84,13 +85,14 @@ export function walked({ key, shiftKey }, [i, j], rows, columns) {
   return step ? clamp([i + far * step[0], j + far * step[1]], rows, columns) : null;
 }
 
-/** The nearest place within rows and columns. @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */
+/** Clamp a cell to the given rows and columns.
+ * @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */
 export const clamp = ([i, j], rows, columns) => [
   Math.max(rows[0], Math.min(rows[1], i)),
   Math.max(columns[0], Math.min(columns[1], j)),
 ];
 
-/** The tile that a key leads to among tiles in rows; null for any other key, and without a tile. */
+/** The tile that a key moves to in rows of tiles; null for other keys and for no tile. */
 export function walkedTiles({ key }, index, count, columns) {
   /** @type {Record<string, number>} */
   const places = { ArrowRight: index + 1, ArrowLeft: index - 1, ArrowDown: index + columns, ArrowUp: index - columns };
@@ -98,17 +100,17 @@ export function walkedTiles({ key }, index, count, columns) {
   return target >= 0 && target < count ? target : null;
 }
 
-/** The cell of a drawn grid that has the focus when the grid has: an element over the canvas. */
+/** The focusable cell of a canvas grid: an invisible element at the position of the cell. */
 export class GridCell {
   constructor() {
     this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
     this.row = h("div", { role: "row" }, this.element);
-    this.place = ""; // where it stands
-    this.former = /** @type {Element | null} */ (null); // the row of the one before
+    this.place = ""; // key of the current cell
+    this.former = /** @type {Element | null} */ (null); // row element of the previous cell
   }
 
-  /** @param {string} name of the grid @param {Place} size rows and columns of it @param {Place} cell
-   * @param {string} text what the cell says
+  /** @param {string} name accessible name of the grid @param {Place} size its rows and columns @param {Place} cell
+   * @param {string} text accessible text of the cell
    * @param {{left: number, top: number, width: number, height: number}} box pixels
    */
   put(grid, name, size, cell, text, box) {
@@ -129,12 +131,13 @@ export class GridCell {
     if (passes) this.pass(row, element);
   }
 
-  /** Move the focus to another cell: a screen reader reads the new one, and nothing that moves or goes.
-   * @param {Element} row @param {HTMLElement} previous that had it, and stays until the next one gets it
+  /** Move the focus to another cell without removing the focused element, so that a screen reader reads only the new
+   * cell.
+   * @param {Element} row @param {HTMLElement} previous the focused cell, removed once the next one has the focus
    */
   pass(row, previous) {
     const { onkeydown, onfocus, onblur } = previous;
-    previous.onblur = null; // the grid is not left
+    previous.onblur = null; // the focus stays in the grid
     row.before(this.row);
     this.element.focus({ preventScroll: true });
     Object.assign(this.element, { onkeydown, onfocus, onblur });

@@ -1,13 +1,13 @@
-// How views come and go: one for each place on the page, kept from one run of the server's script to the next; the first
-// may be there before Streamlit is.
+// Mounts the views: one per place on the page, kept across reruns of the Streamlit script. The first one may be drawn
+// before Streamlit has loaded.
 
 /** @typedef {import("./view_base.js").View} View */
 /** @typedef {{data: [any], parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
-/** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void}} Early a view; whether all that stands
- * around its own place is there; what takes its early place away
+/** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void}} Early a prerendered view;
+ * `ready`: whether the layout around its final place is stable; `remove` deletes its early place
  */
 
-/** The view that was drawn before Streamlit was there: `first.js` says so. @type {Early | null} */
+/** The view that first.js drew before Streamlit had loaded. @type {Early | null} */
 let early = null;
 
 /** @param {Early} view */
@@ -15,7 +15,7 @@ export function drawnEarly(view) {
   early = view;
 }
 
-/** The view that is there already; it moves when nothing will push it about any more.
+/** The prerendered view, if it is one of this kind; it moves into its place once the layout is stable.
  * @param {unknown} Kind @param {ShadowRoot} place
  */
 function adopted(Kind, place) {
@@ -32,21 +32,21 @@ function adopted(Kind, place) {
   return view;
 }
 
-/** The component of a view. Nothing is kept when its element has left the page.
+/** Make the Streamlit component of a view. The view is released when its element has left the page.
  * @template {View} V @param {new (root: ShadowRoot) => V} Kind
  */
 export function mount(Kind) {
   /** @type {WeakMap<ShadowRoot, {view: V, message: unknown}>} */
   const places = new WeakMap();
 
-  /** Let a view go; also asked after a call that a later one overtook, while its place stays.
+  /** Release a view, unless its place is still on the page: a later call may have replaced this one.
    * @param {ShadowRoot} place
    */
   function leave(place) {
     if (place.isConnected) return;
     places.get(place)?.view.leave();
     places.delete(place);
-    place.replaceChildren(); // the place itself may be remembered for a while
+    place.replaceChildren(); // Streamlit may reuse the element
   }
 
   /** @param {Component} component */
@@ -57,12 +57,12 @@ export function mount(Kind) {
     view.send = (event) => {
       if (view.isHere) setTriggerValue("act", event);
     };
-    view.themed = false; // a change of the theme comes as a call with the same message
+    view.themed = false; // a change of theme arrives as a call with the same message
     if (place?.message !== data) view.onMessage(data[0]);
     view.redraw();
     return () => leave(parentElement);
   }
 
-  component.Kind = Kind; // for who draws it early
+  component.Kind = Kind; // read by the prerendering
   return component;
 }

@@ -1,8 +1,8 @@
-// What the browser keeps for us, as JSON: in this tab, or until it is taken away. One may keep nothing.
+// JSON values in sessionStorage or localStorage. A browser may refuse both, so every failure means "not stored".
 
 /** @typedef {"localStorage" | "sessionStorage"} Where */
 
-/** Null where there is nothing, or what is somebody else's. @param {Where} area @param {string} key @returns {any} */
+/** Read a value; null if there is none or if it is not JSON. @param {Where} area @param {string} key @returns {any} */
 export function stored(area, key) {
   try {
     return JSON.parse(globalThis[area].getItem(key) ?? "null");
@@ -11,12 +11,12 @@ export function stored(area, key) {
   }
 }
 
-/** @param {Where} area @param {string} key @param {unknown} value null takes it away */
+/** @param {Where} area @param {string} key @param {unknown} value null removes it */
 export function store(area, key, value) {
   try {
     if (value === null) globalThis[area].removeItem(key);
     else globalThis[area].setItem(key, JSON.stringify(value));
   } catch {
-    // the browser keeps nothing
+    // storage is disabled or full
   }
 }

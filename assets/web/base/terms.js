@@ -1,19 +1,19 @@
-// The words of the field in a page's texts: its first use marks each of them, and says in a bubble what it means.
+// Glossary terms in the texts of a page: the first use of each is marked, and a popover shows its definition.
 
 import { h, setText } from "./dom.js";
 import { TERMS } from "./page_facts.js";
 
-const GAP = 8; // pixels between the bubble and the edge of the window
+const GAP = 8; // pixels between the popover and the edge of the window
 
 /** @param {string} name */
 const formsOf = (name) => `${name.replace(/[[\]]/g, "\\$&").replace(/y$/, "(?:y|ie)")}s?`;
-const NAMES = Object.keys(TERMS).sort((a, b) => b.length - a.length); // the longest first
+const NAMES = Object.keys(TERMS).sort((a, b) => b.length - a.length); // longest first, so that "self-attention" wins over "attention"
 const ANY = new RegExp(`(?<![\\w-])(?:${NAMES.map(formsOf).join("|")})(?![\\w-])`, "gi");
 /** @param {string} text */
 const termOf = (text) => NAMES.find((name) => new RegExp(`^${formsOf(name)}$`, "i").test(text)) ?? "";
 
-/** A text in pieces, each with the term that it is the first use of, or "".
- * @param {string} text @param {Set<string>} seen terms that were used before; those of this text come in
+/** Split a text at the first uses of terms; each piece has its term, or "".
+ * @param {string} text @param {Set<string>} seen terms that are already marked; extended
  * @returns {[string, string][]}
  */
 export function piecesOf(text, seen) {
@@ -29,9 +29,9 @@ export function piecesOf(text, seen) {
   return [...pieces, /** @type {[string, string]} */ ([text.slice(from), ""])].filter(([piece]) => piece);
 }
 
-// ---- the bubble: one for the page
+// ---- the popover, one per page
 
-const bubble = h("div", { id: "headlight-term", role: "status" }); // read aloud when its sentence comes
+const bubble = h("div", { id: "headlight-term", role: "status" }); // announced when its text changes
 const hide = () => setText(bubble, "");
 bubble.onpointerleave = hide;
 addEventListener("scroll", hide, true);
@@ -39,7 +39,7 @@ addEventListener(
   "keydown",
   (event) => {
     if (event.key !== "Escape" || !bubble.textContent) return;
-    event.stopImmediatePropagation(); // it closes the bubble alone
+    event.stopImmediatePropagation(); // closes the popover only
     hide();
   },
   true,
@@ -61,7 +61,7 @@ function makeWord(text, term) {
   const onpointerleave = (/** @type {PointerEvent} */ { relatedTarget }) => relatedTarget === bubble || hide();
   const onkeydown = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault(); // the page does not scroll
+    event.preventDefault(); // no scrolling
     show();
   };
   const handlers = { onpointerenter: show, onfocus: show, onclick: show, onkeydown, onblur: hide, onpointerleave };
@@ -71,16 +71,16 @@ function makeWord(text, term) {
 
 // ---- texts
 
-/** The term of each first use of the page -> the text that it stands in. @type {Map<string, Element>} */
+/** Term -> the element that marks its first use on this page. @type {Map<string, Element>} */
 const places = new Map();
 
-/** Another page begins. */
+/** Forget the marked terms when the page changes. */
 export function forgetTerms() {
   places.clear();
   hide();
 }
 
-/** Set a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
+/** Set a text and mark its terms, if it differs. @param {Element} element @param {string} text */
 export function explain(element, text) {
   if (element.textContent === text) return;
   for (const [term, place] of places) if (place === element || !place.isConnected) places.delete(term);

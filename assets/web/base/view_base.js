@@ -1,5 +1,5 @@
-// What all views share: when they draw, what they tell the server, what they say aloud, and how they come and go.
-// A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
+// The base class of all views: when they draw, what they send to the server, live announcements, and their lifetime. A
+// view extends `View` with draw() and its event handlers, and with onMessage() if the message is not the state alone.
 
 import { themeOf } from "./colour.js";
 import { cover, isDrawn, isLearning, shownAlone } from "./curtain.js";
@@ -7,10 +7,10 @@ import { button, fill, h, setAttribute, setText, span } from "./dom.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
 
 const NARROW = 640; // pixels of the view; below, one column
-const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, less stands side by side
-const PAUSE = 600; // ms without a change, until it is said aloud
+const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, fewer parts are side by side
+const PAUSE = 600; // ms without a change before an announcement
 
-/** The views that are on the page. @type {Set<View>} */
+/** The mounted views. @type {Set<View>} */
 export const views = new Set();
 
 /** @typedef {"dark" | "light"} Theme */
@@ -18,9 +18,9 @@ export const views = new Set();
 
 /** @template {Ack} [State=any] */
 export class View {
-  /** @param {ShadowRoot | HTMLElement} root where the view is drawn @param {CSSStyleSheet[]} styles
+  /** @param {ShadowRoot | HTMLElement} root container of the view @param {CSSStyleSheet[]} styles
    * @param {string} kind the view's class, beside "view"
-   * @param {string[]} choices what in its state the visitor chooses: an answer to an earlier click must not undo it
+   * @param {string[]} choices fields of the state that the user sets: the response to an earlier click must not undo them
    */
   constructor(root, styles, kind, choices = []) {
     (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = styles;
@@ -33,11 +33,11 @@ export class View {
     this.visit = "";
     this.wishes = /** @type {{turn: number, wish: object}[]} */ ([]);
     this.theme = /** @type {Theme} */ ("dark");
-    this.themed = false; // the theme was read
+    this.themed = false; // whether the theme was read
     this.narrow = false;
     this.compact = false;
-    this.projector = false; // one picture is to be as large as the window allows
-    this.alone = ""; // what a lesson shows of it
+    this.projector = false; // one picture fills the window
+    this.alone = ""; // the part that a lesson shows alone
     this.frame = 0;
     this.soon = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
@@ -50,7 +50,7 @@ export class View {
     this.send = () => {};
   }
 
-  /** Put the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
+  /** Put the view's parts on the page and redraw when its size or the fonts change. @param {...Node} parts */
   show(...parts) {
     this.element.append(...parts, this.aloud);
     this.root.append(this.element);
@@ -62,35 +62,35 @@ export class View {
     addEventListener("headlight-curtain", this.curtained);
   }
 
-  /** The projector was switched on or off. */
+  /** Handle a change of the projector mode. */
   projected = () => this.resized();
 
-  /** A lesson's curtain was drawn or opened: nothing of what it hides may stay, not for a frame. */
+  /** Handle a change of the lesson's curtain: hidden parts must be gone in the same frame. */
   curtained = () => {
     if (isDrawn()) {
       clearTimeout(this.saying);
       setText(this.aloud, "");
       this.announcement = "";
     }
-    cover(this.element, this.kind); // also of a view that has no room to draw in
+    cover(this.element, this.kind); // also if the view is too small to be drawn
     this.drawNow();
   };
 
-  /** The part that must stay visible above a sheet of controls on a phone. @returns {Element | null} */
+  /** The part that stays visible above the sheet of controls on a phone. @returns {Element | null} */
   get main() {
     return null;
   }
 
-  /** The controls of the page were opened. */
+  /** Scroll the main part into view when the sheet of controls opens. */
   showAbove = () => {
     if (this.narrow && this.main) bringUnderBar(this.main);
   };
 
-  // ---- what comes in
+  // ---- incoming messages
 
-  /** Take over the state of a message; choices made since the last click stay. @param {State} state */
+  /** Merge the state of a message; the user's choices since the last event stay. @param {State} state */
   onMessage(state) {
-    // a new session: what it says holds, but what was done before the first one is still to be told
+    // a new session starts its own count, but events from before the first session are still to be sent
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
     this.visit = state.visit;
     this.acknowledged = state.acknowledged;
@@ -103,9 +103,10 @@ export class View {
     this.redraw();
   }
 
-  // ---- what goes out
+  // ---- outgoing events
 
-  /** Send an event, with the pending one-time changes of the events that it replaces. @param {object} event what holds from now on @param {object} change what is to happen once */
+  /** Send an event, with the pending one-time changes of the events that it replaces.
+   * @param {object} event lasting state @param {object} change one-time changes */
   tell(event, change = {}) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);
@@ -113,7 +114,7 @@ export class View {
     this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((pending) => pending.wish)) });
   }
 
-  /** Speaks once per pause. @param {string} text */
+  /** Announce a text to screen readers, debounced. @param {string} text */
   say(text) {
     if (text === this.announcement || isDrawn()) return;
     this.announcement = text;
@@ -121,12 +122,12 @@ export class View {
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
   }
 
-  /** Tell whether its page is still shown. */
+  /** Return whether the view's page is still the current one. */
   get isHere() {
     return this.element.isConnected && location.pathname === this.page;
   }
 
-  /** Stop listening: the view has left the page. */
+  /** Stop listening after the view has left the page. */
   leave() {
     views.delete(this);
     removeEventListener("headlight-projector", this.projected);
@@ -134,7 +135,7 @@ export class View {
     removeEventListener("headlight-curtain", this.curtained);
   }
 
-  /** Move to another root, as it is. @param {ShadowRoot} root */
+  /** Move the view to another root without redrawing it. @param {ShadowRoot} root */
   move(root) {
     const host = /** @type {any} */ (this.root);
     /** @type {any} */ (root).adoptedStyleSheets = host.adoptedStyleSheets;
@@ -149,7 +150,7 @@ export class View {
 
   // ---- drawing
 
-  /** Tell whether everything that is drawn has arrived. */
+  /** Return whether everything that is drawn has arrived. */
   get isReady() {
     return Boolean(this.state);
   }
@@ -158,7 +159,7 @@ export class View {
     this.redraw();
   }
 
-  /** Draw in the next frame, once. */
+  /** Schedule one redraw for the next frame. */
   redraw() {
     if (this.frame || !this.isReady) return;
     this.frame = requestAnimationFrame(() => {
@@ -167,13 +168,13 @@ export class View {
     });
   }
 
-  /** Draw after a while, unless it is drawn before. @param {number} wait ms */
+  /** Redraw after a delay unless it happens earlier. @param {number} wait ms */
   redrawSoon(wait) {
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.redraw(), wait);
   }
 
-  /** Draw at once, in the time that is left until the next frame. */
+  /** Draw now, in the rest of the current frame. */
   drawNow() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
@@ -197,14 +198,14 @@ export class View {
     Object.assign(this.element.dataset, { turn: this.turn, acknowledged: this.acknowledged });
   }
 
-  /** In the colours of the page, once they are known. */
+  /** Apply the theme of the page, once it is known. */
   applyTheme() {
     if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
     this.themed = true;
     setAttribute(this.element, "data-theme", this.theme);
   }
 
-  /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
+  /** Toggle the classes of the view's element. @param {Record<string, unknown>} kinds name -> whether it holds */
   setClasses(kinds) {
     this.holds = kinds;
     const classes = Object.entries({
@@ -221,18 +222,18 @@ export class View {
     );
   }
 
-  /** Marks what is shown as that of an earlier state. @param {boolean} waiting */
+  /** Mark the picture as stale. @param {boolean} waiting */
   wait(waiting) {
     setAttribute(this.element, "data-waiting", waiting ? "" : null);
   }
 
-  /** Fill the parts, in a frame of its own. @param {number} _width pixels of the view */
+  /** Draw the parts; called once per frame. @param {number} _width pixels of the view */
   draw(_width) {}
 }
 
-// ---- parts that views have in common
+// ---- shared parts
 
-/** Draw every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
+/** Draw every view now, in the given theme or in that of the page. @param {Theme | null} theme */
 export function drawViews(theme = null) {
   for (const view of views) {
     if (!view.isReady || !view.element.isConnected) continue;
@@ -241,13 +242,13 @@ export function drawViews(theme = null) {
   }
 }
 
-/** Scroll what is to be seen to the top, under the bar of the page. @param {Element} element */
+/** Scroll an element to the top, under the navigation bar. @param {Element} element */
 export function bringUnderBar(element) {
   /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
   element.scrollIntoView({ block: "start" });
 }
 
-/** Buttons in one frame. @param {string} label @param {...(Node | string)} buttons */
+/** A group of buttons in one frame. @param {string} label @param {...(Node | string)} buttons */
 export const group = (label, ...buttons) =>
   h("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
 
@@ -255,7 +256,7 @@ export const group = (label, ...buttons) =>
 const buttonsOf = (group) =>
   /** @type {HTMLButtonElement[]} */ ([...group.children].filter((child) => !child.matches(":disabled")));
 
-/** Arrows, Home and End go from button to button. @param {KeyboardEvent} event */
+/** Move the focus between buttons with the arrow keys, Home and End. @param {KeyboardEvent} event */
 function walk(event) {
   const buttons = buttonsOf(/** @type {Element} */ (event.currentTarget));
   const index = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
@@ -265,7 +266,7 @@ function walk(event) {
   buttons[target].focus();
 }
 
-/** Make a row of buttons one tab stop, at the pressed one; arrows move the focus. @param {HTMLElement} group */
+/** Make a group of buttons one tab stop (roving tabindex), at the pressed button. @param {HTMLElement} group */
 export function setRovingTabindex(group) {
   const buttons = buttonsOf(group);
   const stop =
@@ -276,8 +277,8 @@ export function setRovingTabindex(group) {
   group.onkeydown = walk;
 }
 
-/** A group of buttons of which one is pressed: {element, press(value)}.
- * @template Value @param {[Value, string, string?][]} options value, text, and what a longer name says
+/** A group of buttons with one pressed: {element, press(value)}.
+ * @template Value @param {[Value, string, string?][]} options value, text and accessible name
  * @param {(value: Value) => void} choose
  */
 export function choice(label, options, choose) {
@@ -291,15 +292,15 @@ export function choice(label, options, choose) {
   return { element, buttons, press };
 }
 
-/** The choice between a map and its table; `ending` makes them several. @param {(table: boolean) => void} choose */
+/** The choice between a map and its table; `ending` makes the names plural. @param {(table: boolean) => void} choose */
 export function mapOrTable(label, ending, choose) {
   const modes = ["map", "table"].map((mode) => [mode === "table", mode + ending]);
   return choice(label, /** @type {[boolean, string][]} */ (modes), choose);
 }
 
-/** Fill a group with a button for each text, one of them pressed.
+/** Fill a group with one button per text, one of them pressed.
  * @param {string[]} texts @param {(at: number) => void} choose
- * @param {string} word what the numbers among them are, for who hears them
+ * @param {string} word noun for numbers among them, for the accessible name
  */
 export function fillChoice(parent, texts, selected, choose, word = "") {
   const make = (/** @type {number} */ index) => button("", () => choose(index));
@@ -311,15 +312,15 @@ export function fillChoice(parent, texts, selected, choose, word = "") {
   setRovingTabindex(parent);
 }
 
-/** "0", "1", … as texts of buttons. @param {number} count */
+/** The numbers from 0 as texts of buttons. @param {number} count */
 export const numbers = (count) => Array.from({ length: count }, (_, number) => String(number));
 
-/** A word and what it names, side by side. @param {string} text @param {Element} part */
+/** A label beside a part. @param {string} text @param {Element} part */
 export const namedPart = (text, part) =>
   span("named", h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text), part);
 
 /** A framed part of a view.
- * @param {string | null} label its name for who hears it; null where its heading says enough
+ * @param {string | null} label accessible name; null if its heading suffices
  * @param {(Node | string | null)[]} header @param {...(Node | null)} inside
  */
 export const panel = (kind, label, header, ...inside) =>
@@ -328,13 +329,13 @@ export const panel = (kind, label, header, ...inside) =>
 /** @param {Element} parent @param {string[]} sentences */
 export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 
-/** The element for notices that must not be overlooked. */
+/** The live region for notices. */
 export const notices = () => h("div", { class: "notices", role: "status" });
 
-/** Pixels of 1 rem. */
+/** The size of 1 rem in pixels. */
 export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-/** Pixels that the content of an element may take. @param {Element} element */
+/** The width of an element's content box in pixels. @param {Element} element */
 export function contentWidth(element) {
   const style = getComputedStyle(element);
   return element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);

@@ -1,5 +1,5 @@
-// The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
-// one of the maps is in sight, in the projector two, or their difference.
+// The Compare page: one head under two settings, and the difference right − left. Pointing at a cell shows it in all
+// three maps. A phone shows one map, the projector two maps or their difference.
 
 import { inks } from "../base/colour.js";
 import { isDrawn, shownAlone } from "../base/curtain.js";
@@ -36,9 +36,9 @@ const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell shows its weight in all three maps. Arrow keys move by a cell, with Shift by ten, and Enter selects. In the projector, − switches between the difference and the maps. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
-const SEVERAL = ["three", "kin", "mean"]; // keys of more than two maps
-const BESIDE = ["look", "order", "shuffle", ...SEVERAL]; // keys that change no number of the maps
-const NOT_BENEATH = ["s2", "model2", "at2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
+const SEVERAL = ["three", "kin", "mean"]; // keys of the panel with more than two maps
+const BESIDE = ["look", "order", "shuffle", ...SEVERAL]; // keys that do not change the maps
+const NOT_BENEATH = ["s2", "model2", "at2", "at", "word", ...BESIDE]; // keys that do not change the tests under the maps
 const STILL = { s: "Left: still", s2: "Right: still" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
@@ -52,14 +52,14 @@ export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
     super(root, STYLES, "pair");
-    this.pictureOf = /** @type {string | null} */ (null); // the query that the picture answers, but for what changes no number
-    this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
-    this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
+    this.pictureOf = /** @type {string | null} */ (null); // query of the picture, without the keys that do not change the maps
+    this.begins = false; // opened from another page: the right side starts as the left one with one change
+    this.sentences = /** @type {(string | null)[]} */ ([null, null]); // as in the link; null = the default
     this.look = parseLook("");
-    this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // another model there
-    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
-    this.values = /** @type {import("../link/link.js").Values} */ ({}); // of the controls of both sides, as in the link; null = the default
-    this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
+    this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // model and cursor of the right side, if it has another model
+    this.front = shownAlone() ? 1 : 0; // the map in front on a phone; 2 = the difference, also elsewhere. A lesson asks about the right one
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // link parameters of the controls; null = the default
+    this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference if they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
       const typed = (/** @type {string} */ text) => this.setText(side, text);
@@ -100,7 +100,7 @@ export class PairView extends PlaceView {
     addEventListener("keydown", (event) => this.key(event), { signal: this.lifetime.signal });
   }
 
-  /** Put the parts onto the page. */
+  /** Build the layout. */
   arrange() {
     const { parts: p, modes, answers } = this;
     const bar = div(
@@ -132,7 +132,7 @@ export class PairView extends PlaceView {
     this.element.append(h("footer", {}, HELP));
   }
 
-  // ---- what comes in
+  // ---- incoming messages
 
   /** @param {URLSearchParams} link */
   readLink(link) {
@@ -148,7 +148,7 @@ export class PairView extends PlaceView {
     this.fillBoxes();
   }
 
-  /** The text of the boxes. */
+  /** The texts of the sentence fields. */
   get texts() {
     const [left, right] = this.sentences;
     return [left ?? String(this.picture?.defaults.s ?? ""), right ?? ""];
@@ -160,7 +160,7 @@ export class PairView extends PlaceView {
     });
   }
 
-  /** The state and both float32 maps. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  /** Take over the state and both float32 maps. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
     const [{ tokens }] = header.sides;
@@ -171,7 +171,7 @@ export class PairView extends PlaceView {
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
-    // the right side that was to begin with the left is no longer asked for where the visitor has chosen since
+    // a choice made meanwhile wins over the suggested right side
     const isOther = Object.keys(header.begins).length > 0 && !this.begins;
     this.pictureOf = isOther ? null : relevant(query);
     this.choosePlace(tokens.length, keys.length);
@@ -185,7 +185,7 @@ export class PairView extends PlaceView {
     this.askBeneath();
   }
 
-  /** The right side is that of the picture from now on. */
+  /** Set the right side to that of the picture. */
   beginRight() {
     this.begins = arrival.byBar = false;
     Object.assign(this.values, this.picture.begins);
@@ -193,7 +193,7 @@ export class PairView extends PlaceView {
     this.onUnchanged(this.query());
   }
 
-  // ---- what goes out
+  // ---- requests and link
 
   toParams() {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
@@ -220,7 +220,7 @@ export class PairView extends PlaceView {
     return this.begins ? "begun" : "pair";
   }
 
-  /** The query of the tests below the maps. @param {string[]} dropped more keys that change nothing in them
+  /** The query of the tests below the maps. @param {string[]} dropped further keys without effect on them
    * @param {import("../link/link.js").Values} [more]
    */
   queryOf(dropped, more = {}) {
@@ -235,17 +235,17 @@ export class PairView extends PlaceView {
     this.askBeneath();
   }
 
-  /** Ask for the tests beneath, once the maps are there and no one types; until then those of earlier maps are in their way. */
+  /** Request the tests under the maps, once the maps are here and the user has stopped typing. */
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
     this.several.ask(isNow);
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
-    if (!("steps" in fixed)) this.headBars.ask(isNow); // else a pass a head, each as long as the first
+    if (!("steps" in fixed)) this.headBars.ask(isNow); // otherwise one slow forward pass per head
   }
 
-  /** A text that the model writes, two models, and pictures have no order of one's own. */
+  /** Return whether the words can be reordered: not for generated text, two models or images. */
   get hasOrders() {
     const { columns, fixed, isOfTwo } = this.picture;
     return columns === null && !isOfTwo && !("s" in fixed);
@@ -261,7 +261,7 @@ export class PairView extends PlaceView {
     super.onChange(typing);
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   /** @param {number} side @param {string} text */
   setText(side, text) {
@@ -269,7 +269,7 @@ export class PairView extends PlaceView {
     this.onChange(true);
   }
 
-  /** @param {number} side @param {string} text of the right side, empty: that of the left one */
+  /** @param {number} side @param {string} text of the right side; "" = that of the left one */
   write(side, text) {
     this.sentences[side] = this.clip(side ? text || null : text, TEXTS[side]);
     this.fillBoxes();
@@ -303,26 +303,26 @@ export class PairView extends PlaceView {
   swapModels() {
     const [left, { layer, head }] = this.picture.sides;
     const current = this.modelName ?? MODEL;
-    this.write(0, this.texts[0]); // another model begins with another sentence
+    this.write(0, this.texts[0]); // another model has another default sentence
     this.modelName = this.right.model2 === MODEL ? null : this.right.model2;
     this.right = { model2: current, at2: `${left.layer}.${left.head}` };
     this.place({ layer, head });
   }
 
-  /** Looks at another head of the right model. @param {{layer?: number, head?: number}} change */
+  /** Select another head of the right model. @param {{layer?: number, head?: number}} change */
   goRight(change) {
     const { layer, head } = { ...this.picture.sides[1], ...change };
     this.right.at2 = `${layer}.${head}`;
     this.onChange();
   }
 
-  /** Bring one of the three maps to the front. @param {number} front */
+  /** Bring one of the three maps to the front on a phone. @param {number} front */
   scrollTo(front) {
     this.front = front;
     this.redraw();
   }
 
-  /** Show the difference of the two large maps, and them again. */
+  /** Toggle between the two large maps and their difference. */
   flip() {
     this.scrollTo(this.front === 2 ? 1 : 2);
   }
@@ -333,7 +333,7 @@ export class PairView extends PlaceView {
     if (event.key === "-" && (this.projector || this.alone)) this.flip();
   }
 
-  /** @param {string} name of a comparison */
+  /** @param {string} name of a suggested comparison */
   try(name) {
     const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.suggestions[name]);
     Object.assign(this.values, sides);
@@ -343,7 +343,7 @@ export class PairView extends PlaceView {
     this.setCursor(parseAt(at));
   }
 
-  /** The comparison that is shown; where it looks does not count. */
+  /** The current comparison, if it is a suggested one; the cursor does not count. */
   get preset() {
     const { picture } = this;
     const params = this.toParams();
@@ -355,7 +355,7 @@ export class PairView extends PlaceView {
 
   // ---- drawing
 
-  /** The cell that is read without a pointer. @returns {import("../base/grid_keys.js").Place} */
+  /** The cell in focus, read out when no pointer is over a map. @returns {import("../base/grid_keys.js").Place} */
   get marked() {
     const { row, key } = this.at;
     return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];
@@ -367,13 +367,13 @@ export class PairView extends PlaceView {
     const n = picture.sides[0].tokens.length;
     fillNotices(p.notices, this.notices);
     for (const box of this.boxes) box.input.readOnly = "s" in picture.fixed;
-    if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
+    if (this.waiting && at.row >= n) return; // the response for the longer sentence that has this row is pending
     this.keepWithin(n, keysOf(picture.sides[0]).length);
-    if (isDrawn() && this.front === 2) this.front = 1; // left from an earlier step of the lesson, which asked of something else
+    if (isDrawn() && this.front === 2) this.front = 1; // set by an earlier step of the lesson
     const isRead = reads(parseLook(picture.look)) === reads(this.look);
     const { at2 } = this.right;
     const isRight = !picture.isOfTwo || at2 === null || at2 === `${picture.sides[1].layer}.${picture.sides[1].head}`;
-    const fits = layer === at.layer && head === at.head && isRead && isRight; // else the numbers are on their way
+    const fits = layer === at.layer && head === at.head && isRead && isRight; // otherwise the weights are pending
     this.setClasses({ apart: !picture.fits });
     this.wait(!fits);
     const colours = inks(this.element);
@@ -392,11 +392,11 @@ export class PairView extends PlaceView {
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
 
-  /** Draw the differences and the suggestions. */
+  /** Draw the difference figures and the suggestions. */
   drawLead() {
     const { picture, parts: p } = this;
     setText(p.contrast, picture.contrast);
-    setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
+    setAttribute(p.contrast, "data-many-changes", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
     const names = Object.keys(picture.suggestions);
     fillChoice(p.presets, names, names.indexOf(this.preset ?? ""), (n) =>
@@ -423,7 +423,7 @@ export class PairView extends PlaceView {
   }
 }
 
-/** A query but for what changes no number of the maps. @param {URLSearchParams} query */
+/** The query without the keys that do not change the maps. @param {URLSearchParams} query */
 const relevant = (query) => `${omit(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
 
 export const view = mount(PairView);

@@ -1,4 +1,4 @@
-// What both sides of the pair view lead to: the next word.
+// The next-token predictions of both sides of the Compare page.
 
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { h, span } from "../base/dom.js";
@@ -18,6 +18,6 @@ export function makeNext(view) {
     drawNext(list, tokens, { context: "on the left" });
     word.draw(next.word, wordSaid);
   };
-  const next = { word: "", element, draw }; // asked: the word whose probability is told, as in the link
+  const next = { word: "", element, draw }; // word: the token whose probability is shown, as in the link
   return next;
 }

@@ -1,5 +1,5 @@
-// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where there is room for two,
-// these are left and right, or their difference alone; on a phone one is in front.
+// The three maps of the Compare page, left, right and right − left, with a common pointer. Wide views show two maps or
+// the difference; a phone shows one.
 
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
@@ -18,17 +18,17 @@ import { gave, number } from "../base/words.js";
 
 const SIDES = ["Left", "Right", "Right − left"];
 const CLASSES = ["left", "right", "difference"];
-const DIFFERENCE = 2; // the panel of it
-const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
-const LOWEST = 356; // pixels of a map, where the window is low
-const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
-const BENEATH = 3; // rem under a map that is shown alone: what is read in it
-const PROJECTED = 16; // pixels of a number in the projector, at the least
+const DIFFERENCE = 2; // index of its panel
+const ROUND = 517; // pixels above and below the maps: page layout and the figures
+const LOWEST = 356; // pixels of a map, at least
+const UNDER = 2; // rem below a projected map: readout and margin
+const BENEATH = 3; // rem below a map that is shown alone: its readout
+const PROJECTED = 16; // pixels of a number in the projector, at least
 
-/** The attention map of one side, or the difference of both. @param {{tokens: string[], columns: string[] | null}} of */
+/** The key tokens of a side. @param {{tokens: string[], columns: string[] | null}} of */
 export const keysOf = ({ tokens, columns }) => columns ?? tokens;
 
-/** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
+/** The map of one side; the rows of a repeated word are marked at both ends. */
 class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
 
@@ -65,7 +65,7 @@ export class PairPanels {
       map: new MapPanel(map, `${name} as a table`),
       title: h("h2", {}, name),
       head: span("label"),
-      controls: div("room-for-switches"),
+      controls: div("switch-room"),
       story: h("p", { class: "words" }),
       label: h("p", { class: "label" }),
       readout: h("p", { class: "readout" }),
@@ -76,14 +76,15 @@ export class PairPanels {
     return { ...handlers, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
-  /** Read a cell in every map that has it; without one, the marked cell. @param {number} side @param {Place | null} place */
+  /** Read out a cell in every map that has it; without one, the cell in focus.
+   * @param {number} side @param {Place | null} place */
   point(side, place) {
-    this.pointed = { panel: side, at: place }; // stays read when the maps are drawn again
+    this.pointed = { panel: side, at: place }; // survives a redraw
     const { picture, marked } = this.view;
     this.panels.forEach(({ map: { map }, readout }, n) => {
       const cell = place ?? marked;
       const has = n === side || (picture.fits && map.picture) || !place;
-      const [row, key] = cell.map((index, isKey) => (place ? index : this.placeOn(n, index, isKey > 0))); // a pointer reads the same cell in all maps
+      const [row, key] = cell.map((index, isKey) => (place ? index : this.placeOn(n, index, isKey > 0))); // the pointed cell is the same in all maps
       const inside = has && row !== null && key !== null && map.has([row, key]);
       if (n !== side) map.mark(place && inside ? place : null);
       setText(readout, inside ? map.say([row, key]) : "");
@@ -95,15 +96,14 @@ export class PairPanels {
     return this.panels[DIFFERENCE].readout.textContent;
   }
 
-  // ---- drawing
-
   /** @param {Inks} colours */
   draw(colours) {
     this.panels.forEach((_, n) => this.drawPanel(n, colours));
     this.point(this.pointed.panel, this.pointed.at);
   }
 
-  /** Tell whether a map is hidden: on a phone all but the one in front; of large ones their difference, or the two.
+  /** Return whether a map is hidden: on a phone all but the front one; in large views the two maps or their
+   * difference.
    * @param {number} n
    */
   isBehind(n) {
@@ -145,7 +145,7 @@ export class PairPanels {
     setAttribute(head, "title", side?.label ?? null);
   }
 
-  /** The head of a map, or over which heads it is the mean. @param {number} n */
+  /** The head of a map, or the heads that it is the mean of. @param {number} n */
   placeOf(n) {
     const { picture } = this.view;
     const { layer, head } = picture.sides[n] ?? picture;
@@ -157,7 +157,7 @@ export class PairPanels {
     return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;
   }
 
-  /** The weights of the pair in focus on both sides, and how much of its row changed, as the bars beside the map show. */
+  /** The weight of the cell in focus on both sides, and the changed share of its row, as in the bars beside the map. */
   get moved() {
     const { picture, at, marked, maps } = this.view;
     const distance = number(picture.distances[at.row] ?? 0);
@@ -167,7 +167,7 @@ export class PairPanels {
     return `${pair} Bars show each row’s moved weight. “${picture.tokens[at.row]}”: ${distance}.`;
   }
 
-  /** The title of the difference: the cell that changes most. */
+  /** The title of the difference: its largest change. */
   changed() {
     const { picture, maps } = this.view;
     const change = maps[DIFFERENCE];
@@ -181,8 +181,9 @@ export class PairPanels {
     return `Largest change: “${picture.tokens[Math.floor(strongest / keys.length)]}” → “${keys[strongest % keys.length]}”`;
   }
 
-  /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
-   * @param {number} n @param {number | null} index @param {boolean} [isKey] it is looked at
+  /** The index in a panel of a token of the left sentence: of the same word, else the same position; null if there is
+   * none.
+   * @param {number} n @param {number | null} index @param {boolean} [isKey] it is a key
    */
   placeOn(n, index, isKey = false) {
     const { picture } = this.view;
@@ -195,7 +196,7 @@ export class PairPanels {
     return target < other.length ? target : null;
   }
 
-  /** The picture of a map; null where there is none. @param {number} n */
+  /** The map picture of a panel; null if there is none. @param {number} n */
   pictureOf(n) {
     const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, cells] = [maps[n], bytes[n]];
@@ -219,7 +220,7 @@ export class PairPanels {
     return Object.assign(mapPicture, { sides: maps, distances: picture.distances });
   }
 
-  /** Return the predicate of the hatched cells: in the difference those that neither side allows. @param {number} n */
+  /** Return the predicate of the hatched cells: in the difference, those masked on both sides. @param {number} n */
   forbids(n) {
     const { sides, head } = this.view.picture;
     const tests = sides.map((side) => forbids(side.forbidden, head, side.tokens.length, keysOf(side).length));
@@ -227,14 +228,14 @@ export class PairPanels {
     return (/** @type {number} */ i, /** @type {number} */ j) => tests.every((forbidden) => forbidden(i, j));
   }
 
-  /** Maps that are seen together have cells of one size: each gets the room of the narrowest. @param {number} n */
+  /** The space for a map: maps side by side have the same cell size, that of the narrowest. @param {number} n */
   roomFor(n) {
     const { view } = this;
     const seen = this.panels.map(({ map }) => map).filter(({ element }) => element.clientWidth);
     const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.reservedWidth));
     const { element, map } = this.panels[n].map;
     const width = Math.min(narrowest + map.reservedWidth, element.clientWidth);
-    const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, which has the words of both
+    const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, whose rows have the words of both
     if (view.alone)
       return { width: narrowest + map.reservedWidth, height: heightLeft(element) - BENEATH * rem(), labels };
     if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
@@ -248,7 +249,7 @@ export class PairPanels {
     const { theme, look } = this.view;
     const { table } = look;
     const [low, ramp, high, law] = /** @type {HTMLElement[]} */ ([...legend.children]);
-    legend.hidden ||= table; // nothing in a table is told by colour
+    legend.hidden ||= table; // tables have no colours
     setText(low, difference ? "−1, less on the right" : "0");
     setText(high, difference ? "+1, more" : "1");
     ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);

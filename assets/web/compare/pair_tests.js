@@ -1,5 +1,5 @@
-// What stands beneath the maps of the pair view: the words in another order, each head switched off alone, and more than
-// two maps. The server answers each with blocks.
+// The panels under the maps of the Compare page: words in another order, each head ablated alone, and more than two
+// maps. The server responds with blocks.
 
 import { SideRequest } from "../wire/side_request.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
@@ -32,7 +32,7 @@ class Beneath {
     return this.aside.key !== String(this.query);
   }
 
-  /** @param {boolean} isNow else what was asked before is given up */
+  /** @param {boolean} isNow otherwise a pending request is cancelled */
   ask(isNow) {
     if (!this.isOld) return;
     if (isNow) this.aside.ask(this.query);
@@ -40,32 +40,33 @@ class Beneath {
   }
 
   draw() {
-    setAttribute(this.element, "data-old", this.isOld ? "" : null);
+    setAttribute(this.element, "data-outdated", this.isOld ? "" : null);
     setText(this.why, this.aside.refusal);
     this.blocks.draw(this.aside.answer?.blocks ?? [], this.view.theme);
   }
 }
 
-/** A block, and those in it, with this cell marked. @param {Block} block @param {[number, number]} cell @returns {Block} */
+/** A copy of a block, and of those in it, with one cell marked.
+ * @param {Block} block @param {[number, number]} cell @returns {Block} */
 const marked = (block, cell) => ({
   ...block,
   marks: [cell],
   blocks: (block.blocks ?? []).map((/** @type {Block} */ inner) => marked(inner, cell)),
 });
 
-/** The effect of ablating each head alone on the sentence vector of the left side; a press opens the head. A long
- * sentence, or a large model, is asked about by hand.
+/** The effect of ablating each head alone on the sentence vector of the left side; a click selects the head. Long
+ * sentences and large models wait for a button.
  */
 export class HeadBars extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
     super(view, "each", ({ row, col }) => view.setCursor({ layer: row, head: col }));
-    this.since = 0; // ms of the page when it was asked
+    this.since = 0; // timestamp of the request in ms
     this.begins = button("Ablate each head in turn", () => this.begin());
     this.stops = button("Stop", () => this.stop());
     this.progress = h("span", { class: "label", role: "status" });
-    const bar = div("asks", this.begins, this.stops, this.progress);
-    this.element = div("bars-of-heads", bar, this.why, this.blocks.element);
+    const bar = div("form-row", this.begins, this.stops, this.progress);
+    this.element = div("head-bars", bar, this.why, this.blocks.element);
   }
 
   /** The left side. */
@@ -73,7 +74,8 @@ export class HeadBars extends Beneath {
     return this.view.queryOf(this.view.sides[1].keys);
   }
 
-  /** Ask where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
+  /** Request the bars where no button is needed.
+   * @param {boolean} isNow otherwise a pending request is only cancelled */
   ask(isNow) {
     if (String(this.query) === this.aside.pending) return;
     if (this.aside.pending !== null) this.stop();
@@ -104,23 +106,24 @@ export class HeadBars extends Beneath {
       isAsked ? `Ablating one head at a time: ${Math.floor((performance.now() - this.since) / 1000)} s` : "",
     );
     if (isAsked) view.redrawSoon(1000);
-    // the numbers of another sentence must not stand here; their place is kept for those that come at once
+    // bars of another sentence are hidden; space is kept for those that arrive at once
     this.blocks.element.hidden = !aside.answer || (isOld && !eachIsQuick);
     if (aside.answer) this.blocks.draw(marked(aside.answer, [layer, head]).blocks, view.theme);
   }
 }
 
-const MAX_SEED = 9999; // the number of the last random order
+const MAX_SEED = 9999; // seed of the last random order
 const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random order";
 const NOTE = "largest difference between the output vectors of the two orders, compared word by word";
 
-/** The words of the left sentence in another order, typed or drawn, and how much the output vectors of both sides change. */
+/** The shuffle test: the left sentence in another order, typed or random, and the change of both sides' output
+ * vectors. */
 export class ShuffleTest extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
     super(view, "shuffled");
-    this.order = ""; // as typed; empty: a random one,
-    this.seed = 1; // of this number
+    this.order = ""; // as typed; "" = a random one
+    this.seed = 1; // of the random order
     const typed = (/** @type {string} */ text) => this.choose({ order: view.clip(text, "order") ?? "" }, true);
     this.box = new SentenceBox(view, typed, LABEL, "a random order");
     const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MAX_SEED) + 1 }));
@@ -163,12 +166,13 @@ export class ShuffleTest extends Beneath {
   }
 }
 
-/** The left side under several positions, or in the models of its task that differ in them: more than two maps. */
+/** More than two maps: the left side under several positional encodings, or in the models of its task that differ in
+ * them. */
 export class Several extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
     super(view, "several", (values) => this.choose({ ...this.link, ...values }));
-    this.link = /** @type {import("../link/link.js").Values} */ ({}); // what the link says of it
+    this.link = /** @type {import("../link/link.js").Values} */ ({}); // parameters of this panel
     const summary = h("summary", {}, "compare more than two");
     this.element = h(
       "details",
@@ -179,7 +183,8 @@ export class Several extends Beneath {
     );
   }
 
-  /** While it is open the link says over which heads, even where that is the default. @param {URLSearchParams} link */
+  /** Take over the parameters; while it is open, the mean over heads is explicit even if it is the default.
+   * @param {URLSearchParams} link */
   adopt(link) {
     const [three, kin] = [link.getAll("three"), link.get("kin")];
     const isOpen = ["three", "kin", "mean"].some((key) => link.has(key));

@@ -1,5 +1,4 @@
-// The controls of one side of the pair view: what a link says of them, and a line of chips on its card, each of which opens
-// a small panel.
+// The controls of one side of the Compare page: link parameters, and a line of chips, each of which opens a panel.
 
 import { SIDE } from "../base/facts.js";
 import { headsOf } from "../link/look.js";
@@ -13,8 +12,8 @@ export class SideControls extends ControlChips {
   constructor(view, side) {
     super(view, side ? "Right side" : "Left side", { ending: side ? ", right" : "" });
     this.side = side;
-    this.keys = SIDE.map((key) => this.keyOf(key)); // of the link
-    this.panel.classList.add(side ? "of-right" : "of-left");
+    this.keys = SIDE.map((key) => this.keyOf(key)); // link parameters of this side
+    this.panel.classList.add(side ? "right-settings" : "left-settings");
   }
 
   /** @param {string} key of the left side */
@@ -41,7 +40,7 @@ export class SideControls extends ControlChips {
     return Object.fromEntries(SIDE.map((key) => [key, this.get(key)]));
   }
 
-  /** @param {import("../picture/choices.js").Change} change by the keys of the left side */
+  /** @param {import("../picture/choices.js").Change} change keyed as on the left side */
   put(change) {
     const { values, picture } = this.view;
     for (const [key, value] of Object.entries(change)) {
@@ -65,7 +64,7 @@ export class SideControls extends ControlChips {
     return headsOf([this.get("off")].flat());
   }
 
-  /** The model of this side: the right one may be another. */
+  /** The model of this side. */
   get model() {
     return this.view.picture.sides[this.side];
   }

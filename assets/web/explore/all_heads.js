@@ -1,4 +1,4 @@
-// All heads in one grid: what the colours of their kinds mean, and one head large over the grid.
+// All heads in one grid: the legend of their kinds, and one head enlarged over the grid.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
@@ -18,7 +18,7 @@ export class AllHeads {
     this.keys = div("walk", walk("ArrowLeft", "‹", "previous head"), walk("ArrowRight", "›", "next head"), close);
   }
 
-  /** Tell whether one head is open over all of them. */
+  /** Return whether one head is enlarged over the grid. */
   get isOpen() {
     const { look, alone } = this.view;
     return look.all && look.open && !alone;
@@ -40,7 +40,7 @@ export class AllHeads {
     heads.tiles()[heads.visible.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }
 
-  /** To the head beside, or the same head of the layer beside. @param {string} key */
+  /** Select the next head, or the same head of the next layer. @param {string} key */
   walk(key) {
     const { at, maps } = this.view;
     const [layer, head] = [at.layer + ARROWS[key][0], at.head + ARROWS[key][1]];
@@ -48,7 +48,7 @@ export class AllHeads {
     if (isThere) this.view.setCursor({ layer, head });
   }
 
-  /** Keys on the large head. @param {KeyboardEvent} event */
+  /** Handle the keys of the enlarged head. @param {KeyboardEvent} event */
   key(event) {
     if (!this.isOpen || isShortcut(event) || event.defaultPrevented) return;
     if (event.key === "Escape" && !this.view.projector) this.close();
@@ -63,7 +63,7 @@ export class AllHeads {
     this.legend.hidden = !view.look.all;
     this.keys.hidden = !this.isOpen;
     const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.allHeads : this.keys];
-    if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
+    if (menu.nextSibling !== place) place.before(menu); // display options belong above the maps
     for (const kind of this.kinds) {
       const count = all.filter((head) => familyOf(head) === kind.dataset.family).length;
       setText(kind.lastElementChild, String(count));

@@ -1,5 +1,5 @@
-// What is changed, as chips that take it back, and one line that answers: what the pair in focus was and is, the next
-// word, and the way to what changed most. Its room is there before anything is changed.
+// Undo chips for the changes of the model, and a status line: the weight of the pair in focus before and after, the
+// next token, and a link to the largest change. The space is reserved so that nothing moves.
 
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
@@ -19,7 +19,7 @@ export class ChangeChips {
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
     const title = "undo the last change, or a new sentence that a button inserted";
     this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
-    this.status = h("span", { class: "said", "aria-live": "polite" });
+    this.status = h("span", { class: "status-line", "aria-live": "polite" });
     this.strongest = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
       title: "the large map shows the new weights minus the original ones; blue is less, orange is more",
@@ -29,22 +29,22 @@ export class ChangeChips {
     this.element.append(this.list, this.reset, this.status, this.strongest, this.difference, this.compare);
   }
 
-  /** The link that compares the model as it was trained with what is seen. */
+  /** The link that compares the unchanged model with the current one. */
   get comparison() {
     const { address, at, controls, off, look } = this.view;
     const now = new URL(address).searchParams;
     const link = new URLSearchParams();
-    link.set("at", writeAt(at, true)); // also where the page chose it: there it would choose another one
+    link.set("at", writeAt(at, true)); // also a default cursor: the compare page has another default
     for (const key of ["s", "model", "dev"]) for (const value of now.getAll(key)) link.append(key, value);
     for (const [key, value] of Object.entries({ ...controls, pos: controls.pos ?? "as trained" }))
       if (value !== null) link.append(`${key}2`, value);
     for (const id of off) link.append("off2", headName(id));
     const mean = meanOf(look);
-    if (mean && mean !== "meanseen") link.set("look", mean); // which Compare has too
+    if (mean && mean !== "meanseen") link.set("look", mean); // Compare has these means too
     return `./compare?${link}`;
   }
 
-  /** To the cell that changed most. */
+  /** Select the cell with the largest change. */
   go() {
     const cell = this.view.picture.effect?.cell;
     if (!cell) return;
@@ -52,19 +52,19 @@ export class ChangeChips {
     this.view.setCursor({ layer, head, row, key }, { open: this.view.look.all });
   }
 
-  /** The map in focus now − unchanged; where it is as it was, the head that changed most, in the row in focus. */
+  /** Toggle the map now − unchanged of the head in focus; if it is unchanged, of the head that changed most. */
   toggleDifference() {
     const { view } = this;
     const { effect } = view.picture;
     const { all, open, difference } = view.look;
-    const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
+    const look = { difference: !difference, open: difference ? open : all }; // the large map shows the difference
     const cell = view.visibleMap.weights && effect && !short(effect.focusMaximum) ? effect.cell : null;
     if (difference || !cell) return view.setDisplay(look);
     const [layer, head] = cell;
     return view.setCursor({ layer, head }, look);
   }
 
-  /** The effect of the changes on the pair in focus, and on the next token. */
+  /** The effect of the changes on the pair in focus and on the next token. */
   get answer() {
     const { picture, visibleMap } = this.view;
     const { baseline, effect, next } = picture;
@@ -80,7 +80,7 @@ export class ChangeChips {
   draw() {
     const { view } = this;
     const list = changed(view.controls, view.off, view.maps.tokens);
-    const make = () => button("", () => {}, { class: "chip-of-change" });
+    const make = () => button("", () => {}, { class: "change-chip" });
     fill(this.list, list, make, (chip, { text, back, heads }) => {
       setText(chip, `${text} ×`);
       setAttribute(chip, "aria-label", `undo: ${text}`);
@@ -97,17 +97,17 @@ export class ChangeChips {
       setText(this.strongest, `Largest change: layer ${layer}, head ${head} ›`);
       setAttribute(this.strongest, "title", gave(tokens[row], keys[key], ...effect.moved));
     }
-    // not while the next picture is on its way: who has just pressed it would lose his place
+    // kept while the next picture is pending: a button that has just been clicked must not lose the focus
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
     this.compare.hidden = !list.length;
-    this.reset.hidden = list.length < 2; // one chip takes itself back
+    this.reset.hidden = list.length < 2; // a single chip undoes itself
     this.undo.hidden = !view.state.past.length;
     this.compare.href = this.comparison;
   }
 
-  /** The largest change in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
-   * most; nothing under a lesson's curtain. @param {number} layer
+  /** The largest change in a layer: as ".12" ("" if small) and as a share of the largest in any layer. Nothing under
+   * a lesson's curtain. @param {number} layer
    */
   movedIn(layer) {
     const layers = (!isDrawn() && this.view.matching && this.view.picture.effect?.layers) || [];

@@ -1,4 +1,4 @@
-// The four things that one can change, as tiles, with pictures of the choices behind them.
+// The four kinds of change as tiles, each with a panel of its options.
 
 import { bringUnderBar, choice } from "../base/view_base.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -25,12 +25,12 @@ export class ChangeTiles extends ControlChips {
     this.inside.off.append(this.finder.element);
   }
 
-  /** @param {Iterable<string>} heads that are off from now on */
+  /** @param {Iterable<string>} heads to ablate from now on */
   switchOff(heads) {
     this.view.edit({ off: heads });
   }
 
-  /** Open the panel of one control behind its tile, where Tab goes next, or close it. @param {string} key */
+  /** Open the panel of one control after its tile, in the tab order too, or close it. @param {string} key */
   show(key, focus = true) {
     super.show(key, focus);
     this.openers.find(({ dataset }) => dataset.key === key)?.after(this.panel);
@@ -41,7 +41,7 @@ export class ChangeTiles extends ControlChips {
     if (this.view.narrow) bringUnderBar(this.view.changes.element);
   }
 
-  /** On a phone the chips above the sheet take a change back. @param {Event} event */
+  /** On a phone the undo chips above the sheet count as inside. @param {Event} event */
   isOutside(event) {
     const { narrow, changes } = this.view;
     return super.isOutside(event) && !(narrow && event.composedPath().includes(changes.element));
@@ -49,7 +49,7 @@ export class ChangeTiles extends ControlChips {
 
   draw(inks) {
     super.draw(inks);
-    setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with what is seen here
+    setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with the present settings
   }
 
   describe() {
@@ -68,7 +68,7 @@ export class ChangeTiles extends ControlChips {
 
   /** @param {string} key @param {import("../base/colour.js").Inks} inks */
   fill(key, inks) {
-    this.lamps.hidden = isAcross(this.view.maps); // of so many the few that matter are found by what they do
+    this.lamps.hidden = isAcross(this.view.maps); // too many to switch one by one
     if (key === "off") this.finder.draw();
     super.fill(key, inks, this.view.maps);
   }
@@ -87,9 +87,9 @@ const KINDS = [
   ["first", "first word", "The number is the average weight on the first word."],
   ["itself", "the word itself", "The number is the average weight on the word itself."],
 ];
-const SEVERAL = [1, 3, 7]; // heads that one press switches off
+const SEVERAL = [1, 3, 7]; // numbers of heads that one click ablates
 
-/** The heads that fit a kind best: a press opens one, or switches the first few off. */
+/** The heads that fit a kind best: a click selects one, or ablates the first few. */
 class FindHeads {
   /** @param {Explore} view */
   constructor(view) {
@@ -100,7 +100,7 @@ class FindHeads {
       view.redraw();
     });
     this.rule = h("p", { class: "label" });
-    this.list = h("ol", { class: "found-heads" });
+    this.list = h("ol", { class: "head-results" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Ablate the strongest of them" });
     const label = span("label", "Find the heads of one kind");
     this.element = div("find-heads");
@@ -140,7 +140,7 @@ class FindHeads {
     });
   }
 
-  /** @param {string[]} ids of the heads found, the first first */
+  /** @param {string[]} ids of the matching heads, best first */
   drawOff(ids) {
     const { view } = this;
     const make = () => /** @type {HTMLElement} */ (button("", () => {}));

@@ -1,4 +1,4 @@
-// Channels: what every channel of the head adds to the score of the pair in focus.
+// The view "channels": the contribution of each channel of a head to the score of the pair in focus.
 
 import { choice, contentWidth } from "../base/view_base.js";
 import { div, fill, LETTERS, setText } from "../base/dom.js";
@@ -10,17 +10,17 @@ import { unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{q: Float32Array, k: Float32Array, products: Float32Array}} Channels */
-/** @typedef {{name: string, top: number, height: number, values: number[], zero: number, unit: number}} Strip of bars: where 0 is, and pixels of a 1 */
+/** @typedef {{name: string, top: number, height: number, values: number[], zero: number, unit: number}} Strip of bars; zero: y of 0; unit: pixels per 1 */
 /** @typedef {import("../base/messages.js").ChannelsAnswer & Channels} Answer */
 
-const SORTED = "sorted"; // as the link says it
+const SORTED = "sorted"; // value in the link
 /** @type {[string, string, string?][]} */
 const ORDERS = [
   ["", "in order"],
   [SORTED, "sorted", "the largest product first, negative ones last"],
 ];
 const COLUMNS = ["channel", "q", "k", "q · k", "sum so far"];
-const HIGH = 300; // pixels
+const HIGH = 300; // pixels of the drawing
 
 export class ChannelsView {
   name = "channels";
@@ -32,13 +32,13 @@ export class ChannelsView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.order = choice("Order of the channels", ORDERS, (state) => view.others.show(this, state));
-    this.status = div("said-of-view");
+    this.status = div("view-status");
     this.notes = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "orange bars are positive, blue ones negative; the strongest are in full colour");
-    const [grid, table, footer] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
+    const [grid, table, footer] = [this.grid.element, this.table.element, div("map-foot", legend, this.readout)];
     this.element = div(
       "channels-view",
       div("actions", this.order.element),
@@ -108,27 +108,29 @@ export class ChannelsView {
   }
 }
 
-// ---- bars: q, k and their product one under the other, what is above 0 up and what is below down, then the sum so far
+// ---- bars: q, k and their products, one strip each, positive up and negative down, then the running sum
 
 const GAP = 12; // pixels between two strips
 const LEFT = 62; // pixels of their names
-const BELOW = 18; // pixels of the channels' numbers
-const MIN_WIDTH = 3; // pixels of a channel
+const BELOW = 18; // pixels of the axis labels
+const MIN_WIDTH = 3; // pixels of a channel, at least
 const PRODUCT = "q · k";
 
-/** The channels in order, or with the largest product first and the smallest last. @param {ArrayLike<number>} products @param {boolean} sorted */
+/** The channels in order, or by product, the largest first.
+ * @param {ArrayLike<number>} products @param {boolean} sorted */
 export function orderOf(products, sorted) {
   const order = [...Array(products.length).keys()];
   return sorted ? order.sort((a, b) => products[b] - products[a] || a - b) : order;
 }
 
-/** The sum after each channel, in this order. @param {ArrayLike<number>} products @param {number[]} order */
+/** The running sum after each channel in this order. @param {ArrayLike<number>} products @param {number[]} order */
 export function runningSums(products, order) {
   let sum = 0;
   return order.map((channel) => (sum += products[channel]));
 }
 
-/** A strip of bars, as high as it is: what is above 0 and what is below share its room. @param {string} name @param {number[]} values @param {number} top @param {number} height @returns {Strip} */
+/** Lay out a strip of bars; the positive and negative parts share its height.
+ * @param {string} name @param {number[]} values @param {number} top @param {number} height @returns {Strip} */
 function stripOf(name, values, top, height) {
   const [up, down] = [Math.max(0, ...values), Math.min(0, ...values)];
   const unit = up > down ? height / (up - down) : 0;
@@ -138,7 +140,7 @@ function stripOf(name, values, top, height) {
 /** The layout of the rows. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
 export function layOutBars({ q, k, products }, order, { width, height }) {
   const wide = Math.max(MIN_WIDTH, (width - LEFT) / order.length);
-  const rowHeight = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
+  const rowHeight = (height - BELOW - 3 * GAP) / 5; // the product, which matters most, has twice the height
   const inOrder = (/** @type {Float32Array} */ values) => order.map((channel) => values[channel]);
   const strips = /** @type {Strip[]} */ ([]);
   let top = 0;
@@ -156,10 +158,11 @@ export function layOutBars({ q, k, products }, order, { width, height }) {
 
 /** @typedef {ReturnType<typeof layOutBars>} Layout */
 
-/** A bar from the line of 0: its top and its height. @param {Strip} strip @param {number} value @returns {[number, number]} */
+/** The bar of a value, from the line of 0: its top and height.
+ * @param {Strip} strip @param {number} value @returns {[number, number]} */
 export const barOf = ({ zero, unit }, value) => [zero - Math.max(0, value * unit), Math.abs(value) * unit];
 
-/** The place in order at a pixel; null beside the bars. @param {Layout} layout @param {number} x */
+/** The index of the channel at a pixel; null beside the bars. @param {Layout} layout @param {number} x */
 export function placeAt({ order, left, wide }, x) {
   const index = Math.floor((x - left) / wide);
   return index >= 0 && index < order.length ? index : null;
@@ -175,7 +178,7 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
     values.forEach((value, place) => {
       const [up, long] = barOf({ name, top, height: high, values, zero, unit }, value);
       context.fillStyle = value < 0 ? inks.less : inks.more;
-      context.globalAlpha = name === PRODUCT && !strongest.has(order[place]) ? 0.7 : 1; // 3 : 1 and more in both themes
+      context.globalAlpha = name === PRODUCT && !strongest.has(order[place]) ? 0.7 : 1; // a contrast of 3 : 1 and more in both themes
       context.fillRect(left + place * wide, up, bar, Math.max(value ? 1 : 0, long));
     });
     context.globalAlpha = 1;

@@ -1,4 +1,4 @@
-// What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
+// The effect of the changes on the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
 
 import { isDrawn } from "../base/curtain.js";
 import { DifferenceMap, signedGradient } from "../picture/differences.js";
@@ -16,18 +16,18 @@ export class DifferenceOverlay {
   constructor(view, actions) {
     this.view = view;
     this.map = new DifferenceMap(actions);
-    this.map.share = 0.36; // a sign more in each
+    this.map.share = 0.36; // of the cell height: numbers with a sign are longer
   }
 
-  /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
+  /** Return whether the difference is on and its baseline available; a lesson's curtain would hide one of the two
+   * maps. */
   get isOn() {
     const { look, picture, visibleMap } = this.view;
     if (isDrawn()) return false;
     return look.difference && (picture.baseline !== null || (!visibleMap.weights && picture.effect !== null));
   }
 
-  /** Another head's numbers are on their way and not late: the last difference, and the last map whose colours come with
-   * its numbers, stays rather than flicker.
+  /** Return whether the last difference stays until the weights of another head arrive, to avoid flicker.
    * @param {import("../picture/map.js").BigMap} picture
    */
   isComing(picture) {
@@ -36,7 +36,8 @@ export class DifferenceOverlay {
     return this.isOn ? picture === this.map : !visibleMap.isHere && picture.picture !== null;
   }
 
-  /** The map as its difference to the original, where that is switched on. @param {MapPicture} mapPicture @returns {MapPicture} */
+  /** The difference to the baseline in place of a map, while it is on.
+   * @param {MapPicture} mapPicture @returns {MapPicture} */
   overlay(mapPicture) {
     if (!this.isOn) return mapPicture;
     const { picture, at, visibleMap } = this.view;
@@ -47,11 +48,11 @@ export class DifferenceOverlay {
     const { distances, forbidden, ...was } = original || none;
     const { change, bytes } = original?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
     const overlay = { name: `${NAME}, ${mapPicture.name}`, weights: change, map: { size: n, bytes }, whole: true };
-    const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that was seen and is not has a difference
+    const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that only the mask changed has a difference
     return Object.assign({ ...mapPicture, ...overlay, ...cells }, { sides: [was.weights, weights], distances });
   }
 
-  /** The title: the largest change in the row in focus, or in its chosen cell; null while there is none. */
+  /** The title: the largest change in the row in focus, or in the selected cell; null while there is none. */
   describeRow() {
     const { picture, visibleMap } = this.view;
     if (!this.isOn || !picture.baseline) return null;

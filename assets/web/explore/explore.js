@@ -1,4 +1,4 @@
-// The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
+// The Explore page: a sentence, the heads of one or all layers, and one of them enlarged.
 
 import { AllHeads } from "./all_heads.js";
 import { SideRequest } from "../wire/side_request.js";
@@ -53,15 +53,15 @@ export class Explore extends ApiView {
   constructor(root) {
     super(root, STYLES, "explore");
     this.state = FIRST;
-    this.mapsOf = ""; // the run that the maps are all of
+    this.mapsOf = ""; // run of the complete maps
     this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
-    this.pinOf = ""; // the pinned picture whose numbers are here
-    this.samplingOf = ""; // what the picture was asked about what comes next
-    this.compared = ""; // the digest of the picture whose comparison was asked for
+    this.pinOf = ""; // pinned picture whose weights are here
+    this.samplingOf = ""; // sampling parameters of the picture
+    this.compared = ""; // digest of the picture whose comparison was requested
     this.proof = new SideRequest(this, "compared", () => this.redraw(), String);
-    this.matching = false; // maps and picture are of one sentence and setting
+    this.matching = false; // whether maps and picture have the same sentence and settings
     this.progress = new Progress(this);
-    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
+    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by tokens, once they have arrived
     this.visibleMap = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.changes = new ChangeChips(this);
@@ -108,7 +108,7 @@ export class Explore extends ApiView {
       div("top", this.box.element, media, recorded, noticeList, this.cutText, progressBar),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
-      div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
+      div("change-controls", this.tiles.chips, this.tiles.panel, this.steps.element),
       this.allHeads,
       this.focus.element,
       this.pinned.element,
@@ -118,9 +118,9 @@ export class Explore extends ApiView {
     );
   }
 
-  // ---- what comes in
+  // ---- incoming messages
 
-  /** @param {import("../base/messages.js").Ack & {media: Record<"picture" | "sound", string>}} message media: the names of the visitor's files */
+  /** @param {import("../base/messages.js").Ack & {media: Record<"picture" | "sound", string>}} message media: names of the uploaded files */
   onMessage(message) {
     this.acknowledged = message.acknowledged;
     super.onMessage(message);
@@ -132,7 +132,7 @@ export class Explore extends ApiView {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
     const [focus, maps] = partsOf(bytes);
     if (focus.length) return super.onAnswer(bytes, `?${omit(query, "part")}`);
-    const coming = this.progress.take(maps, query); // of a long text whose layer in sight is not there yet
+    const coming = this.progress.take(maps, query); // of a long text: the layer in view is still computed
     if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
     this.redraw();
@@ -156,7 +156,7 @@ export class Explore extends ApiView {
     this.box.text = this.text;
   }
 
-  // ---- what the parts of the page read of the state
+  // ---- derived state
 
   get at() {
     return this.state.at;
@@ -174,12 +174,12 @@ export class Explore extends ApiView {
     return this.state.controls;
   }
 
-  /** The text of the box. */
+  /** The text of the sentence field. */
   get text() {
     return textOf(this.state);
   }
 
-  /** The state and the float32 maps in focus, then all maps where they were asked for.
+  /** Take over the state and the float32 maps in focus, then all maps if they were requested.
    * @param {Uint8Array[]} parts @param {URLSearchParams} query
    */
   receive([focus, maps], query) {
@@ -199,10 +199,10 @@ export class Explore extends ApiView {
   /** @param {URLSearchParams} query */
   onUnchanged(query) {
     const { fullLayers, thumbnail, layers } = this.maps;
-    this.mapsOf = thumbnail || fullLayers.length === layers ? runOf(query) : ""; // a page begins with one layer
+    this.mapsOf = thumbnail || fullLayers.length === layers ? runOf(query) : ""; // a page starts with one layer
   }
 
-  // ---- what goes out
+  // ---- requests and link
 
   toParams() {
     return linkOf(this.state);
@@ -212,7 +212,7 @@ export class Explore extends ApiView {
     return valuesOf(this.state, Boolean(this.picture?.tile));
   }
 
-  /** Nothing is typed: what was before stays in sight. */
+  /** Return whether the field is empty; the last maps stay dimmed. */
   get isBlank() {
     return !this.text.trim();
   }
@@ -223,7 +223,7 @@ export class Explore extends ApiView {
     return query;
   }
 
-  /** The query of the run alone, wherever in it is looked. */
+  /** The query of the run, without the place in it. */
   queryOfRun() {
     return new URLSearchParams(runOf(this.query()));
   }
@@ -232,27 +232,27 @@ export class Explore extends ApiView {
     return requestFor(this.state, this.query(), this);
   }
 
-  /** Tell whether the picture is stale; other layers of a long text may arrive later. */
+  /** Return whether the picture is stale; other layers of a long text may arrive later. */
   get isLate() {
     const isLong = this.progress.run && this.waiting === "slow" && this.picture?.tile;
     return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
-  /** @param {import("./state.js").Action} action @param {boolean} [typing] it goes on */
+  /** @param {import("./state.js").Action} action @param {boolean} [typing] more input follows */
   dispatch(action, typing = false) {
     this.state = reduce(this.state, action);
     this.box.text = this.text;
     this.onChange(typing);
   }
 
-  /** Another sentence, key by key; its rows stay. @param {string} text @param {boolean} [undoable] */
+  /** Edit the sentence by typing; the row in focus stays. @param {string} text @param {boolean} [undoable] */
   setText(text, undoable = false) {
     this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) }, undoable }, true);
   }
 
-  /** Another sentence at one press, which has other rows. @param {string} text @param {boolean} [undoable] */
+  /** Replace the sentence at once; the row in focus is reset. @param {string} text @param {boolean} [undoable] */
   retype(text, undoable = true) {
     const place = this.picture.places[text];
     const { layer, head } = parseAt(place ?? "");
@@ -265,7 +265,7 @@ export class Explore extends ApiView {
     this.dispatch({ type: "edit", ...change }, typing);
   }
 
-  /** @param {import("./state.js").Controls} controls @param {boolean} [sliding] it goes on, and is undone as one */
+  /** @param {import("./state.js").Controls} controls @param {boolean} [sliding] more input follows; undone as one step */
   change(controls, sliding = false) {
     this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
   }
@@ -304,10 +304,10 @@ export class Explore extends ApiView {
 
   leave() {
     super.leave();
-    document.documentElement.removeAttribute("data-given");
+    document.documentElement.removeAttribute("data-media");
   }
 
-  /** Move to another root, where nothing is scrolled yet. @param {ShadowRoot} root */
+  /** Move to another root, whose scroll positions are to be set again. @param {ShadowRoot} root */
   move(root) {
     super.move(root);
     this.bar.scrolledTo = "";
@@ -323,7 +323,7 @@ export class Explore extends ApiView {
     fillNotices(this.parts.notices, this.notices);
     this.progress.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
-    if (this.waiting && this.at.row >= maps.n) return; // the longer sentence that has this row is on its way
+    if (this.waiting && this.at.row >= maps.n) return; // the response for the longer sentence that has this row is pending
     this.state = reduce(this.state, { type: "fit", picture, maps });
     const { look, at } = this.state;
     this.matching = picture.digest === maps.digest;
@@ -338,7 +338,7 @@ export class Explore extends ApiView {
     this.bar.draw(all);
     this.all.draw();
     const colours = inks(this.element);
-    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // tokens left out at both ends
+    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // special tokens not shown
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
     const modelState = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
@@ -347,8 +347,8 @@ export class Explore extends ApiView {
     this.heads.update(headState, maps, order(this, all, across), side);
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
-    this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
-    this.media.draw(); // first: it decides what room is left
+    this.wait(!isNow); // weights of another head must not pass for those of this one
+    this.media.draw(); // first: it decides how much space is left
     this.foot.draw();
     for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw(colours);
     for (const part of [this.changes, this.steps, this.recorded, this.next]) part.draw();
@@ -358,13 +358,13 @@ export class Explore extends ApiView {
     Object.assign(this.element.dataset, { digest: maps.digest, numbers: isNow ? `${at.layer}.${at.head}` : "" });
   }
 
-  /** The heads stand before the large map, on a phone under it. */
+  /** Put the heads before the large map, on a phone after it. */
   placeHeads() {
     const anchor = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
     if (this.allHeads.nextSibling === anchor) return;
     const focused = /** @type {HTMLElement | null} */ (this.allHeads.querySelector(":focus"));
     anchor.before(this.allHeads);
-    focused?.focus({ preventScroll: true }); // it lost it on the way
+    focused?.focus({ preventScroll: true }); // moving the element took its focus
   }
 
   drawFigures() {
@@ -376,7 +376,7 @@ export class Explore extends ApiView {
     figures.draw(all, isAsked);
   }
 
-  /** The comparison takes seconds, so it is asked for by hand. */
+  /** Request the comparison; it takes seconds, so only a button starts it. */
   askComparison() {
     this.compared = this.picture.digest;
     this.proof.ask(this.query());

@@ -1,4 +1,4 @@
-// What stands around the maps: sentences to try, the tokens, the layers, and how the maps are drawn.
+// The toolbar of Explore: example sentences, tokens, layers, and display options.
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -23,7 +23,8 @@ const SCALES = [
   ["own", "scaled per map", "each map is scaled to its own largest weight"],
 ];
 
-/** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
+/** A button that opens the menu below it; a click elsewhere closes it.
+ * @param {Explore} view @param {string} name @param {...Element} inside */
 function menu(view, name, ...inside) {
   const panel = h("div", { class: "panel menu-panel", hidden: "" }, ...inside);
   const open = (/** @type {boolean} */ is) => {
@@ -34,7 +35,7 @@ function menu(view, name, ...inside) {
   const element = div("menu", opener, panel);
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || panel.hidden) return;
-    event.preventDefault(); // closes nothing else
+    event.preventDefault(); // Escape closes only this menu
     open(false);
     opener.focus();
   });
@@ -45,12 +46,12 @@ function menu(view, name, ...inside) {
   return { element, open };
 }
 
-/** The display settings of this browser, on every page and whatever a link says. */
+/** The display settings of this browser, which hold on every page and are not in the link. */
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
     const press = button(name, () => store("localStorage", key, !is), { title, "aria-pressed": String(is) });
-    press.addEventListener("click", () => location.reload()); // all that draws reads it once
+    press.addEventListener("click", () => location.reload()); // all modules read the setting once
     return press;
   };
   return [
@@ -74,10 +75,10 @@ export class ExploreBar {
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
     hearWords(this.chips, () => view.maps.tokens, pick);
-    this.scrolledTo = ""; // the word in focus, and of how many
+    this.scrolledTo = ""; // row in focus and number of tokens that the list was last scrolled for
     this.groups = groupChoice(view);
     this.layers = group("Layer");
-    this.allHeads = button("", () => view.setDisplay({ all: !view.look.all, open: false }), { class: "every" });
+    this.allHeads = button("", () => view.setDisplay({ all: !view.look.all, open: false }), { class: "all-toggle" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.setDisplay({ scale }));
     this.specials = button("show [CLS] [SEP]", () => view.setDisplay({ nospecials: !view.look.nospecials }));
     this.sort = button("", () => view.setDisplay({ sort: !view.look.sort }));
@@ -108,12 +109,12 @@ export class ExploreBar {
     this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.allHeads);
   }
 
-  /** @param {boolean} shownAll all layers are in sight */
+  /** @param {boolean} shownAll all layers are shown */
   draw(shownAll) {
     const { view } = this;
     const { look, picture, at } = view;
     this.drawPresets();
-    this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay
+    this.empty.hidden = view.text.trim() !== ""; // without a sentence the last maps stay
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);
@@ -126,10 +127,10 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.state.pin ? "unpin" : "pin");
-    this.pin.disabled = (view.reading.isMean || picture.tile > 0) && !view.state.pin; // a pin keeps the map of a head
+    this.pin.disabled = (view.reading.isMean || picture.tile > 0) && !view.state.pin; // only the map of one head can be pinned
   }
 
-  /** The sentences to try, each behind the name of what it shows. */
+  /** Draw the example sentences, each behind the name of what it demonstrates. */
   drawPresets() {
     const { picture, text } = this.view;
     const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
@@ -155,7 +156,7 @@ export class ExploreBar {
     });
     setRovingTabindex(this.chips);
     const place = `${at.row} ${maps.n}`;
-    // the word in focus comes to the middle of the strip, when all is laid out
+    // center the token in focus after layout
     if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row));
     this.scrolledTo = place;
   }

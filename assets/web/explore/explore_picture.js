@@ -1,4 +1,4 @@
-// What the wire says of Explore's picture, with its float32 maps.
+// The message of Explore's picture, with its float32 maps.
 
 import { asBytes } from "../picture/differences.js";
 import { parseLook, reads } from "../link/look.js";
@@ -8,10 +8,10 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 /** @typedef {Omit<Said, "baseline"> & {
  *   baseline: ReturnType<typeof compareWithBaseline> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
  *   pinWeights: Float32Array,
- * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
+ * }} ExplorePicture weights: of the map in focus, of a long text only its row in focus; reads: its transformations
  */
 
-/** The head in focus, the same head before the changes where there are any, the pinned one where there is one.
+/** Unpack the head in focus, its baseline if anything is changed, and the pinned head if there is one.
  * @param {Uint8Array} packed @returns {ExplorePicture}
  */
 export function unpackPicture(packed) {
@@ -33,7 +33,7 @@ export function unpackPicture(packed) {
   return { ...message, baseline, weights, ofRow: null, bytes, reads: read, pinWeights };
 }
 
-/** The head in focus before the changes; the difference is made when it is first looked at.
+/** The head in focus before the changes; the difference is computed lazily.
  * @param {NonNullable<Said["baseline"]>} baseline @param {Float32Array} now @param {Float32Array} weights
  */
 function compareWithBaseline(baseline, now, weights) {

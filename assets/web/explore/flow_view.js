@@ -1,4 +1,5 @@
-// Flow: of which input tokens the row in focus is made, layer by layer; by rollout, or by attention × value norm.
+// The view "flow": the input tokens that the row in focus is composed of, layer by layer, by rollout or attention ×
+// value norm.
 
 import { choice, contentWidth } from "../base/view_base.js";
 import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
@@ -11,19 +12,19 @@ import { writeAt } from "../link/look.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
-/** @typedef {[number, number, number, number]} Line level of the upper end, its token, the lower one's, share */
-/** @typedef {{tokens: string[], layers: number, row: number, lines: Line[], path: number[], masses: Float32Array}} Flow masses: a level after another, from the input up */
+/** @typedef {[number, number, number, number]} Line upper level, its token, token one level below, share */
+/** @typedef {{tokens: string[], layers: number, row: number, lines: Line[], path: number[], masses: Float32Array}} Flow masses: level by level, from the input up */
 /** @typedef {import("../base/messages.js").FlowAnswer & {masses: Float32Array}} Answer */
 
-const NORM = "norm"; // as the link says it
+const NORM = "norm"; // value in the link
 const [ROLLOUT, BY_NORM] = ["rollout", "attention × value norm"];
 /** @type {[string, string, string][]} */
 const MEASURES = [
   ["", ROLLOUT, "the mean of the heads’ weights"],
   [NORM, BY_NORM, "how much the heads pass on"],
 ];
-const MAX_ROWS = 20; // tokens of the table
-const HIGH = 460; // pixels, where there are few layers
+const MAX_ROWS = 20; // tokens in the table
+const HIGH = 460; // pixels of the drawing with few layers
 const LEGEND =
   "a thicker line carries a larger share; vertical lines are what a token keeps; the strongest path is orange";
 
@@ -37,7 +38,7 @@ export class FlowView {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
     this.measure = choice("Method", MEASURES, (state) => view.others.show(this, state));
-    this.status = div("said-of-view");
+    this.status = div("view-status");
     this.left = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({
@@ -47,7 +48,7 @@ export class FlowView {
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "Glossary →");
-    const parts = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
+    const parts = [div("scrolls", this.grid.element), div("map-foot", div("label", LEGEND), this.readout)];
     this.element = div("flow-view", div("actions", this.measure.element), this.status, ...parts);
     this.element.append(this.left, this.table.element, this.notes, more);
   }
@@ -64,7 +65,8 @@ export class FlowView {
     this.answer = { ...header, masses: floats };
   }
 
-  /** A node is a layer and a row; one of the input the key that the way leads to. @param {number} row @param {number} token */
+  /** Select a node, a layer and a row; at the input level, the key of the flow.
+   * @param {number} row @param {number} token */
   pick(row, token) {
     const { answer, view } = this;
     if (!answer) return;
@@ -109,7 +111,7 @@ export class FlowView {
     if (this.table.isOpen) this.fillTable(answer);
   }
 
-  /** The readout of a node. @param {Answer} answer @param {number} level @param {number} token */
+  /** Show the readout of a node. @param {Answer} answer @param {number} level @param {number} token */
   say({ tokens, masses, row }, level, token) {
     const share = `${percent(masses[level * tokens.length + token])} of ${quoted(tokens[row])}`;
     return `${quoted(tokens[token])}, ${level ? `after layer ${level - 1}` : "input"}: ${share}`;
@@ -130,15 +132,16 @@ export class FlowView {
   }
 }
 
-// ---- the drawing: tokens as columns, levels as rows, the input below and the output on top; the lines between them are as
-// wide as what goes along them, and one way stands out
+// ---- the drawing: tokens are columns, levels are rows, the input at the bottom; line width is the share, and the path
+// with the largest shares is highlighted
 
-const LEFT = 68; // of the names of the levels
-const MAX_LINE_WIDTH = 16; // pixels of a line that carries all
-const MIN_MASS = 0.004; // of a token that is drawn as a dot
-const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels from level to level
+const LEFT = 68; // pixels of the level labels
+const MAX_LINE_WIDTH = 16; // pixels of a line with share 1
+const MIN_MASS = 0.004; // mass of a token that has a dot, at least
+const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels between two levels
 
-/** The layout of tokens and levels. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
+/** The layout of tokens and levels.
+ * @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
 export function layOutFlow({ tokens, layers }, room) {
   const count = tokens.length;
   const labelLength = tokens.reduce((max, token) => Math.max(max, Math.min(12, token.length)), 1);
@@ -152,40 +155,42 @@ export function layOutFlow({ tokens, layers }, room) {
 
 /** @typedef {ReturnType<typeof layOutFlow>} Layout */
 
-/** The middle of a token at a level. @param {Layout} layout @param {number} level @param {number} token @returns {[number, number]} */
+/** The centre of a token at a level.
+ * @param {Layout} layout @param {number} level @param {number} token @returns {[number, number]} */
 export const spotOf = ({ left, top, step, high, layers }, level, token) => [
   left + (token + 0.5) * step,
   top + (layers - level) * high,
 ];
 
-/** The level and token nearest to a pixel, null beside them. @param {Layout} layout @param {number} x @param {number} y @returns {Place | null} */
+/** The level and token nearest to a pixel; null outside.
+ * @param {Layout} layout @param {number} x @param {number} y @returns {Place | null} */
 export function nodeAt({ left, top, step, high, layers, count }, x, y) {
   const token = Math.floor((x - left) / step);
   const level = layers - Math.round((y - top) / high);
   return token < 0 || token >= count || level < 0 || level > layers ? null : [level, token];
 }
 
-/** The room of a node. @param {Layout} layout @param {Place} at level and token */
+/** The bounding box of a node. @param {Layout} layout @param {Place} at level and token */
 export function boxOfNode(layout, [level, token]) {
   const [x, y] = spotOf(layout, level, token);
   const [width, height] = [Math.max(6, Math.min(layout.step, 28)), Math.min(layout.high - 4, 22)];
   return { left: x - width / 2, top: y - height / 2, width, height };
 }
 
-/** Pixels of a line. @param {number} share */
+/** The width of a line in pixels. @param {number} share */
 export const widthOf = (share) => Math.max(1, MAX_LINE_WIDTH * share);
 
 /** The label of a level. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Flow} flow @param {Inks} inks
- * @param {number} layer in focus
+ * @param {number} layer the layer in focus
  */
 export function drawFlow(context, layout, flow, inks, layer) {
   const { tokens, layers, row, lines, path, masses } = flow;
   drawLevels(context, layout, inks, layer);
   for (const [level, upper, lower, share] of [...lines].reverse()) {
-    context.globalAlpha = 0.7 + 0.3 * Math.min(1, 3 * share); // 3 : 1 and more in both themes
+    context.globalAlpha = 0.7 + 0.3 * Math.min(1, 3 * share); // a contrast of 3 : 1 and more in both themes
     line(context, layout, level, upper, lower, upper === lower ? inks.muted : inks.key, widthOf(share));
   }
   context.globalAlpha = 1;
@@ -214,7 +219,7 @@ export function drawFlow(context, layout, flow, inks, layer) {
   context.fillText(clip(tokens[row]), Math.max(half, Math.min(layout.width - half, x)), y - 14);
 }
 
-/** The levels' names, the one of the layer in focus marked. */
+/** Draw the level labels; that of the layer in focus is highlighted. */
 function drawLevels(context, { left, top, high, layers, width }, inks, layer) {
   Object.assign(context, { textBaseline: "middle", textAlign: "left" });
   for (let level = 0; level <= layers; level += 1) {
@@ -242,7 +247,7 @@ function line(context, layout, level, upper, lower, colour, wide) {
   context.stroke();
 }
 
-/** The tokens that something passes, as large as what does. */
+/** Draw the tokens with a mass; the size is the mass. */
 function drawDots(context, layout, masses, count, inks) {
   context.fillStyle = inks.text;
   context.beginPath();

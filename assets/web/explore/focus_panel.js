@@ -1,4 +1,4 @@
-// The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
+// The head in focus, enlarged: its map, lines or table, the strongest keys of the row in focus, and an explanation.
 
 import { changed } from "../link/changes.js";
 import { gradient, mostOf } from "../base/colour.js";
@@ -29,16 +29,16 @@ const LAWS = {
 };
 const OFF_VALUE = "nothing, because this head is ablated: its output counts as 0.";
 const ABLATES = "ablated: switched off, so that its output counts as 0";
-const MAX_LOOKS = 4; // keys that a row is said to look at
+const MAX_LOOKS = 4; // keys that a row is listed with
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: what is read in it
+const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: its readout
 
 /** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
 export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, maxCell: 68, minCell: 0 } });
 
-/** Pixels that a map may take: what stands above it stays in sight. @param {Explore} view @param {Element} element */
+/** The space for a map in pixels; the parts above it stay visible. @param {Explore} view @param {Element} element */
 export function roomFor({ all, alone, foot, narrow, compact, picture }, element) {
   const width = contentWidth(element);
   if (alone) return { width, height: heightLeft(element) - UNDER[narrow ? "narrow" : "wide"] * rem() };
@@ -63,7 +63,7 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element, this.long.bar);
     this.title = h("h2");
     this.label = span("label");
-    // where the projector takes the rest of the page out of sight: the sentence, and what is changed
+    // the projector hides the sentence field and the changes
     this.typed = span("typed");
     this.changed = span("in-title");
     const draw = (/** @type {string} */ mode) => view.setDisplay({ table: mode === "table", lines: mode === "lines" });
@@ -73,23 +73,24 @@ export class FocusPanel {
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "What it attends to" });
-    this.queryLabel = span("who");
-    this.summary = div("looks", this.queryLabel, this.list);
+    this.queryLabel = span("query-label");
+    this.summary = div("top-keys", this.queryLabel, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, index) => [h("dt", { class: part }, part), this.lines[index]]);
-    this.from = h("a", { class: "page-link from" });
+    this.from = h("a", { class: "page-link by-hand" });
     this.words = div("large-words", this.summary, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
-    const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed));
+    const titles = div("titles", this.title, this.typed, div("subtitle", this.label, this.changed));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "Display" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
-    const map = div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout));
+    const map = div("large-map", this.map.element, div("map-foot", div("legend", ...this.legend), this.readout));
     this.element = panel("large", "Head in focus", [titles, ways], div("large-body", map, this.words));
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
-  /** Looks at a cell of the large map, or adds its key. @param {number} row @param {number | null} key @param {boolean} [adds] */
+  /** Select a cell of the large map, or add its key to the selection.
+   * @param {number} row @param {number | null} key @param {boolean} [adds] */
   pick(row, key, adds = false) {
     const { view } = this;
     const { reading } = view;
@@ -100,18 +101,19 @@ export class FocusPanel {
     return view.setCursor({ row: token, key: column }, { keys: [] });
   }
 
-  /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token @param {number} [layer] */
+  /** Select a row: with its strongest key, or with the keys if several are selected.
+   * @param {number} row token index @param {number} [layer] */
   pickRow(row, layer = this.view.at.layer) {
     const { at, look } = this.view;
     this.view.setCursor({ layer, row, key: look.keys.length ? at.key : null });
   }
 
-  /** Show the readout of the cell under the pointer, in any of the maps. @param {string | null} text */
+  /** Show the readout of the pointed cell of any map. @param {string | null} text */
   read(text) {
     setText(this.readout, text ?? "");
   }
 
-  /** The head is switched off in the model. */
+  /** Return whether the head is ablated in the model. */
   get isOff() {
     const { at, off, reading } = this.view;
     return !reading.isMean && off.has(`${at.layer}.${at.head}`);
@@ -127,7 +129,7 @@ export class FocusPanel {
     return url.href;
   }
 
-  /** The row in focus, once its numbers are here. */
+  /** The weights of the row in focus, once they are here. */
   get row() {
     const { weights, ofRow, row, keys } = this.view.visibleMap;
     return weights ? rowOf(weights, row, keys.length) : ofRow;
@@ -152,7 +154,7 @@ export class FocusPanel {
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
-    this.element.classList.toggle("of-mean", view.reading.isMean); // whose value is handed on is then not told by one map
+    this.element.classList.toggle("is-mean", view.reading.isMean); // of a mean no single value vector is passed on
     this.lamp.hidden = view.reading.isMean;
     setText(this.lamp, isOff ? "restore this head" : "ablate this head");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
@@ -189,13 +191,13 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} mapPicture @param {string} mode @param {Inks} inks */
   drawMap(mapPicture, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
+    const smallest = view.projector ? 12.2 : LETTERS; // 16 px at the projector's type size
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
     const differenceMap = Object.assign(difference.map, { roomy: 2 * smallest });
     map.use(Object.assign(difference.isOn ? differenceMap : isLong ? this.long : plain, { smallest }));
     map.map.project(view.foot.isOn);
-    this.element.classList.toggle("of-difference", difference.isOn);
+    this.element.classList.toggle("is-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
     const room = roomFor(view, map.element);
     asLines.element.hidden = mode !== "lines";
@@ -209,7 +211,7 @@ export class FocusPanel {
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
     const isOn = this.difference.isOn;
-    for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
+    for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or line widths, need no colour scale
     if (isOn) return this.difference.drawLegend(this.legend, inks);
     if (mode === "lines") return setText(law, "a thicker line means a larger weight");
     const max = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
@@ -217,11 +219,12 @@ export class FocusPanel {
     ramp.style.backgroundImage = gradient(theme);
     setText(high, max >= 0.995 ? "1" : max.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
-    const preview = this.view.picture.tile ? "" : "; preview while this layer loads"; // its map says it of its part
+    const preview = this.view.picture.tile ? "" : "; preview while this layer loads"; // a tile's map has its own sentence
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
-  /** Draw the title: the row in focus in one sentence. @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
+  /** Draw the title: the row in focus in one sentence.
+   * @param {string} token @param {[number, number] | undefined} best @param {Float32Array} row */
   drawTitle(token, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
@@ -281,7 +284,8 @@ export const looksOf = (row) =>
     .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
-/** Draw them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
+/** Draw keys with their weights as bars.
+ * @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
 export function fillLooks(list, tokens, best) {
   fill(list, best, makeBar, (bar, [key, weight]) => {
     const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
@@ -291,10 +295,10 @@ export function fillLooks(list, tokens, best) {
   });
 }
 
-/** A key of a row with its weight as a bar and as a number. */
+/** Make a key of a row with its weight as a bar and as a number. */
 const makeBar = () =>
-  h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
+  h("div", { class: "key-bar", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
 
-/** "a", "a and b", "a, b and c together" @param {string[]} names */
+/** Join names: "a", "a and b", "a, b and c together". @param {string[]} names */
 const listed = (names) =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)} together`;

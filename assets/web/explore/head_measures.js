@@ -1,18 +1,18 @@
-// All heads by their measures, as numbers: which are shown, in what order, which are alike, and means over several texts.
+// Measures of all heads: which are shown, in what order, similar ones, and means over several texts.
 
 /** @typedef {{name: string, title: string, unit: string, description: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
- * of `values` there is one a head, layer by layer
+ * `values`: one per head, layer by layer
  */
 /** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Shown
- * measures of the two axes and the one that the table is sorted by; smallest first; what they are measured on
+ * measures of both axes and of the sort order; ascending or not; the text that is measured
  */
 
-export const HEAD = "head"; // the column of the names, in the order of layers and heads
-export const SOURCES = ["random", "ours"]; // that a link can name, beside the sentence itself
+export const HEAD = "head"; // sort column of the head names, in order of layers and heads
+export const SOURCES = ["random", "ours"]; // texts that a link can name, besides the sentence
 const isSwitch = (/** @type {string} */ word) => word === "up" || word.startsWith("by-") || SOURCES.includes(word);
 
 /** @param {string} state as in the link: `previous.entropy.by-first.up.ours`
- * @param {string[]} names of the measures; none while they have not come @returns {Shown}
+ * @param {string[]} names of the measures; empty while they are pending @returns {Shown}
  */
 export function readShown(state, names) {
   const words = state.split(".");
@@ -27,8 +27,8 @@ export function readShown(state, names) {
 export const writeShown = ({ x, y, by, up, on }) =>
   [x, y, by === x ? "" : `by-${by}`, up ? "up" : "", on].filter(Boolean).join(".");
 
-/** The heads in the order of a measure; what has no number, and what is equal, as they stand in the model.
- * @param {number} count @param {ArrayLike<number> | null | undefined} values @param {boolean} up the smallest first
+/** Sort heads by a measure; ties and missing values keep the order of the model.
+ * @param {number} count @param {ArrayLike<number> | null | undefined} values @param {boolean} up ascending
  */
 export function ordered(count, values, up) {
   const all = [...Array(count).keys()];
@@ -37,10 +37,10 @@ export function ordered(count, values, up) {
   return all;
 }
 
-/** Four digits, as in every table. @param {number} value */
+/** Format a value with four digits, as in every table. @param {number} value */
 export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
 
-/** The first head that has most of a measure. @param {ArrayLike<number>} values */
+/** The first head with the largest value. @param {ArrayLike<number>} values */
 export const argmax = (values) =>
   Array.from(values).reduce((best, value, index, all) => (value > all[best] ? index : best), 0);
 
@@ -52,14 +52,14 @@ export function withValues({ measures, layers, heads }, floats) {
   return measures.map((measure) => ({ ...measure, values: measure.rows ? valuesOf(present.indexOf(measure)) : null }));
 }
 
-/** Measure of several texts: each the mean over all their rows, as each text's is over its own. */
+/** Mean measures over several texts, each text weighted by its rows. */
 export class Pool {
   /** @type {Map<string, {sums: Float64Array, rows: number}>} */
   #sums = new Map();
   #made = /** @type {Measure[] | null} */ (null);
   texts = 0;
 
-  /** @param {Measure[]} measures of one more text */
+  /** @param {Measure[]} measures of another text */
   add(measures) {
     this.texts += 1;
     this.#made = null;
@@ -72,7 +72,8 @@ export class Pool {
     }
   }
 
-  /** The measures pooled over all texts so far, computed once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
+  /** The measures pooled over all texts so far; cached.
+   * @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
   pooled(measures) {
     this.#made ??= measures.map((measure) => {
       const had = this.#sums.get(measure.name);

@@ -1,4 +1,4 @@
-// All heads as points of two measures that are chosen; a point opens its head.
+// A scatter plot of all heads by two measures; a click selects a head.
 
 import { contentWidth, namedPart } from "../base/view_base.js";
 import { digits, argmax } from "./head_measures.js";
@@ -7,11 +7,11 @@ import { DrawnGrid } from "../picture/drawn_grid.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 /** @typedef {{low: number, high: number, title: string}} Axis */
-/** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
+/** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points: in pixels, one per head */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
-const HIGH = 360; // pixels
-const MAX_NAMED = 3; // heads that lie over one
+const HIGH = 360; // pixels of the plot
+const MAX_NAMED = 3; // heads that are named at one point
 
 export class HeadPlot {
   /** @param {import("./heads_view.js").HeadsView} view */
@@ -33,7 +33,7 @@ export class HeadPlot {
     this.layout = /** @type {Scatter | null} */ (null);
   }
 
-  /** Show the readout of a head and of the points that overlap its own. @param {number} index */
+  /** Show the readout of a head and of the heads at the same point. @param {number} index */
   say(index) {
     const { view, measures, layout } = this;
     const texts = measures.map(({ title, unit, values }) => `${title} ${digits(values?.[index] ?? 0)} ${unit}`);
@@ -86,14 +86,14 @@ export class HeadPlot {
   }
 }
 
-// ---- the scatter: where each point stands, and how it is painted
+// ---- the scatter plot
 
 const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
 const RADIUS = 4;
-const REACH = 14; // pixels from a point that still press it
-const STEPS = 4; // from one end of an axis to the other
+const REACH = 14; // pixels from a point at which a click selects it
+const STEPS = 4; // ticks of an axis
 
-/** From 0 on, or below. @param {Measure} measure @returns {Axis} */
+/** The range of an axis, which includes 0. @param {Measure} measure @returns {Axis} */
 function axisOf({ title, unit, values }) {
   const all = Array.from(values ?? []);
   const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
@@ -109,7 +109,7 @@ export function layOutScatter(across, up, { width, height }) {
   return { width, height, x, y, points };
 }
 
-/** @param {Omit<Scatter, "points">} of @param {number} across @param {number} up @returns {[number, number]} */
+/** @param {Omit<Scatter, "points">} layout @param {number} across @param {number} up @returns {[number, number]} */
 function placed({ width, height, x, y }, across, up) {
   const { left, right, top, bottom } = MARGIN;
   return [
@@ -118,20 +118,21 @@ function placed({ width, height, x, y }, across, up) {
   ];
 }
 
-/** The heads whose points are so near to a pixel, the nearest first. @param {Scatter} of @param {number} left @param {number} top @param {number} reach */
+/** The heads whose points are within reach of a pixel, the nearest first.
+ * @param {Scatter} layout @param {number} left @param {number} top @param {number} reach */
 function near({ points }, left, top, reach) {
   const far = points.map(([x, y]) => Math.hypot(x - left, y - top));
   return [...far.keys()].filter((index) => far[index] <= reach).sort((a, b) => far[a] - far[b]);
 }
 
-/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} layout */
+/** The head whose point is nearest to a pixel within reach; null if there is none. @param {Scatter} layout */
 export const pointAt = (layout, left, top) => near(layout, left, top, REACH)[0] ?? null;
 
-/** The others whose points lie over the one of a head. @param {Scatter} layout @param {number} index */
+/** The other heads at the same point. @param {Scatter} layout @param {number} index */
 const atTheSamePlace = (layout, index) =>
   near(layout, ...layout.points[index], 2 * RADIUS).filter((other) => other !== index);
 
-/** @param {Scatter} of @param {number} index */
+/** @param {Scatter} layout @param {number} index */
 export function boxOfPoint({ points }, index) {
   const [x, y] = points[index];
   const wide = RADIUS + 4;
@@ -141,8 +142,8 @@ export function boxOfPoint({ points }, index) {
 const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
 
 /** @param {CanvasRenderingContext2D} pen @param {Scatter} layout @param {import("../base/colour.js").Inks} inks
- * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, those that are off, and
- * those that stand with their names
+ * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, the ablated heads, and
+ * the heads with name labels
  */
 export function drawScatter(pen, layout, inks, { focus, off, names }) {
   const { width, height, x, y, points } = layout;
@@ -164,7 +165,7 @@ export function drawScatter(pen, layout, inks, { focus, off, names }) {
   pen.textAlign = "left";
   pen.fillText(`↑ ${y.title}`, left, 14);
   for (const [index, point] of points.entries()) {
-    drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // ground between points that touch
+    drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // a ring that separates touching points
     drawPoint(pen, point, off.has(index) ? null : inks.head, inks.head);
   }
   drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
@@ -177,7 +178,7 @@ export function drawScatter(pen, layout, inks, { focus, off, names }) {
   }
 }
 
-/** A head that is off is a ring.
+/** Draw a head as a disc, an ablated one as a ring.
  * @param {CanvasRenderingContext2D} pen @param {[number, number]} at pixels @param {string | null} fill @param {string} edge
  */
 function drawPoint(pen, [x, y], fill, edge, radius = RADIUS) {

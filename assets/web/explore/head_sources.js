@@ -1,5 +1,5 @@
-// What heads are measured on: the sentence, random tokens, or our text collection, sentence by sentence, so that what has
-// come is seen at once and nothing is computed any more as soon as nobody asks on.
+// The texts that heads are measured on: the sentence, random tokens, or a text collection. A collection is measured
+// sentence by sentence, so that results appear early and the work stops with the last request.
 
 import { SideRequest } from "../wire/side_request.js";
 import { div, h, setText, span } from "../base/dom.js";
@@ -32,7 +32,7 @@ export class HeadSources {
       ["ours", "sample sentences", "from public-domain books"],
     ]);
     this.choices = choice("Measured on", sources, (source) => {
-      this.ours.stop(); // asked for again, if it was refused
+      this.ours.stop(); // so that a rejected request is sent again
       owner.change({ on: source });
     });
     this.status = h("p", { class: "label", role: "status" });
@@ -40,7 +40,7 @@ export class HeadSources {
     this.element = div("head-sources", row, this.status);
   }
 
-  /** Tell whether a collection of sentences is measured. */
+  /** Return whether a collection of sentences is measured. */
   get isCollection() {
     return this.view.settings.on === "ours";
   }
@@ -50,12 +50,12 @@ export class HeadSources {
     if (this.texts.isOn) this.texts.stop();
   }
 
-  /** @param {string} text of what is no collection */
+  /** @param {string} text status text if no collection is measured */
   draw(text) {
     const { texts, ours, isCollection } = this;
     if (!isCollection) this.close();
     else if (texts.sentences.length) texts.follow();
-    else ours.ask(new URLSearchParams()); // they come when they are first wanted
+    else ours.ask(new URLSearchParams()); // loaded when the collection is first opened
     this.choices.press(this.view.settings.on);
     setText(this.status, isCollection ? ours.refusal || texts.sentence : text);
   }
@@ -63,16 +63,16 @@ export class HeadSources {
 
 export class CollectionRun {
   /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "lifetime">} view
-   * @param {(bytes: Uint8Array) => Measure[]} unpack reads an answer
+   * @param {(bytes: Uint8Array) => Measure[]} unpack unpacks a response
    */
   constructor(view, unpack) {
     this.view = view;
     this.sentences = /** @type {string[]} */ ([]);
-    this.base = ""; // the query that the pool is of
-    this.index = 0; // the sentence that is measured now
+    this.base = ""; // query of the pool
+    this.index = 0; // of the sentence that is measured now
     this.isOn = false;
     this.pool = new Pool();
-    this.refused = /** @type {string[]} */ ([]); // why sentences were left out
+    this.refused = /** @type {string[]} */ ([]); // why sentences were skipped
     const handlers = {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
@@ -87,13 +87,13 @@ export class CollectionRun {
     return query;
   }
 
-  /** From the first sentence on, of the run as it is now. @param {string[]} sentences */
+  /** Start with the first sentence, in the current run. @param {string[]} sentences */
   begin(sentences) {
     Object.assign(this, { sentences, base: String(this.run), index: 0, pool: new Pool(), refused: [] });
     this.goOn();
   }
 
-  /** Continue a stopped measurement; another run starts anew. */
+  /** Continue a stopped measurement; another run starts over. */
   follow() {
     if (this.base !== String(this.run)) this.begin(this.sentences);
     else if (!this.isOn) this.goOn();
@@ -105,7 +105,7 @@ export class CollectionRun {
     const query = this.run;
     setParam(query, "s", this.sentences[this.index]);
     query.sort();
-    this.wire.stop(); // or an equal sentence would not be asked about
+    this.wire.stop(); // so that an identical sentence is requested again
     this.wire.ask("overview", query, this.view.visit);
   }
 
@@ -115,7 +115,7 @@ export class CollectionRun {
     this.view.redraw();
   }
 
-  /** @param {() => void} take what came of the sentence */
+  /** @param {() => void} take handles the result of the sentence */
   next(take) {
     if (!this.isOn) return;
     take();
@@ -128,7 +128,7 @@ export class CollectionRun {
     return this.index < this.sentences.length;
   }
 
-  /** The progress in words; empty before the start. */
+  /** The progress as text; empty before the start. */
   get sentence() {
     const { sentences, refused, pool, isLeft } = this;
     if (!sentences.length) return "";

@@ -1,4 +1,4 @@
-// All heads as a table. The name of a head opens it.
+// All heads as a table; the name of a head selects it.
 
 import { button, div, setText } from "../base/dom.js";
 import { digits, HEAD, ordered } from "./head_measures.js";
@@ -7,9 +7,9 @@ import { counted } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
-const FEW = 15; // rows, until all are asked for
+const FEW = 15; // rows before “show all”
 
-/** All heads, sorted by the column that is pressed. */
+/** The table of all heads, sorted by the selected column. */
 export class HeadTable {
   /** @param {import("./heads_view.js").HeadsView} view */
   constructor(view) {
@@ -41,7 +41,7 @@ export class HeadTable {
       caption: `${counted(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
       head: ["head", ...columns.map(({ title }) => title)],
       rows: rows.map((head) => [this.view.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
-      marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
+      marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "focus"]]),
       right: [false, ...columns.map(() => true)],
       order: /** @type {[number, boolean]} */ ([column + 1, !settings.up]),
     };

@@ -1,4 +1,4 @@
-// All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
+// All heads by a measure, as a plot, as a table and by name; of the sentence, random tokens, or a text collection.
 
 import { button, div, fill, h, setText, span } from "../base/dom.js";
 import { digits, argmax, readShown, withValues, writeShown } from "./head_measures.js";
@@ -18,8 +18,8 @@ export class HeadsView {
   constructor(view) {
     this.view = view;
     this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
-    this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
-    this.tokens = 0; // that it has
+    this.ofText = /** @type {Measure[]} */ ([]); // of the sentence or of random tokens
+    this.tokens = 0; // number of tokens of the text
     this.sources = new HeadSources(this);
     this.plot = new HeadPlot(this);
     this.names = h("ul", { class: "named-heads", "aria-label": "Heads named in the literature" });
@@ -53,14 +53,14 @@ export class HeadsView {
   /** @param {Uint8Array[]} parts */
   take([message]) {
     this.ofText = this.unpack(message);
-    this.tokens = this.header?.tokens ?? 0; // the header is replaced by that of each sentence of a collection
+    this.tokens = this.header?.tokens ?? 0; // each sentence of a collection replaces the header
   }
 
   close() {
     this.sources.close();
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   /** @param {Partial<import("./head_measures.js").Shown>} change */
   change(change) {
@@ -107,8 +107,8 @@ export class HeadsView {
     setText(this.missing, withoutOf(measures));
   }
 
-  /** Heads that others have named, where they are in this model.
-   * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it
+  /** Draw the named heads of the literature that this model has.
+   * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, source
    */
   drawNames(columns, names) {
     const results = names.flatMap(([measure, title, unit]) => {
@@ -126,7 +126,7 @@ export class HeadsView {
   }
 }
 
-/** The reasons why measures are missing, those with one reason together. @param {Measure[]} measures */
+/** The reasons for missing measures, grouped by reason. @param {Measure[]} measures */
 function withoutOf(measures) {
   const reasons = /** @type {Map<string, string[]>} */ (new Map());
   for (const { title, values, missing } of measures)

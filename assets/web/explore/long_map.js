@@ -1,4 +1,4 @@
-// The large map of a text whose map does not fit: a window of it that is moved and zoomed, and the whole beside it.
+// The large map of a long text: a window that is panned and zoomed, and an overview beside it.
 
 import { picture } from "../base/colour.js";
 import { button, contextOf, div, frame, h, setText, span } from "../base/dom.js";
@@ -16,8 +16,8 @@ import { ApiClient } from "../wire/api_client.js";
 /** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
 
 const MAX_PIECES = 16; // 4 MiB
-const FIRST = 32; // cells in sight at first
-const WHOLE = 128; // pixels of the whole map
+const FIRST = 32; // cells in the first window
+const WHOLE = 128; // pixels of the overview
 const DRAGGED = 5; // pixels from which a press is a drag
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
 
@@ -30,15 +30,15 @@ export class LongMap extends BigMap {
     });
     this.view = view;
     this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
-    this.digest = ""; // the map whose window it is
-    this.placed = ""; // the row and key that the window was last moved to
-    this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by what was asked
+    this.digest = ""; // of the map in the window
+    this.placed = ""; // row and key that the window was last moved to
+    this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by query
     const handlers = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.status, sentence),
     };
     this.wire = new ApiClient(handlers, view.lifetime.signal);
-    this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
+    this.again = () => {}; // redraws only this map, with its last arguments
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;
     this.overview = h("canvas", { class: "whole-map", "aria-hidden": "true" });
@@ -62,7 +62,7 @@ export class LongMap extends BigMap {
       element.addEventListener(end, () => {
         this.from = null;
       });
-    // a drag is no click on the cell where it ends
+    // the end of a drag is no click on a cell
     element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
     overview.addEventListener("pointerdown", (event) => this.center(event));
   }
@@ -71,7 +71,7 @@ export class LongMap extends BigMap {
     return this.view.maps.n;
   }
 
-  /** @param {MapPicture} mapPicture the whole map, as a thumbnail @param {Inks} inks @param {Room} room */
+  /** @param {MapPicture} mapPicture thumbnail of the whole map @param {Inks} inks @param {Room} room */
   draw(mapPicture, inks, room) {
     this.again = () => this.draw(mapPicture, inks, room);
     this.place(mapPicture);
@@ -100,7 +100,7 @@ export class LongMap extends BigMap {
     setText(this.status, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
-  /** Move the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
+  /** Move the window to the row and key in focus, if they have changed. @param {MapPicture} shown */
   place({ row, key, name }) {
     const { n } = this;
     const { digest } = this.view.maps;
@@ -113,7 +113,7 @@ export class LongMap extends BigMap {
     Object.assign(this, { digest, placed: label, name });
   }
 
-  /** The cells in sight, as far as they have arrived. @param {MapPicture} shown @param {Piece | undefined} piece
+  /** The cells in the window, as far as they have arrived. @param {MapPicture} shown @param {Piece | undefined} piece
    * @returns {Pick<MapPicture, "map" | "weights" | "whole" | "forbids">}
    */
   cells({ map }, piece) {
@@ -129,7 +129,7 @@ export class LongMap extends BigMap {
     return { map: { size, bytes: toBytes(weights) }, weights, whole: true, forbids };
   }
 
-  /** The label of cells in sight that are not the map's own. @param {Piece | undefined} piece */
+  /** The legend of cells that stand for several cells of the map. @param {Piece | undefined} piece */
   law(piece) {
     const step = stepOf(this.window.size);
     if (!this.isComputed) return "; not computed yet";
@@ -163,7 +163,7 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  /** Draw the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
+  /** Draw the overview with the frame of the window. @param {MapPicture} shown @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
     const context = contextOf(this.overview, WHOLE, WHOLE);
@@ -182,28 +182,28 @@ export class LongMap extends BigMap {
     this.window = place;
   }
 
-  /** @param {number} factor sizes: more than 0 shows more of the map @param {[number, number]} [cell] that stays */
+  /** @param {number} factor steps of size: positive zooms out @param {[number, number]} [cell] fixed cell */
   zoom(factor, cell = this.middle) {
     this.moveWindow(zoomed(this.window, this.n, factor, cell));
     this.again();
   }
 
-  /** The cell that has the focus, in the whole map. @returns {[number, number]} */
+  /** The cell with the focus, in the whole map. @returns {[number, number]} */
   get middle() {
     const { row, column, size } = this.window;
     const [i, j] = this.active ?? [size / 2, size / 2];
     return [row + i, column + j];
   }
 
-  // ---- what a hand does
+  // ---- pointer input
 
   /** @param {WheelEvent} event */
   wheel(event) {
-    if (event.ctrlKey || event.metaKey) return; // the page is zoomed
-    if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at its edge the page goes on
+    if (event.ctrlKey || event.metaKey) return; // the browser zooms the page
+    if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at the edge of the map the page scrolls
   }
 
-  /** Move the window by so many cells; returns whether it could. @param {number} rows @param {number} columns */
+  /** Move the window by a number of cells and return whether it moved. @param {number} rows @param {number} columns */
   pan(rows, columns, from = this.window) {
     const far = (/** @type {number} */ cells) => Math.sign(cells) * Math.ceil(Math.abs(cells));
     const next = clampWindow(
@@ -234,7 +234,7 @@ export class LongMap extends BigMap {
     this.pan(-y / this.step, -x / this.wide, this.from.window);
   }
 
-  /** The place on the whole map that was pressed comes to the middle of the window. @param {PointerEvent} event */
+  /** Center the window at a point of the overview. @param {PointerEvent} event */
   center(event) {
     const box = this.overview.getBoundingClientRect();
     const { size } = this.window;
@@ -247,7 +247,7 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  // ---- what the keyboard does
+  // ---- keyboard input
 
   /** @param {KeyboardEvent} event */
   key(event) {
@@ -267,7 +267,7 @@ export class LongMap extends BigMap {
     this.moveTo(offset);
   }
 
-  /** The cell is one of the whole map. */
+  /** Describe the cell by its place in the whole map. */
   describe() {
     const { grid, active, n } = this;
     if (!grid || !active) return;

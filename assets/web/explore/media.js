@@ -1,4 +1,4 @@
-// What stands in the place of the sentence where none is typed.
+// The inputs that replace the sentence in models of images and audio.
 
 import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
 import { drawChoice, makeChoice } from "../sheets/patches.js";
@@ -10,7 +10,7 @@ import { walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {"picture" | "sound"} Kind */
-/** The data that a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
+/** The data of a board: the names as text, the address of the file, the row in focus, and `isNew` on the first draw.
  * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} Shown
  */
 
@@ -25,29 +25,29 @@ const SAYS = {
   },
 };
 
-/** Of a model that reads no text the picture or the sound that it is given, which one it is, and over its tokens the row in
- * focus. A press on a token chooses its row.
+/** The image or audio input of the model, which one it is, and over its tokens the row in focus. A click on a token
+ * selects its row.
  */
 export class Media {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.files = /** @type {Record<Kind, string> | null} */ (null); // the names of the visitor's, once the script has said them
+    this.files = /** @type {Record<Kind, string> | null} */ (null); // names of the uploaded files, from the page's script
     this.inputs = /** @type {unknown[]} */ ([]);
-    this.requested = ""; // the visit whose script was asked for the control of files, and for which
+    this.requested = ""; // session and kind for which the upload control was requested
     this.question = h("h1");
     this.line = h("p", { class: "label" });
     this.names = h("div", { class: "presets", role: "group" });
     this.boards = { picture: pictureBoard(view), sound: new SoundBoard(view) };
     this.player = this.boards.sound.player;
     this.kinds = div("kinds", this.names, this.player);
-    this.element = div("given", this.question, this.line, this.kinds);
-    this.element.hidden = true; // until one is drawn
+    this.element = div("media", this.question, this.line, this.kinds);
+    this.element.hidden = true; // until there is an input to draw
   }
 
-  /** The kind of the input: a picture, a sound, or "" for a text. @returns {Kind | ""} */
+  /** The kind of the input: an image, a sound, or "" for text. @returns {Kind | ""} */
   get kind() {
-    const { picture } = this.view; // null until the first has come
+    const { picture } = this.view; // null until the first response
     return picture?.patches ? "picture" : picture?.sound ? "sound" : "";
   }
 
@@ -65,7 +65,7 @@ export class Media {
     if (previous && kind && media[kind] && media[kind] !== previous[kind]) this.choose(media[kind]);
   }
 
-  /** Another picture has the same patches: the row stays. @param {string} name */
+  /** Select another image; its patches are the same, so the row stays. @param {string} name */
   choose(name) {
     this.view.setText(name, true);
   }
@@ -76,12 +76,12 @@ export class Media {
     this.element.hidden = !kind;
     for (const [own, board] of Object.entries(this.boards)) board.element.hidden = own !== kind;
     this.player.hidden = kind !== "sound";
-    view.box.element.hidden = Boolean(kind) && !view.projector; // there it is the bar at the foot
-    view.box.element.toggleAttribute("data-given", Boolean(kind));
+    view.box.element.hidden = Boolean(kind) && !view.projector; // in the projector it is the bar at the bottom
+    view.box.element.toggleAttribute("data-media", Boolean(kind));
     view.bar.chips.hidden = this.rows !== "words";
-    // The page hides its own question, and shows the control for a file. The root says so: a style that asks what a part
-    // of the page holds is asked again with every element that comes.
-    document.documentElement.toggleAttribute("data-given", Boolean(kind));
+    // Hide the page's question and show the upload control. The attribute is on the root because a :has() selector
+    // would be evaluated again with every new element.
+    document.documentElement.toggleAttribute("data-media", Boolean(kind));
     const { undo } = view.changes;
     const home = kind ? this.kinds : view.inBox;
     if (undo.parentElement !== home) home.prepend(undo);
@@ -98,7 +98,7 @@ export class Media {
     const names = ownFile ? [...presets, ownFile] : presets;
     const texts = names.map((name) => (name === ownFile ? `your own ${kind}` : name));
     fillChoice(this.names, texts, names.indexOf(view.text), (index) => this.choose(names[index]));
-    if (!weights || !view.matching) return; // its numbers are on their way
+    if (!weights || !view.matching) return; // the weights are pending
     const name = texts[names.indexOf(typed)] ?? kind;
     const now = [weights, at.row, at.key, name];
     const isNew = !areSame(this.inputs, now);
@@ -110,14 +110,16 @@ export class Media {
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }
 
-  /** The element that holds the board: over the map for a wave, before the heads for a picture, in the projector beside the map. @param {Kind} kind */
+  /** The container of the board: over the map for a wave, before the heads for an image, in the projector beside the
+   * map. @param {Kind} kind */
   placeOf(kind) {
     const { narrow, projector, look, element, allHeads } = this.view;
     if (kind === "picture" && projector && !narrow) return element;
     return kind === "sound" || narrow || look.all ? this.element : allHeads;
   }
 
-  /** The control for a file comes when the first of its kind is shown: no other page waits for it. @param {Kind} kind */
+  /** Request the upload control when the first input of its kind is shown: no other page needs it.
+   * @param {Kind} kind */
   askForFiles(kind) {
     const { visit } = this.view;
     if (!visit || this.requested === visit + kind) return;
@@ -129,7 +131,7 @@ export class Media {
 const OF_PATCHES =
   "Press a patch, or a token outside the picture, to see its row. A darker patch has a smaller weight in this row (√ of the weight; the strongest patch is undimmed).";
 
-/** A picture as its model sees it, and over its patches the row in focus. @param {Explore} view */
+/** The board of an image as the model sees it, with the row in focus over its patches. @param {Explore} view */
 function pictureBoard(view) {
   const image = h("img", { alt: "" });
   const choice = makeChoice(image);
@@ -140,7 +142,7 @@ function pictureBoard(view) {
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
     const { specialTokens: rest, columns: across } = picture.patches;
-    const max = Math.max(...weights.subarray(rest)); // of a patch: a token of none often has more than all of them
+    const max = Math.max(...weights.subarray(rest)); // of the patches: special tokens often have more weight than all of them
     const block = { name, rest, across, tokens: maps.tokens, row, weights, max, inside: [] };
     drawChoice(choice, block, (token) => focus.pickRow(token));
   };
@@ -149,16 +151,17 @@ function pictureBoard(view) {
 
 const SHOWS =
   "A stronger colour means a larger weight in this row (√ of the weight; the strongest moment has full colour).";
-/** Kind of attention -> what is said of the wave. @type {Record<string, string>} */
+/** Kind of attention -> caption of the wave. @type {Record<string, string>} */
 const OF_MOMENTS = {
   encoder: `Press a moment, or move with ← and →, to see its row. ${SHOWS}`,
   cross: `Press a moment, or move with ← and →, to see its column. ${SHOWS}`,
   decoder: "Here the words attend to each other, not to the sound.",
 };
 const HEIGHT = 64;
-const MIN_PIXELS = 2; // pixels of a moment of silence
+const MIN_PIXELS = 2; // pixels of a silent moment
 
-/** The bars of a wave, one a moment: from where and how high, in pixels. @param {[number, number][]} wave lowest and highest, −1 to 1 */
+/** The bars of a wave, one per moment: top and height in pixels.
+ * @param {[number, number][]} wave lowest and highest, −1 to 1 */
 export function bars(wave) {
   const loudest = Math.max(...wave.map(([low, high]) => Math.max(-low, high)), 1e-3);
   return wave.map(([low, high]) => {
@@ -168,8 +171,8 @@ export function bars(wave) {
   });
 }
 
-/** A sound as its model hears it: its wave over time, each moment in the colour of what the row in focus gives it, and a way
- * to listen. A press, or the arrows, choose the row of a moment; where the rows are words, its column.
+/** The board of a sound: its wave over time, each moment coloured by its weight in the row in focus, and a player. A
+ * click or the arrow keys select the row of a moment, or its column where the rows are words.
  */
 class SoundBoard {
   /** @param {Explore} view */
@@ -197,7 +200,7 @@ class SoundBoard {
     return this.view.picture.sound?.wave.length ?? 0;
   }
 
-  /** The moment in focus: the row's, or where the rows are words, the column's. */
+  /** The moment in focus: the row, or the column where the rows are words. */
   get now() {
     const { picture, at } = this.view;
     return picture.group === "encoder" ? at.row : picture.group === "cross" ? at.key : null;
@@ -220,7 +223,7 @@ class SoundBoard {
     if (!isNew || !sound) return;
     const { wave } = sound;
     const isLookedAt = group !== "decoder";
-    const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
+    const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of the moments: the silence after the sound may have more weight
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
     const moments = bars(wave).map(({ top, height }, index) => {
       const moment = /** @type {SVGElement} */ (svg("rect", { x: index, y: top, width: 1, height }));
@@ -240,7 +243,7 @@ class SoundBoard {
   }
 }
 
-/** The notice that a recording is no model, and a slider over the steps of its training.
+/** The notice that a recording is not a live model, and a slider over its training steps.
  * @param {Explore} view
  */
 export function recordedSteps(view) {
@@ -252,7 +255,7 @@ export function recordedSteps(view) {
   const element = div("recorded", player, reason);
   element.hidden = true; // until a recording is drawn
 
-  /** Draw the slider of a recording in place of the controls that compute. */
+  /** Draw the slider of a recording in place of the controls that need a model. */
   const draw = () => {
     const { picture, text, box, bar, media } = view;
     const { presets, fixed } = picture;

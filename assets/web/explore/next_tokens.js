@@ -1,11 +1,11 @@
-// What the model says next: its likeliest tokens, each a press away from being written, and the last one taken back.
+// The next-token prediction: the likeliest tokens, each of which a click appends, and undo of the last one.
 
 import { button, div, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { number } from "../base/words.js";
 
-const LARGE_LOSS = 11; // nats; nobody who takes all words for equally likely is more surprised
+const LARGE_LOSS = 11; // nats; above the loss of a uniform guess over the vocabulary
 const ABOUT =
   "At 0 the likeliest token is chosen. Above 0 a token is sampled; a temperature below 1 sharpens the probabilities, above 1 evens them out.";
 
@@ -13,12 +13,12 @@ export class NextTokens {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
+    this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // tokens appended here, the latest last; n: number of tokens before
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }));
     this.draws = makeSampling((change) => this.choose(change));
-    this.inputs = /** @type {unknown[]} */ ([]); // what was to be seen of the words
-    this.isSaid = false; // that something is drawn or asked: then the fields are open
+    this.inputs = /** @type {unknown[]} */ ([]); // what the losses were drawn from
+    this.isSaid = false; // sampling or a word is set: the fields are then open
     const key = { title: "appends the next token (key n)", "aria-keyshortcuts": "n" };
     this.addOne = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
@@ -34,7 +34,7 @@ export class NextTokens {
     addEventListener("keydown", (event) => this.key(event), { signal: view.lifetime.signal });
   }
 
-  /** @param {boolean} is what stands under the line is in sight */
+  /** @param {boolean} is whether the fields below the line are visible */
   open(is) {
     this.room.hidden = !is;
     setAttribute(this.more, "aria-expanded", String(is));
@@ -47,13 +47,14 @@ export class NextTokens {
     if (event.key === "b") this.takeBack();
   }
 
-  /** @param {Record<string, string | null>} change keys of the link */
+  /** @param {Record<string, string | null>} change link parameters */
   choose(change) {
     const sampling = { ...this.view.state.sampling, ...change };
     this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
-  /** The next token: the one that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
+  /** The next token: the sampled one, otherwise the likeliest.
+   * @returns {import("../base/messages.js").NextToken | undefined} */
   get first() {
     const { sample, next } = this.view.picture;
     return sample ?? next[0];
@@ -64,7 +65,7 @@ export class NextTokens {
     if (this.first?.text && picture.typed === text && !waiting) this.write(this.first.text);
   }
 
-  /** Write a token behind the sentence. @param {string} text */
+  /** Append a token to the sentence. @param {string} text */
   write(text) {
     const { view } = this;
     const previous = view.text;
@@ -80,8 +81,8 @@ export class NextTokens {
   draw() {
     const { picture, text } = this.view;
     this.element.hidden = !picture.next.length;
-    setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
-    if (this.additions.at(-1)?.text !== text) this.additions = []; // typed since
+    setAttribute(this.element, "data-typed", `${picture.typed} …`); // title where it is shown alone
+    if (this.additions.at(-1)?.text !== text) this.additions = []; // the sentence was typed since
     this.back.hidden = !this.additions.length;
     const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, context: "in the unchanged model" });
@@ -94,13 +95,13 @@ export class NextTokens {
     this.drawLosses();
   }
 
-  /** Mark each word of the sentence: who wrote it, and its loss as a bar. */
+  /** Mark each token of the sentence with its author, and its loss as a bar. */
   drawLosses() {
     const { picture, look, bar, maps } = this.view;
     const surprise = look.surprise ? picture.surprise : null;
     const from = this.additions[0]?.n ?? Number.POSITIVE_INFINITY;
     const inputs = [surprise, from, maps.tokens];
-    if (inputs.every((input, index) => input === this.inputs[index])) return; // of a long text it takes as long as all the rest
+    if (inputs.every((input, index) => input === this.inputs[index])) return; // slow for a long text
     this.inputs = inputs;
     [...bar.chips.children].forEach((chip, index) => {
       const [loss, previous] = surprise?.[index] ?? [null, null];
@@ -111,15 +112,15 @@ export class NextTokens {
       const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
       const lossText = loss === null ? "" : `loss ${loss.toFixed(2)}${was}; probability ${chance}`;
       setAttribute(chip, "data-chance", previous === null ? chance : `${number(Math.exp(-previous))} → ${chance}`);
-      setAttribute(chip, "data-written", index >= from ? "" : null);
+      setAttribute(chip, "data-generated", index >= from ? "" : null);
       const parts = [piece, index >= from ? "generated by the model" : "", lossText].filter(Boolean);
       setAttribute(chip, "title", parts.join("; ") || null);
     });
   }
 }
 
-/** The controls of sampling: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
- * nothing to do with the temperature of attention's softmax.
+/** The controls of sampling: greedy or random, with the temperature and the seed. This temperature is not that of the
+ * attention softmax.
  * @param {(change: Record<string, string | null>) => void} choose
  */
 function makeSampling(choose) {

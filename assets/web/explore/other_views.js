@@ -1,5 +1,5 @@
-// Other views of the run, under the large map: one open at a time, in the link as `view=name.state`. Only the open one
-// asks, on a wire of its own, once the picture is there; a closed one costs nothing.
+// The other views of the run, under the large map: one at a time, in the link as `view=name.state`. Only the open one
+// sends requests, once the picture is here.
 
 import { ChannelsView } from "./channels_view.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
@@ -11,50 +11,50 @@ import { setRovingTabindex } from "../base/view_base.js";
 import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {object} OtherView
- * @property {string} name in the link
- * @property {string} title of its toggle
- * @property {string} route that answers it; "" = it asks by itself
- * @property {() => import("../link/link.js").Values} params added to the query of the run
+ * @property {string} name its name in the link
+ * @property {string} title text of its toggle button
+ * @property {string} route its route; "" = it sends its own requests
+ * @property {() => import("../link/link.js").Values} params parameters added to the query of the run
  * @property {HTMLElement} element
  * @property {(parts: Uint8Array[]) => void} take
- * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
- * @property {() => void} [close] gives up what it asks for by itself
+ * @property {(colours: import("../base/colour.js").Inks) => void} draw draws it, also before the first response
+ * @property {() => void} [close] cancels its own requests
  */
 
 export class OtherViews {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.current = /** @type {OtherView | null} */ (null); // the one that was drawn last
+    this.current = /** @type {OtherView | null} */ (null); // the view drawn last
     /** @type {OtherView[]} */
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
     const handlers = {
       take: (bytes, question) => this.take(bytes, question),
-      refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
+      refuse: (sentence) => setText(this.refusal, sentence), // the previous content stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
-    this.room = div("room-of-view");
+    this.room = div("view-room");
     this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });
     this.element.append(this.row, this.refusal, this.room);
   }
 
-  /** The view that is open, as the link says. @returns {OtherView | null} */
+  /** The open view, from the link. @returns {OtherView | null} */
   get open() {
     const [name] = (this.view.state.panel ?? "").split(".");
     return this.all.find((view) => view.name === name) ?? null;
   }
 
-  /** Open a view in a state; none where it is null. @param {OtherView | null} view @param {string} [state] */
+  /** Open a view in a state, or close it if null. @param {OtherView | null} view @param {string} [state] */
   show(view, state) {
-    setText(this.refusal, ""); // it was of the state before
+    setText(this.refusal, ""); // belongs to the previous state
     this.view.dispatch({ type: "set", values: { panel: view && [view.name, state].filter(Boolean).join(".") } });
   }
 
-  /** The own text in the link of the view that is open, as chosen measures. */
+  /** The view's own state in the link, such as the selected measures. */
   get state() {
     return (this.view.state.panel ?? "").split(".").slice(1).join(".");
   }
@@ -89,7 +89,7 @@ export class OtherViews {
     this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
     setRovingTabindex(this.row);
     room.hidden = !open;
-    if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture stands alone
+    if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture is shown alone
     if (room.firstChild !== open.element) room.replaceChildren(open.element);
     this.ask(open);
     open.draw(colours);

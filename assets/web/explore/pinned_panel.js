@@ -1,4 +1,4 @@
-// The map that was pinned, beside the head in focus.
+// The pinned map, beside the head in focus.
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { fillLooks, large, looksOf, roomFor } from "./focus_panel.js";
@@ -10,7 +10,7 @@ import { forbids } from "../link/painted.js";
 import { panel } from "../base/view_base.js";
 import { number } from "../base/words.js";
 
-/** The map that was pinned, with its own numbers. */
+/** The panel of the pinned map, with its own numbers. */
 export class PinnedPanel {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -21,12 +21,12 @@ export class PinnedPanel {
     this.title = h("h2");
     this.label = span("label");
     this.readout = div("readout");
-    this.queryLabel = span("who");
+    this.queryLabel = span("query-label");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "What the pinned row attends to" });
-    this.summary = div("looks", this.queryLabel, this.list);
+    this.summary = div("top-keys", this.queryLabel, this.list);
     const unpin = button("unpin", () => view.togglePin());
     const header = [div("titles", this.title, this.label), div("actions", unpin)];
-    this.element = panel("pinned", "Pinned map", header, this.map.element, div("under", this.readout), this.summary);
+    this.element = panel("pinned", "Pinned map", header, this.map.element, div("map-foot", this.readout), this.summary);
   }
 
   /** @param {import("../base/colour.js").Inks} inks */

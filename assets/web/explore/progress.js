@@ -1,4 +1,4 @@
-// A long text on its way through the model: the layers that are here, how far it is, and the button that stops it.
+// The progress of a long text through the model: computed layers, time, and a stop button.
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { runOf } from "./state.js";
@@ -8,18 +8,18 @@ export class Progress {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.run = ""; // the run that is computed
+    this.run = ""; // the run in progress
     this.done = this.layers = 0;
     this.isStopped = false;
-    this.digest = ""; // of the picture whose layers are here
-    this.body = new Uint8Array(); // their thumbnails
+    this.digest = ""; // digest of the picture whose layers are here
+    this.body = new Uint8Array(); // thumbnails of the layers
     this.bar = h("progress", { "aria-label": "Layers computed" });
     this.text = span("label");
     this.stopper = button("", () => this.toggle());
-    this.element = div("under-way", this.bar, this.text, this.stopper);
+    this.element = div("progress-line", this.bar, this.text, this.stopper);
   }
 
-  /** The maps that have come; of a long text those of its next layers, and the ones before.
+  /** The maps that have arrived, merged with the earlier layers of a long text.
    * @param {Uint8Array} packed @param {URLSearchParams} query
    */
   take(packed, query) {
@@ -37,12 +37,12 @@ export class Progress {
     return mapsOf(header, this.body);
   }
 
-  /** @param {number} done layers that are here @param {number} layers all of them @param {URLSearchParams} query */
+  /** @param {number} done layers that have arrived @param {number} layers their total @param {URLSearchParams} query */
   comes(done, layers, query) {
     Object.assign(this, { done, layers, run: done < layers ? runOf(query) : "" });
   }
 
-  /** The progress in words; empty while nothing is loading. */
+  /** The progress as text; empty while nothing is loading. */
   get sentence() {
     const { run, done, layers, isStopped, view } = this;
     if (!run) return "";
@@ -53,7 +53,7 @@ export class Progress {
     return `${done} of ${layers} layers of this text are computed. ${next}${last}.`;
   }
 
-  /** Stops, or goes on. The text before stays where nothing of this one is in sight yet. */
+  /** Stop or resume. The previous text stays until a layer of the new one is shown. */
   toggle() {
     const { view, done, layers } = this;
     if (view.maps?.digest === this.digest) {

@@ -1,4 +1,5 @@
-// How the map in focus is read: the mean over heads in its place, tokens joined to words, tokens that are not shown, and rows that sum to 1 without them.
+// Transformations of the map in focus: the mean over heads, word pieces merged into words, special tokens removed, rows
+// renormalised.
 
 import { button, setAttribute } from "../base/dom.js";
 import { meanChoice } from "../picture/map_choice.js";
@@ -11,8 +12,8 @@ import { counted, number, quoted, total } from "../base/words.js";
 /** @typedef {{
  *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
  *   weights: Float32Array | null, ofRow: Float32Array | null, map: Bytes, whole: boolean, isHere: boolean, isWords: boolean,
- * }} Sight what stands in the large map: its rows and columns, those in focus, the keys chosen beside them, how many at both ends are not shown, its
- * numbers once they have come, of a long text those of the row in focus, its colours, and whether these are of it
+ * }} Sight the large map: labels of rows and columns, the row and key in focus, further selected keys, numbers of hidden tokens at both ends,
+ * weights once they have arrived (of a long text only the row in focus), its bytes, and whether these are complete and current
  */
 
 const WORDS = "adds up the weights on the pieces of a word and averages its rows";
@@ -30,7 +31,7 @@ export class ReadingAids {
     this.words = button("merge word pieces", press("words"), { title: WORDS });
     this.first = button("show first token", press("nofirst"));
     this.renorm = button("rescale rows to 1", press("renorm"), { title: RENORM });
-    this.adds = false; // a press on the map chooses one key more, as with Shift
+    this.adds = false; // a click on the map adds a key, as with Shift
     const turn = () => {
       this.adds = !this.adds;
       view.redraw();
@@ -41,7 +42,7 @@ export class ReadingAids {
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 
-  /** Add a key to the chosen ones, or remove it. @param {number} key a token */
+  /** Add a key to the selected ones, or remove it. @param {number} key token index */
   add(key) {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];
@@ -49,12 +50,12 @@ export class ReadingAids {
     this.view.setCursor({ row: at.row, key: first }, { keys: others });
   }
 
-  /** Tell whether the map is a mean over heads. */
+  /** Return whether the map is a mean over heads. */
   get isMean() {
     return meanOf(this.view.look) !== "";
   }
 
-  /** The map in focus as bytes; null where they have to come first. @returns {Bytes | null} */
+  /** The map in focus as bytes; null while they are pending. @returns {Bytes | null} */
   get map() {
     const { maps, at, look } = this.view;
     const mean = meanOf(look);
@@ -81,12 +82,12 @@ export class ReadingAids {
     return this.isMean ? `${this.place[0].toUpperCase()}${this.place.slice(1)}` : `Layer ${at.layer} head ${at.head}`;
   }
 
-  /** Tell whether the numbers are of joined words or without the special tokens. */
+  /** Return whether words are merged or special tokens removed. */
   get isOn() {
     return this.view.picture.reading !== null;
   }
 
-  /** @param {boolean} fits the numbers of the map in focus are here @returns {Sight} */
+  /** @param {boolean} fits whether the weights of the map in focus are here @returns {Sight} */
   visibleMap(fits) {
     const { maps, picture, at, look, matching } = this.view;
     const words = look.words && matching ? picture.reading : null;
@@ -115,7 +116,7 @@ export class ReadingAids {
     };
   }
 
-  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} index */
+  /** The first token of a visible row or column. @param {"rowOf" | "columnOf"} side @param {number} index */
   tokenAt(side, index) {
     const { visibleMap, picture } = this.view;
     return visibleMap.isWords ? (picture.reading?.[side].indexOf(index) ?? index) : index;
@@ -127,7 +128,7 @@ export class ReadingAids {
     return token !== null && visibleMap.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
   }
 
-  /** The sentence on how the map is read, and on what of the row in focus is not shown. */
+  /** The sentence on the active transformations and the hidden part of the row in focus. */
   get sentence() {
     const { picture, visibleMap, look, maps } = this.view;
     if (picture.tile) return "";
@@ -162,7 +163,7 @@ export class ReadingAids {
   draw() {
     const { look, maps, visibleMap, picture } = this.view;
     const isLong = picture.tile > 0;
-    for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // of one layer at a time the maps are here
+    for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // a long text loads its maps layer by layer
     this.means.draw();
     setAttribute(this.more, "aria-pressed", String(this.adds));
     setAttribute(this.words, "aria-pressed", String(look.words));

@@ -1,4 +1,4 @@
-// What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
+// The state of Explore, its reducer, and the next request that the state needs.
 
 import { changed, controlsOf } from "../link/changes.js";
 import { setParam, omit } from "../link/link.js";
@@ -20,18 +20,17 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 /** @typedef {import("../link/look.js").At} At */
 /** @typedef {import("../link/place.js").Spot} Spot */
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
-/** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and what is looked at in it */
-/** @typedef {{controls: Controls, off: Set<string>, sentence?: Sentence}} Before sentence: where a press changed it */
+/** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and the cursor in it */
+/** @typedef {{controls: Controls, off: Set<string>, sentence?: Sentence}} Before sentence: if a click changed it */
 
-/** `text`: null where the page chooses the sentence, which is `typed` then; `off`: heads switched off in the model; `pin`
- * and `panel`: the pinned picture and the other view that is open, as in the link; `sampling`: how the next token is drawn,
- * and a word that is asked about; `past`: what was before each change of the model; `slid`: the controls that a slide goes
- * on with.
+/** `text`: null while the page chooses the sentence, which is then `typed`; `off`: ablated heads; `pin`, `panel`: the
+ * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up; `past`:
+ * undo stack; `slid`: controls of the current slide.
  * @typedef {import("../link/place.js").Place & {text: string | null, typed: string, look: Look, off: Set<string>,
  *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
  */
 
-/** A change of the model or of the sentence. `slides`: it goes on with the one before, and is undone as one with it.
+/** A change of the model or of the sentence. `slides`: it continues the previous one, and both are undone as one.
  * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>, slides?: boolean, undoable?: boolean}} Edit
  */
 
@@ -44,16 +43,16 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
  *   | {type: "undo"}} Action
  */
 
-/** The answers that have arrived from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
- * the run that they are all of, and how far a long text is.
+/** The responses of the server: the picture in focus with the pin and sampling that it was requested with, the maps
+ * with the run that they are complete for, and the progress of a long text.
  * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
  *   progress: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
 const SAMPLING = ["temp", "dice", "word"];
-const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
-const PANELS = ["heads", "flow", "channels"]; // the other views that there are
-const MAX_UNDO = 20; // changes that can be undone
+const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change the focus and no number of a map
+const PANELS = ["heads", "flow", "channels"]; // names of the other views
+const MAX_UNDO = 20; // undo steps
 
 /** @type {State} */
 export const FIRST = {
@@ -64,20 +63,22 @@ export const FIRST = {
 
 // ---- the state
 
-/** The text of the box. @param {State} state */
+/** The text of the sentence field. @param {State} state */
 export const textOf = ({ text, typed }) => text ?? typed;
 
-/** The sentence, and what is looked at in it. @param {State} state @returns {Sentence} */
+/** The sentence and the cursor in it. @param {State} state @returns {Sentence} */
 export const sentenceOf = (state) => ({ ...state.at, text: textOf(state), rowChosen: state.rowChosen });
 
-/** The state after an action. There is no difference to see while nothing is changed. @param {State} state @param {Action} action */
+/** The state after an action. A difference is off while nothing is changed.
+ * @param {State} state @param {Action} action */
 export function reduce(state, action) {
   const next = { ...state, ...step(state, action) };
   if (next.look.difference && !changed(next.controls, next.off).length) next.look = { ...next.look, difference: false };
   return next;
 }
 
-/** The changes that an action makes to the state. @param {State} state @param {Action} action @returns {Partial<State>} */
+/** The changes that an action makes to the state.
+ * @param {State} state @param {Action} action @returns {Partial<State>} */
 function step(state, action) {
   switch (action.type) {
     case "open":
@@ -92,7 +93,7 @@ function step(state, action) {
     case "go": {
       const place = moved(state, action.at);
       const look = { ...state.look, ...action.look };
-      if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`; // alone is always the head in focus
+      if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`; // solo mode follows the head in focus
       return { ...place, look };
     }
     case "set":
@@ -106,7 +107,7 @@ function step(state, action) {
   }
 }
 
-/** The parameters of a link without the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
+/** Read the link parameters except the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
 const readLink = (link, picture) => ({
   ...placeOf(link.get("at"), picture),
   look: parseLook(link.get("look") ?? ""),
@@ -128,13 +129,13 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
     ...{ text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
     controls: { ...state.controls, ...controls },
     off: new Set(off),
-    look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
+    look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the previous tokens
     past: isStep ? [...state.past.slice(1 - MAX_UNDO), previous] : state.past,
     slid,
   };
 }
 
-// ---- the link, and what the server is asked
+// ---- link and requests
 
 /** The link parameters of the state. @param {State} state @returns {import("../link/link.js").Values} */
 export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, panel, sampling }) {
@@ -143,8 +144,8 @@ export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, 
   return { s: text, ...model, ...place, pin: pin || null, view: panel, ...sampling };
 }
 
-/** The request parameters: another row, or another way to draw it, makes no other picture.
- * @param {State} state @param {boolean} isLong of a long text the numbers of one row are here
+/** The request parameters, without the row and display options: they need no new picture.
+ * @param {State} state @param {boolean} isLong of a long text only one row is loaded
  */
 export function valuesOf(state, isLong) {
   const { at, look, placed, rowChosen } = state;
@@ -152,29 +153,31 @@ export function valuesOf(state, isLong) {
   return { ...linkOf(state), view: null, at: place, look: askedOf(look) || null };
 }
 
-/** The query of the run alone, wherever in it is looked. @param {URLSearchParams} query */
+/** The query of the run, without the place in it. @param {URLSearchParams} query */
 export const runOf = (query) => omit(query, ...PLACE);
 
-/** The parameters of the next token: how it is drawn, and the word whose probability is shown. @param {URLSearchParams} query */
+/** The parameters of the next token: sampling, and the word whose probability is shown.
+ * @param {URLSearchParams} query */
 export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
-/** Tell whether the numbers of a picture belong to the map in focus. @param {Picture} picture @param {State} state */
+/** Return whether the weights of a picture belong to the map in focus. @param {Picture} picture @param {State} state */
 export const isOf = (picture, { at, look }) =>
   picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);
 
-/** Tell whether the numbers of the row in focus of a long text have arrived. @param {State} state @param {Cache} cache */
+/** Return whether the weights of the row in focus of a long text are here. @param {State} state @param {Cache} cache */
 export const isRowHere = (state, { picture, maps }) =>
   isOf(picture, state) && picture.row === state.at.row && picture.digest === maps?.digest;
 
-/** Tell whether the picture answers everything about the next token. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
+/** Return whether the picture has everything on the next token.
+ * @param {State} state @param {string} sampling the requested parameters @param {Cache} cache */
 function tellsNext({ look }, sampling, { picture, samplingOf: usedSampling }) {
   if (!picture.next.length) return true;
   return usedSampling === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
 }
 
-/** The next request, or null: all maps, or where they are here the picture in focus alone; of a long text its next
- * layers. Another place in a map asks nothing.
- * @param {State} state @param {URLSearchParams} query of what is to be shown @param {Cache} cache
+/** The next request, or null: all maps; if they are here only the picture in focus; of a long text its next layers. A
+ * new cursor within a map needs none.
+ * @param {State} state @param {URLSearchParams} query of the state @param {Cache} cache
  * @returns {{route: "maps" | "focus" | "part", query: URLSearchParams} | null}
  */
 export function requestFor(state, query, cache) {

@@ -1,4 +1,4 @@
-// Changes that are worth a try on what is seen, one after another: a press makes one, and the page says what it did.
+// Suggested changes to try on the current sentence, one at a time: a click applies one, and the page shows its effect.
 
 import { button, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
@@ -7,11 +7,11 @@ import { sentenceOf } from "./state.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { quoted, ranked, toggled } from "../base/words.js";
 
-const STRONG = 0.05; // a weight that is worth a question
+const STRONG = 0.05; // weight of a noteworthy cell
 const TWINS = [
   ["tired", "wide"],
   ["wide", "tired"],
-]; // Winograd's pair: one word decides what “it” is
+]; // a Winograd schema: one word decides what “it” refers to
 
 export class Suggestions {
   /** @param {import("./explore.js").Explore} view */
@@ -22,10 +22,10 @@ export class Suggestions {
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
     const parts = [star, h("strong", {}, "Try: "), this.text, " ", this.count];
-    this.element = button("", () => this.take(), { class: "try first-steps" }, ...parts);
+    this.element = button("", () => this.take(), { class: "try suggestions" }, ...parts);
   }
 
-  /** The changes that make sense here: other words, the order taken away, the head switched over.
+  /** The suggestions that apply here: other words, no positions, the head ablated.
    * @returns {{label: string, change: import("./state.js").Edit}[]}
    */
   get steps() {
@@ -36,7 +36,7 @@ export class Suggestions {
     const question = `what does ${query} look at now?`;
     const still = weight >= STRONG ? `does ${query} still look at ${quoted(maps.tokens[key])}?` : question;
     const [word, twin] = TWINS.find(([ending]) => text.endsWith(ending)) ?? [];
-    // the row that is asked about stays in focus
+    // the row in question stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
     const isNone = controls.pos === "none";
     const order = isNone
@@ -52,7 +52,7 @@ export class Suggestions {
     ];
   }
 
-  /** Apply the suggestion; after the last one go to the first lesson, or to the list of lessons. */
+  /** Apply the suggestion; after the last one open the first lesson, or the list of lessons. */
   take() {
     const { steps, index, view } = this;
     this.index += 1;
@@ -63,9 +63,9 @@ export class Suggestions {
 
   draw() {
     const { picture, maps, visibleMap, weights, waiting, text } = this.view;
-    // what is asked is asked of one sentence, of a model, whose maps are all here
+    // suggestions need one text, a live model and complete maps
     this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || visibleMap.isWords;
-    if (this.element.hidden || !weights || waiting || !text.trim()) return; // its numbers are on their way, or there are none
+    if (this.element.hidden || !weights || waiting || !text.trim()) return; // the weights are pending, or there are none
     const { steps, index } = this;
     setText(this.text, steps[index]?.label ?? "lesson 1 ›");
     setText(this.count, index < steps.length ? `${index + 1} of ${steps.length}` : "");

@@ -1,4 +1,4 @@
-// How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
+// The contribution of each key to the row in focus: weight times the length of its value vector.
 
 import { valuesOff } from "../link/changes.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
@@ -6,12 +6,12 @@ import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
 import { number, percent, quoted, ranked } from "../base/words.js";
 
-const MAX_LISTED = 5; // keys that are listed
+const MAX_LISTED = 5; // keys in the list
 const COLUMNS = ["key", "weight", "length", "share"];
 const HANDED = "how much is passed on: the weight times the norm of the value";
 const LAW = "norm: ‖v‖ of the column’s value in this head; share: weight × norm, as a part of the row’s total";
 
-/** 0.0132 -> "0.013" @param {number} value */
+/** Format a value: 0.0132 -> "0.013". @param {number} value */
 const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
 
 export class ValueLengths {
@@ -19,7 +19,7 @@ export class ValueLengths {
   constructor(view) {
     this.view = view;
     this.opener = button("value norms", () => view.setDisplay({ values: !view.look.values }), { title: HANDED });
-    this.status = h("p", { class: "handed", role: "status" });
+    this.status = h("p", { class: "contribution", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });
     this.element = div("values", this.status, this.table);
@@ -32,11 +32,11 @@ export class ValueLengths {
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
     const { lengths } = picture.fixed;
-    const isOther = view.reading.isMean || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
+    const isOther = view.reading.isMean || view.reading.isOn; // merged words and means have no value vector of their own
     this.opener.disabled = isOther || Boolean(lengths) || picture.tile > 0;
     setAttribute(this.opener, "title", lengths ?? HANDED);
     this.element.hidden = !look.values || isOther || !values;
-    // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
+    // the table lists the weights too
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
     const zeroed = new Set(valuesOff(controls));
@@ -57,7 +57,7 @@ export class ValueLengths {
     });
   }
 
-  /** The sentence on what the key with the most weight contributes, and on the largest contribution.
+  /** The sentence on the contribution of the key with the most weight, and on the largest contribution.
    * @param {Float32Array} row @param {(key: number) => number} share @param {number} strongest
    * @param {(key: number) => boolean} isZeroed
    */
@@ -79,4 +79,4 @@ export class ValueLengths {
   }
 }
 
-const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare("looked"), h("td"), makeShare("taken"));
+const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare(), h("td"), makeShare("value-share"));

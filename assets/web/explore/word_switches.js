@@ -1,4 +1,4 @@
-// What one press does to a word of the large map: the column of the key in focus is taken out.
+// Buttons for one key of the large map: remove its column.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
@@ -10,8 +10,8 @@ import { sortKey } from "../picture/heads_order.js";
 const SEEN = "masks this key: the softmax distributes its weight over the other keys";
 const HEARD = "zeroes the value: every weight stays, but this key’s value counts as 0 for all other tokens";
 
-/** The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value is
- * zeroed for them. The same press takes it back.
+/** Two switches for the column of the key in focus: mask it for all other queries, or keep its weight and zero its
+ * value. A second click undoes it.
  */
 export class ColumnSwitches {
   /** @param {import("./explore.js").Explore} view */
@@ -20,18 +20,18 @@ export class ColumnSwitches {
     this.name = span("label");
     this.unseen = button("mask this word for all others", () => this.toggleUnseen(), { title: SEEN });
     this.value = button("zero its value, keep its weights", () => this.toggleValue(), { title: HEARD });
-    this.status = h("p", { class: "taken-out", role: "status" });
+    this.status = h("p", { class: "removed-keys", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
     this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.status);
   }
 
-  /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
+  /** The key of the switches: the selected one, else a removed column, else the strongest key of the row in focus. */
   get key() {
     const { at, focus, picture } = this.view;
     return at.key ?? (picture.columns ? (focus.best ?? sortKey(this.view)) : null);
   }
 
-  /** Changes something of a column, which stays the one in focus whatever the row then looks at.
+  /** Change a column; its key stays in focus although the row's strongest key may change.
    * @param {number} key @param {import("../link/changes.js").Controls} controls
    */
   set(key, controls) {
@@ -47,7 +47,7 @@ export class ColumnSwitches {
     this.set(key, painted ?? maskOf(rule));
   }
 
-  /** The painted cells without those of this column, which the rule below decides from now on. @param {number} key */
+  /** Remove the painted cells of this column, so that the rule decides them. @param {number} key */
   unpainted(key) {
     const { maps, controls } = this.view;
     const flips = readFlips(controls.p ?? "", maps.n, maps.heads);

@@ -1,18 +1,17 @@
-// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide; under them a caption
-// and the link.
+// PNG files of the pictures on a page: its canvases at a higher resolution or as a slide, with a caption and the link.
 
 import { drawing } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
-/** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
-/** @typedef {{lines: string[], theme: Theme}} Caption what stands under it, the link last */
+/** @typedef {{element: Element, name: string}} Picture a part of the page that can be exported */
+/** @typedef {{lines: string[], theme: Theme}} Caption lines under the picture, the link last */
 
 const FRAMED = ".panel, .all-heads, .drawn";
-const WRITTEN = "h2, h3, .tile .name"; // texts beside the canvases that belong to them
+const WRITTEN = "h2, h3, .tile .name"; // texts that belong to the canvases
 const ALL = "All of these together";
 const LARGER = 2; // than on the screen
-const MAX_PIXELS = 8000; // of a side, beyond which it is less large
+const MAX_PIXELS = 8000; // pixels per side; larger pictures get a lower resolution
 const MARGIN = 16;
 const FONT = '"Source Sans", "Source Sans 3", sans-serif';
 const SLIDE = { width: 1920, height: 1080 };
@@ -27,7 +26,7 @@ const inSight = (element, kind) =>
     (element) => element.clientWidth && element.checkVisibility({ visibilityProperty: true }),
   );
 
-/** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
+/** The framed parts of the page that have a canvas: the large map first, the whole view last. @returns {Picture[]} */
 export function picturesOfPage() {
   return [...views].flatMap(({ element }) => {
     const framed = inSight(element, FRAMED).filter(
@@ -50,7 +49,7 @@ function nameOf(element) {
   return (name ?? "").trim().slice(0, 80) || "Picture";
 }
 
-/** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
+/** Redraw the views in a theme and at a pixel ratio, call `make`, and restore them.
  * @template Result @param {Theme} theme @param {number} ratio @param {() => Result} make
  */
 function drawAs(theme, ratio, make) {
@@ -74,8 +73,8 @@ function paper(width, height, theme) {
   return pen;
 }
 
-/** The canvases of a part of the page and their names, each where it stands.
- * @param {Element} element @param {Theme} theme @param {number} larger than on the screen
+/** Compose the canvases of a part of the page and their titles at their positions.
+ * @param {Element} element @param {Theme} theme @param {number} larger scale factor
  */
 function composed(element, theme, larger) {
   const parts = [...inSight(element, "canvas"), ...inSight(element, WRITTEN)];
@@ -96,7 +95,7 @@ function composed(element, theme, larger) {
   return pen.canvas;
 }
 
-/** Cut a line to the width. @param {string} line @param {number} size @param {number} width pixels */
+/** Truncate a line to the width. @param {string} line @param {number} size @param {number} width pixels */
 function fitted(line, size, width) {
   const maxLetters = Math.max(12, Math.floor(width / (0.5 * size)));
   return line.length > maxLetters ? `${line.slice(0, maxLetters - 1)}…` : line;

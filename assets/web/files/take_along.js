@@ -1,4 +1,4 @@
-// Take it along: what the page shows as a picture, as numbers, as a file that needs no server, or on paper.
+// Export of the page: as a picture, as numbers, as a standalone file, or in print.
 
 import { themeOf } from "../base/colour.js";
 import { isDrawn } from "../base/curtain.js";
@@ -8,12 +8,12 @@ import { read } from "../link/link.js";
 import { picturesOfPage, pngOf } from "./picture_file.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
-/** @typedef {{page: string, routes: string[], link: () => string}} Place name of the page, what its routes answer with, and
- * the link to what is seen
+/** @typedef {{page: string, routes: string[], link: () => string}} Place page: its name; routes: its export routes;
+ * link: to the current state
  */
 
 const THEMES = /** @type {const} */ (["as shown", "light", "dark"]);
-const WAITING = "[data-waiting], [data-pending], [data-late]"; // its numbers are those of an earlier state, or none
+const WAITING = "[data-waiting], [data-pending], [data-late]"; // the numbers are stale or missing
 const NO_PICTURE = "There is no image to download on this page; use Print.";
 const COMING = "The picture is still being computed; try again in a moment.";
 const KINDS = {
@@ -24,10 +24,10 @@ const KINDS = {
   html: ["HTML file", "text/html", "every head, with tooltips and tables; needs no server"],
 };
 /** @typedef {keyof typeof KINDS} Kind */
-const MAX_LETTERS = 60; // of a file’s name
+const MAX_LETTERS = 60; // characters of a file name
 const OF_SERVER = ["csv", "npz", "html"];
 
-/** The changes of a link to the model, in words. @param {URLSearchParams} link */
+/** The changes of a link to the model, as text. @param {URLSearchParams} link */
 function changes(link) {
   const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
   const off = link.getAll("off");
@@ -36,8 +36,8 @@ function changes(link) {
   return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
 }
 
-/** The name of a file, as "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
- * then what is changed.
+/** The file name of a picture, such as "it-animal-no-positions": the words that its title quotes, or the name of the
+ * page, and the changes.
  * @param {string} page @param {string} title @param {URLSearchParams} link
  */
 export function fileNameOf(page, title, link) {
@@ -47,10 +47,10 @@ export function fileNameOf(page, title, link) {
   return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
 }
 
-/** The reason of a failure, as a sentence. */
+/** An error whose message is shown to the user. */
 class Told extends Error {}
 
-/** Hands a file to the browser. @param {BlobPart} content @param {string} name @param {string} type */
+/** Download a file. @param {BlobPart} content @param {string} name @param {string} type */
 function save(content, name, type) {
   const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   link.click();
@@ -73,7 +73,7 @@ export class TakeAlong {
       "section",
       { class: "take-along", "aria-label": "Download" },
       h("h3", {}, "Download"),
-      div("choices-of-picture", this.picture, this.theme),
+      div("picture-choices", this.picture, this.theme),
       div("kinds", ...this.presses, print),
       this.status,
     );
@@ -81,7 +81,7 @@ export class TakeAlong {
     this.picture.addEventListener("focus", () => this.list());
   }
 
-  /** The pictures of the page as it is now, and what the server makes of it. */
+  /** List the pictures of the page and the exports of the server. */
   list() {
     const pictures = picturesOfPage();
     fill(this.picture, pictures, "option", (option, { name }) => setText(option, name));
@@ -93,7 +93,7 @@ export class TakeAlong {
     return pictures;
   }
 
-  /** The one that is chosen, also where others have come in front of it since. */
+  /** The selected picture, also after others were added before it. */
   get selected() {
     const index = Math.max(0, this.picture.selectedIndex);
     const name = this.picture.options[index]?.textContent;
@@ -107,7 +107,7 @@ export class TakeAlong {
     return picture;
   }
 
-  /** The title of the picture that is chosen; under a lesson's curtain it may be the answer. */
+  /** The title of the selected picture; empty under a lesson's curtain, where it may be the answer. */
   get title() {
     const { element } = this.list()[Math.max(0, this.picture.selectedIndex)] ?? {};
     return (isDrawn() ? null : element?.querySelector("h2")?.textContent) ?? "";
@@ -132,12 +132,12 @@ export class TakeAlong {
     const picture = this.selected;
     const theme = this.theme.selectedIndex ? /** @type {Theme} */ (this.theme.value) : themeOf(this.element);
     const title = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
-    const label = picture.element.querySelector(".titles .label")?.textContent; // with what is changed
+    const label = picture.element.querySelector(".titles .label")?.textContent; // with the changes
     const caption = { lines: [title, ...(label ? [label] : []), this.place.link()], theme };
     return pngOf(picture, caption, kind === "slide");
   }
 
-  /** Fetch the file that the server makes of the link. @param {Kind} kind */
+  /** Fetch the export of the link from the server. @param {Kind} kind */
   async fetched(kind) {
     const answer = await fetch(urlOf(`api/${this.place.page}.${kind}?${read()}`)).catch(() => null);
     if (!answer) throw new Told("The server cannot be reached; try again.");
@@ -146,7 +146,7 @@ export class TakeAlong {
   }
 }
 
-/** The sentence that the page shows, where it shows one. */
+/** The sentence of the page, or "". */
 function sentenceOfPage() {
   const boxes = [...views].map(({ element }) => element.querySelector("textarea"));
   return boxes.find(Boolean)?.value ?? read().get("s") ?? "";

@@ -1,5 +1,5 @@
-// The bar on top of every page: the brand, the pages in their groups, the model and the device, Share, the projector and
-// the theme. It stands beside everything that Streamlit draws, from the first frame on, and stays when the page changes.
+// The navigation bar: brand, pages in groups, model and device, Share, projector and theme. It is outside Streamlit's
+// elements, there from the first frame, and survives page changes.
 
 import { makeOpener, makeSheet } from "./control_sheet.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
@@ -15,14 +15,14 @@ import { explain, forgetTerms } from "../base/terms.js";
 
 const ID = "headlight-bar";
 const OPENED = ':is(.group > button, .menu, .share-place > button)[aria-expanded="true"]';
-const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose, page by page
+const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
 
 /** @param {Page} page @param {string} text */
 const makeLink = ({ path }, text) => h("a", { class: "page-link", "data-path": path }, text);
 
-/** A group that opens to its pages; one that has only one is a link to it. @param {string} name @param {Page[]} pages */
+/** A menu of the pages of a group; a group of one page is a plain link. @param {string} name @param {Page[]} pages */
 function makeGroup(name, pages) {
-  if (pages.length === 1) return div("group alone", makeLink(pages[0], name), h("span", {}, pages[0].question));
+  if (pages.length === 1) return div("group single", makeLink(pages[0], name), h("span", {}, pages[0].question));
   const items = pages.map((page) => h("li", {}, makeLink(page, page.title), h("span", {}, page.question)));
   const opener = button(name, () => open(opener.getAttribute("aria-expanded") !== "true"), {
     "aria-expanded": "false",
@@ -35,14 +35,14 @@ function makeGroup(name, pages) {
   return element;
 }
 
-/** Close what is open, but for what holds this. @param {EventTarget | null} target */
+/** Close the open menus, except one that contains the target. @param {EventTarget | null} target */
 function close(target = null) {
   for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
     if (!(target instanceof Node && opener.parentElement?.contains(target)))
       setAttribute(opener, "aria-expanded", "false");
 }
 
-/** The theme of every page; the whole state is in the link. */
+/** Switch the theme of every page; the link keeps the whole state. */
 function switchTheme() {
   const theme = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
   for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), theme);
@@ -50,16 +50,16 @@ function switchTheme() {
   location.reload();
 }
 
-/** The first that Tab reaches: past the bar, to the page. */
+/** The first tab stop: a skip link past the bar. */
 function makeSkip() {
   const onclick = (/** @type {MouseEvent} */ event) => {
-    event.preventDefault(); // the address is the picture's
+    event.preventDefault(); // the address belongs to the picture
     document.getElementById("stMain")?.focus();
   };
   return h("a", { class: "skip", href: "#stMain", onclick }, "Skip to main content");
 }
 
-/** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
+/** The second tab stop: a switch for single-character shortcuts, for speech input and accidental keys (WCAG 2.1.4). */
 function makeLetters() {
   const title = "P, N, B, /, those of the projector, of lessons and of rooms";
   const name = () => `Single-key shortcuts: ${lettersAct() ? "on" : "off"}`;
@@ -71,7 +71,8 @@ function makeLetters() {
   return press;
 }
 
-/** Arrows walk along the pages of a group, and open it; on a phone along those of all. @param {KeyboardEvent} event */
+/** Move through the pages of a group, which opens, with the arrow keys; on a phone through all pages.
+ * @param {KeyboardEvent} event */
 function walk(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const target = /** @type {HTMLElement} */ (event.target);
@@ -91,7 +92,7 @@ function walk(event) {
   links[(from + step + links.length) % links.length].focus();
 }
 
-/** Escape closes what is open; the focus goes back to what opened it. @param {KeyboardEvent} event */
+/** Close the open menu with Escape and return the focus to its button. @param {KeyboardEvent} event */
 function leave({ key }) {
   const open = /** @type {HTMLElement | null} */ (document.querySelector(`#${ID} ${OPENED}`));
   if (key !== "Escape" || !open) return;
@@ -99,7 +100,7 @@ function leave({ key }) {
   open.focus();
 }
 
-/** The links carry all that the address says, and one of them is the present page. */
+/** Copy the query of the address into the links, and mark the current page. */
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
   const { path, group, title, parent } = pageNow();
@@ -157,7 +158,7 @@ function make() {
   return bar;
 }
 
-/** The question that a page answers, and how to read it. @param {Page} page */
+/** The title of a page: the question that it answers, and how to read it. @param {Page} page */
 export function makeTitle({ question, line }) {
   const words = h("p");
   forgetTerms();
@@ -165,7 +166,7 @@ export function makeTitle({ question, line }) {
   return div("question", h("h1", {}, question), words);
 }
 
-/** Put the bar there once, in this theme. @param {"dark" | "light"} theme */
+/** Insert the bar, once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {
   let bar = document.getElementById(ID);
   if (!bar) {
@@ -174,7 +175,7 @@ export function drawBar(theme) {
     follow();
   }
   setAttribute(bar, "class", theme);
-  document.documentElement.style.colorScheme = theme; // also for what Streamlit hangs on the body: lists
+  document.documentElement.style.colorScheme = theme; // also for the lists that Streamlit adds to the body
   const other = theme === "light" ? "dark theme" : "light theme";
   const switcher = /** @type {HTMLElement} */ (bar.querySelector(".theme"));
   setAttribute(switcher, "aria-label", other);

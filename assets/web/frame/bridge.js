@@ -1,15 +1,15 @@
-// What a page's script and this browser tell each other beside the picture: what is new, whether it is projected, and the visit.
+// Messages between a page's script and this browser outside the views: news, projector mode, and the session.
 
 import { store, stored } from "../base/storage.js";
 
-const VISIT = "headlight-visit"; // where its name is kept, which is never in the address
-const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (headlight/jobs/workspace.py)
+const VISIT = "headlight-visit"; // storage key of the session, whose name is never in the address
+const KEPT = 2 * 3600 * 1000; // ms since its last use, as on the server (headlight/jobs/workspace.py)
 const NAME = /^[\w-]{22}$/;
 
-/** The number of news that was asked for last. */
+/** The number of the news requested last. */
 let request = "";
 
-/** Ask for what has changed, once for each number that the server says is new (pages/frame/canvas.py, rerun_when).
+/** Request a rerun, once for each number of news that the server announces (pages/frame/canvas.py, rerun_when).
  * @param {{data: {number: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function news({ data, setTriggerValue }) {
@@ -18,8 +18,8 @@ export function news({ data, setTriggerValue }) {
   setTriggerValue("asked", data.number);
 }
 
-/** Report to a page's script whether the projector is on: charts have larger letters then.
- * @param {{data: [boolean], setStateValue: (name: string, value: boolean) => void}} component data: what the script knows
+/** Report to a page's script whether the projector is on: charts then have larger letters.
+ * @param {{data: [boolean], setStateValue: (name: string, value: boolean) => void}} component data: the value that the script has
  */
 export function projected({ data: [known], setStateValue }) {
   const tell = () => {
@@ -31,7 +31,7 @@ export function projected({ data: [known], setStateValue }) {
   return () => removeEventListener("headlight-projector", tell);
 }
 
-/** The name that is kept here, is not old and not `gone`; what is of no use goes. @param {string} expired */
+/** The stored session, unless it has expired; removes an unusable one. @param {string} expired */
 function storedVisit(expired) {
   const { name, at } = stored("localStorage", VISIT) ?? {};
   if (NAME.test(name) && Math.abs(Date.now() - at) < KEPT && name !== expired) return name;
@@ -39,8 +39,8 @@ function storedVisit(expired) {
   return "";
 }
 
-/** Keep the name of the visit in this browser, so that a page that is loaded anew finds what was trained in it.
- * `name`: of this session's visit; `gone`: what this browser said and no visit is called any more.
+/** Store the session in this browser, so that a reloaded page finds the models trained in it. `name`: the current
+ * session; `gone`: a session from this browser that no longer exists.
  * @param {{data: {name: string, gone: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function visit({ data, setTriggerValue }) {

@@ -1,4 +1,4 @@
-// Charts that Plotly draws, by the keyboard: arrows read out what the pointer would, and Enter is a press on that point.
+// Keyboard access to Plotly charts: arrow keys move the readout from point to point, and Enter clicks the point.
 
 import { isShortcut } from "../base/grid_keys.js";
 
@@ -7,15 +7,15 @@ import { isShortcut } from "../base/grid_keys.js";
 const CHART = ".stPlotlyChart";
 const KEYS = "Left and right move along a curve, up and down change the curve, Enter selects.";
 
-/** Chart -> its line and point with the keyboard focus. @type {WeakMap<Element, [number, number]>} */
+/** Chart -> the line and point with the keyboard focus. @type {WeakMap<Element, [number, number]>} */
 const places = new WeakMap();
 
-/** The parts of a chart that have a readout: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
+/** The parts of a chart that have a readout: curves, and the rows of a heatmap. @param {any} plot @returns {Line[]} */
 function linesOf({ _fullData: traces, calcdata }) {
   return traces.flatMap((/** @type {any} */ trace, /** @type {number} */ curveNumber) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return [];
     if (trace.z) {
-      const [{ x, y }] = calcdata[curveNumber]; // borders of the cells
+      const [{ x, y }] = calcdata[curveNumber]; // edges of the cells
       const middle = (/** @type {number[]} */ ends, /** @type {number} */ index) => (ends[index] + ends[index + 1]) / 2;
       return Array.from({ length: y.length - 1 }, (_, row) => {
         const place = (/** @type {number} */ column) =>
@@ -39,7 +39,7 @@ function linesOf({ _fullData: traces, calcdata }) {
 /** @param {[number, number]} place */
 const toPoint = ([xval, yval]) => ({ xval, yval });
 
-/** The point that a key leads to: along a line, or to the same point of another one; null for other keys.
+/** The point that a key moves to, along a line or to another line; null for other keys.
  * @param {string} key @param {[number, number]} from @param {Line[]} lines @returns {[number, number] | null}
  */
 export function ledTo(key, [line, point], lines) {
@@ -52,7 +52,7 @@ export function ledTo(key, [line, point], lines) {
   return [next, Math.min(point, lines[next].count - 1)];
 }
 
-/** A press of the mouse at a point. @param {any} plot @param {[number, number]} place on its axes */
+/** Simulate a mouse click at a point. @param {any} plot @param {[number, number]} place in axis coordinates */
 function press(plot, [x, y]) {
   const { xaxis, yaxis } = plot._fullLayout;
   const { left, top } = plot.getBoundingClientRect();
@@ -70,32 +70,33 @@ function key(event) {
   const lines = linesOf(plot);
   if (!lines.length) return;
   const from = places.get(chart);
-  const line = Math.min(from?.[0] ?? 0, lines.length - 1); // what was drawn anew may have fewer, and shorter ones
+  const line = Math.min(from?.[0] ?? 0, lines.length - 1); // a redrawn chart may have fewer and shorter lines
   const start = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
   if (event.key === "Enter" && from) press(plot, lines[line].place(start[1]));
   const led = ledTo(event.key, start, lines);
-  const next = led && !from ? start : led; // the first key comes to the first point
+  const next = led && !from ? start : led; // the first key selects the first point
   if (!next && event.key !== "Enter") return;
   event.preventDefault();
   event.stopPropagation();
   if (!next) return;
-  const layer = plot.querySelector(".hoverlayer"); // where Plotly writes it, now or in a moment
+  const layer = plot.querySelector(".hoverlayer"); // Plotly fills it now or soon
   if (!from) new MutationObserver(() => say(chart)).observe(layer, { childList: true, subtree: true });
   places.set(chart, next);
   /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[next[0]].hoverOf(next[1])]);
 }
 
-/** Set the readout as the value of the chart, as a screen reader knows it of a slider. @param {Element} chart */
+/** Set the readout as the chart's `aria-valuetext`, as for a slider. @param {Element} chart */
 function say(chart) {
   if (chart !== document.activeElement) return;
   const texts = [...chart.querySelectorAll(".hoverlayer .hovertext")].map(({ textContent }) => textContent.trim());
-  if (!texts.length) return; // between one point and the next
+  if (!texts.length) return; // between two points
   const [line, point] = /** @type {[number, number]} */ (places.get(chart));
-  chart.setAttribute("aria-valuenow", String(1e4 * line + point)); // another number for every point: what is equal is not told
+  chart.setAttribute("aria-valuenow", String(1e4 * line + point)); // differs for every point: an unchanged value is not announced
   chart.setAttribute("aria-valuetext", texts.join("; "));
 }
 
-/** Make all charts focusable. As a slider it gets the arrows, which a screen reader would keep at a figure. */
+/** Make all charts focusable. The role of a slider passes arrow keys through, which a screen reader would keep at an
+ * image. */
 function open() {
   for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
     const aria = { roledescription: "chart", description: KEYS, valuenow: "0", valuetext: "no point yet" };
@@ -105,7 +106,7 @@ function open() {
   }
 }
 
-/** Listen for charts and to keys at them. */
+/** Listen for new charts and for keys on them. */
 export function listenToCharts() {
   new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
   addEventListener("keydown", key, true);

@@ -1,21 +1,21 @@
-// On a phone the controls of a page are a sheet from below. Its ground, its title and × are drawn here, beside the bar;
-// the controls on it are the bar's and Streamlit's (house.css puts them there).
+// The bottom sheet with the controls of a page on a phone. Its background, title and close button are drawn here;
+// house.css moves the controls of the bar and of Streamlit onto it.
 
 import { button, h, setAttribute } from "../base/dom.js";
 
 const ID = "headlight-sheet";
-const MODEL = "#headlight-bar .pickers"; // the first on it
+const MODEL = "#headlight-bar .pickers"; // its first part
 
 const opener = () => /** @type {HTMLElement | null} */ (document.querySelector("#headlight-bar .jump"));
 const isOpen = () => document.documentElement.classList.contains("sheet-open");
 
-/** The rail begins where the model ends. */
+/** Place the controls of Streamlit below the model. */
 const measured = new ResizeObserver(() => {
   const high = /** @type {HTMLElement | null} */ (document.querySelector(MODEL))?.offsetHeight ?? 0;
   document.documentElement.style.setProperty("--model", `${high}px`);
 });
 
-/** Open or close it; views bring their picture into sight above an open one. @param {boolean} is */
+/** Open or close the sheet; views scroll their picture above it. @param {boolean} is */
 export function openSheet(is) {
   if (is === isOpen()) return;
   document.documentElement.classList.toggle("sheet-open", is);
@@ -27,7 +27,7 @@ export function openSheet(is) {
   if (is) requestAnimationFrame(() => dispatchEvent(new Event("headlight-sheet")));
 }
 
-/** Close it by hand: who closed it stands at what opens it. */
+/** Close the sheet from within and return the focus to its button. */
 function leave() {
   openSheet(false);
   opener()?.focus();
@@ -46,7 +46,7 @@ export const makeOpener = () =>
 export function makeSheet() {
   const close = button("×", leave, { "aria-label": "close the controls" });
   addEventListener("keydown", ({ key, target }) => {
-    const inList = target instanceof Element && target.matches("input[aria-expanded='true']"); // which Escape closes
+    const inList = target instanceof Element && target.matches("input[aria-expanded='true']"); // Escape closes the list, not the sheet
     if (key === "Escape" && isOpen() && !inList) leave();
   });
   return h("section", { id: ID, "aria-label": "Controls" }, h("h2", {}, "Controls"), close);

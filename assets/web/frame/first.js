@@ -1,5 +1,5 @@
-// Draws the bar, the head of the page and the picture that came with it (headlight/api/prerender.py), each where it will
-// stand, before Streamlit is there; the view then moves to its own place as it is.
+// Draws the bar, the head of the page and its prerendered picture (headlight/api/prerender.py) before Streamlit has
+// loaded, each at its final position. The view then moves into its Streamlit element.
 
 import { drawBar, makeTitle } from "./bar.js";
 import { div, h } from "../base/dom.js";
@@ -7,8 +7,8 @@ import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
 import { pageNow } from "../base/page_list.js";
 
-const MAX_WAIT_MS = 15000; // ms for Streamlit, after which its own page shows what is wrong
-const FONT_WAIT = 600; // ms for the font, so that no line breaks anew when it comes
+const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page is shown
+const FONT_WAIT = 600; // ms for the font, so that lines do not reflow
 const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
   light: { "background-color": "#FBFAF6", "text-color": "#1B2233" },
@@ -23,21 +23,21 @@ function theme() {
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
-/** Tell whether the head of the page is there. */
+/** Return whether the head of the page is there. */
 const ready = () =>
   Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
   document.querySelector(".st-key-stage .question") !== null;
 
-/** Tell whether the page has content below its head. */
+/** Return whether the page has content below its head. */
 const isFilled = () => {
   const [, ...siblings] = document.querySelector(".st-key-stage")?.children ?? [];
   return siblings.some((element) => element.getBoundingClientRect().height > 0);
 };
 
-/** Read the message out of the page. @param {Element} block */
+/** Decode the message that the page contains. @param {Element} block */
 const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
 
-/** The head of the page, and a place for its picture or the outline of its cards, until Streamlit has drawn its own.
+/** Draw the head of the page, and a place for its picture or placeholders of its cards.
  * @param {"dark" | "light"} now @param {boolean} hasPicture
  */
 function prerender(now, hasPicture) {
@@ -48,9 +48,9 @@ function prerender(now, hasPicture) {
   return { element, place };
 }
 
-/** @typedef {(file: string) => any} Open what a module exports */
+/** @typedef {(file: string) => any} Open imports a module by its file name */
 
-/** Draw the picture, where the page brought one.
+/** Draw the picture if the page has one.
  * @param {Open} open @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block
  */
 function drawPicture(open, place, remove, block) {

@@ -1,13 +1,13 @@
-// “Another model”: what this machine holds, a folder of it, one more of the Hugging Face hub, and how one comes to a model of
-// one's own. Who does not sit at the server's machine reads of the last alone.
+// The dialog “Another model”: models cached on the server, a local folder, a model of the Hugging Face hub, and code
+// for own models. Remote users see only the last.
 
 import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
 
-/** @typedef {{name: string, title: string, description: string, why_not: string}} Found a model of this machine */
+/** @typedef {{name: string, title: string, description: string, why_not: string}} Found a cached model of the server */
 
 const LOST = "The server cannot be reached; try again.";
-/** Name of an error -> what it says here. @type {Record<string, string>} */
+/** Name of an error -> its message here. @type {Record<string, string>} */
 const WHY = { AbortError: "Stopped. What was downloaded is kept, and the download can be continued.", TypeError: LOST };
 const LEAVES = "This sends the model’s name and your IP address to huggingface.co.";
 const OPENS = [
@@ -17,10 +17,10 @@ const OPENS = [
 const IN_PYTHON =
   "load_model opens the folder of any text model of transformers, and of most image and speech models; watch records any torch module.";
 
-/** The titles of models that were opened here, by their names. @type {Map<string, string>} */
+/** Titles of the models opened here, by name. @type {Map<string, string>} */
 export const titles = new Map();
 
-/** Fetch an answer about the server's machine. Raises an Error with the reason of a refusal.
+/** Fetch a response about the server's machine. Throws an Error with the reason of a rejection.
  * @param {string} question @param {Record<string, string>} [params]
  */
 async function answered(question, params) {
@@ -30,8 +30,8 @@ async function answered(question, params) {
   return answer.json();
 }
 
-/** An answer that comes line by line, each of them JSON.
- * @param {Response} answer @param {(line: any) => void} take what each says
+/** Read a response of JSON lines.
+ * @param {Response} answer @param {(line: any) => void} take called for each line
  */
 async function eachLine(answer, take) {
   if (!answer.ok || !answer.body) throw new Error(await answer.text());
@@ -44,15 +44,16 @@ async function eachLine(answer, take) {
   }
 }
 
-/** 1_340_000 -> "1.3 MB" @param {number} bytes */
+/** Format a number of bytes: 1_340_000 -> "1.3 MB". @param {number} bytes */
 export const formatBytes = (bytes) =>
   bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.max(0.1, bytes / 1e6).toFixed(1)} MB`;
 
-/** A line to type into, with a button. @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
+/** A text field with a button.
+ * @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
 function line(name, placeholder, does, act) {
   const field = h("input", { type: "text", "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false" });
   const press = h("button", { type: "submit" }, does);
-  const form = /** @type {HTMLFormElement} */ (h("form", { class: "asks" }, field, press));
+  const form = /** @type {HTMLFormElement} */ (h("form", { class: "form-row" }, field, press));
   form.onsubmit = (event) => {
     event.preventDefault();
     if (field.value.trim()) act(field.value.trim());
@@ -64,7 +65,7 @@ export class OtherModels {
   /** @param {(name: string) => void} choose */
   constructor(choose) {
     this.choose = choose;
-    this.controller = /** @type {AbortController | null} */ (null); // way: a download
+    this.controller = /** @type {AbortController | null} */ (null); // of the current download
     this.list = h("ul", { class: "models" });
     this.status = h("p", { role: "status" });
     this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
@@ -74,7 +75,7 @@ export class OtherModels {
     this.stops = button("Stop", () => this.controller?.abort(), { hidden: "" });
     const titled = (/** @type {string} */ title) => h("h3", {}, title);
     const leaves = h("p", { class: "leaves" }, LEAVES);
-    const bringing = div("bringing", this.bring, this.bar, this.stops);
+    const bringing = div("download-row", this.bring, this.bar, this.stops);
     this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
     this.machine = h("section", {}, titled("On this computer"), this.list, this.status);
     this.machine.append(titled("Folder on this computer"), this.folder.form, this.hub);
@@ -93,7 +94,7 @@ export class OtherModels {
     this.element.addEventListener("close", () => this.controller?.abort());
   }
 
-  /** @param {{machine: boolean, hub: boolean}} house what may be asked here */
+  /** @param {{machine: boolean, hub: boolean}} house allowed sources */
   allow({ machine, hub }) {
     this.machine.hidden = !machine;
     this.hub.hidden = !hub;
@@ -175,14 +176,14 @@ export class OtherModels {
     }).finally(() => this.bringing(false));
   }
 
-  /** @param {boolean} is on its way */
+  /** @param {boolean} is downloading */
   bringing(is) {
     this.bar.hidden = this.stops.hidden = !is;
     this.bring.hidden = is || this.bring.hidden;
     if (!is) this.controller = null;
   }
 
-  /** Show that something is going on, then its result. @param {string} doing @param {() => Promise<string>} act */
+  /** Show a progress text, then the result. @param {string} doing @param {() => Promise<string>} act */
   async tell(doing, act) {
     setText(this.status, doing);
     try {

@@ -1,5 +1,5 @@
-// The model and the device that a page shows, in the bar. The link says which; none = the first of the list. Behind the last
-// stands what else can be opened.
+// The pickers of model and device in the bar. The link has the choice; without one the first option holds. The last
+// option opens another model.
 
 import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
@@ -9,27 +9,28 @@ import { OtherModels, titles } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
 
-const OWN = "your own"; // no model: an address cannot name it
+const OWN = "your own"; // an opened model, which has no address
 const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "on this computer, or your own"]);
 const SAME = /** @type {Option} */ (["", "right: same model", "Right side", "one model on both sides"]);
-const HERE = "On this computer"; // the group of those that no list need have
+const HERE = "On this computer"; // group of the models that are not in the list
 
 const others = new OtherModels((name) => choose("model", name));
 
-/** A view takes over what was chosen; without one the page's script does. @param {string} key @param {string | null} value */
+/** Apply a choice: by the current view, or by the page's script if there is none.
+ * @param {string} key @param {string | null} value */
 function choose(key, value) {
   const detail = { [key]: value };
   if (!dispatchEvent(new CustomEvent("headlight-choose", { detail, cancelable: true }))) return;
-  const dropped = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
+  const dropped = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // heads of another model, if no view maps them
   write({ ...Object.fromEntries(dropped.map((name) => [name, null])), ...detail });
   notify();
 }
 
-const wide = matchMedia("(min-width: 721px)"); // house.css
+const wide = matchMedia("(min-width: 721px)"); // as in house.css
 const hasSecondLine = () => wide.matches && CSS.supports("appearance: base-select");
 
 class Picker {
-  /** @param {string} key of the link @param {string} label @param {number} fewest options that are a choice */
+  /** @param {string} key link parameter @param {string} label @param {number} fewest minimum number of options */
   constructor(key, label, fewest) {
     this.key = key;
     this.fewest = fewest;
@@ -64,7 +65,7 @@ class Picker {
     return others.show();
   }
 
-  /** Select the option of the address, if there is one. */
+  /** Select the option in the address, if it exists. */
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
     const index = this.options.findIndex(([value]) => value === now);
@@ -79,23 +80,23 @@ function fillOptions(parent, options) {
   fill(parent, options, "option", (option, [value, text, , subtitle]) => {
     setAttribute(option, "value", value);
     setText(option, subtitle && !hasSecondLine() ? `${text} · ${subtitle}` : text);
-    setAttribute(option, "data-says", subtitle ?? null);
+    setAttribute(option, "data-subtitle", subtitle ?? null);
   });
 }
 
 const model = new Picker("model", "Model", 1);
-const right = new Picker("model2", "Right model", 2); // of Compare
+const right = new Picker("model2", "Right model", 2); // of the Compare page
 const device = new Picker("dev", "Device", 2);
 wide.addEventListener("change", () => [model, right].forEach((picker) => picker.draw(picker.options)));
 export const pickers = h("div", { class: "pickers", hidden: "" }, model.element, right.element, device.element);
 
-const first = document.getElementById("headlight-model"); // until the page says what there is
+const first = document.getElementById("headlight-model"); // server-rendered, until the page sends its options
 if (first) {
   drawPickers([["", JSON.parse(first.textContent ?? ""), "Pretrained"]], []);
   model.select.disabled = true;
 }
 
-/** Offers what the present page can show. @param {Option[]} models @param {string[]} devices
+/** Show the options of the current page. @param {Option[]} models @param {string[]} devices
  * @param {{machine: boolean, hub: boolean, page?: string}} may
  */
 export function drawPickers(models, devices, may = { machine: false, hub: false }) {

@@ -1,16 +1,16 @@
-// The projector: one picture as large as the window allows. P goes there and back, Escape goes back; the link says it.
+// Projector mode: one picture fills the window. P toggles it, Escape leaves it; the link stores it.
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { read, write } from "../link/link.js";
 
-const OPEN = '[aria-expanded="true"]'; // what opened something
-const LAID_OVER = '[role="listbox"], [role="dialog"]'; // what Streamlit opens
+const OPEN = '[aria-expanded="true"]'; // an open menu
+const LAID_OVER = '[role="listbox"], [role="dialog"]'; // Streamlit's overlays
 
 const isLarge = () => read().get("big") === "true";
 
 export const switchProjector = () => write({ big: isLarge() ? null : "true" });
 
-/** Do what the address says. */
+/** Apply the state in the address. */
 function follow() {
   const { classList } = document.documentElement;
   if (classList.contains("projector") === isLarge()) return;
@@ -18,7 +18,7 @@ function follow() {
   dispatchEvent(new Event("headlight-projector"));
 }
 
-/** Tell whether a menu is open, which Escape closes. @param {EventTarget[]} path from what has the focus outwards */
+/** Return whether a menu is open, which Escape closes. @param {EventTarget[]} path from the focused element outwards */
 const inMenu = (path) =>
   path.some(
     (node) =>
@@ -26,7 +26,7 @@ const inMenu = (path) =>
       (node.matches(`${OPEN}, .settings`) || node.parentElement?.querySelector(`:scope > ${OPEN}`)),
   ) || document.querySelector(`#headlight-bar ${OPEN}, ${LAID_OVER}`) !== null;
 
-/** Listen to the address, and to the keys before a menu that closes forgets that it was open. */
+/** Listen to the address, and to keys in the capture phase, before a menu closes itself. */
 export function listen() {
   follow();
   addEventListener("headlight-address", follow);

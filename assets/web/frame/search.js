@@ -1,4 +1,4 @@
-// The search box of the bar: terms, pages, lessons, claims and controls in one list. `/` opens it.
+// The search box of the bar: terms, pages, lessons, claims and controls in one list; `/` opens it.
 
 import { button, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
@@ -9,7 +9,7 @@ import { normalise, search } from "./search_rank.js";
 /** @typedef {import("./search_rank.js").Group} Group */
 
 const LIST = "headlight-results";
-const MAX_WAIT_MS = 10_000; // for a page to show what was chosen
+const MAX_WAIT_MS = 10_000; // for a page to show the result
 const POLL_MS = 100;
 const LOST = "The search index cannot be loaded: the server does not answer. Close this box and open it again.";
 
@@ -22,7 +22,7 @@ async function fetchIndex() {
   return /** @type {import("../base/messages.js").SearchIndex} */ (await response.json()).groups;
 }
 
-/** The index, which is loaded once; after a failure it is asked for again. */
+/** Load the index once; a failed request is repeated at the next use. */
 function loadIndex() {
   loading ??= fetchIndex().catch((error) => {
     loading = null;
@@ -31,16 +31,17 @@ function loadIndex() {
   return loading;
 }
 
-/** The address of a result; with what the present address says, as links of the bar have it. @param {Entry} entry @param {boolean} carries */
+/** The address of a result, with the present query where its group carries it.
+ * @param {Entry} entry @param {boolean} carries */
 const addressOf = ({ link }, carries) => new URL(`./${link}${carries ? location.search : ""}`, document.baseURI);
 
-/** Everywhere on the page, also in the views, each of which is a document of its own. @param {string} selector */
+/** All matching elements of the page, including those in the shadow roots of views. @param {string} selector */
 const findAll = (selector) => {
   const views = [...document.querySelectorAll(`${MAIN} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
   return [document, ...views].flatMap((root) => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]));
 };
 
-/** Focuses a term or control as soon as its page shows it, and opens what is folded. @param {string} target */
+/** Focus a term or control as soon as its page shows it, and open its folded parents. @param {string} target */
 function reveal(target, start = performance.now()) {
   const key = CSS.escape(target);
   const inControl = `.st-key-${key} :is(input, select, textarea, button)`;
@@ -48,7 +49,7 @@ function reveal(target, start = performance.now()) {
   const element = matches.find((match) => match.checkVisibility());
   if (!element && performance.now() - start < MAX_WAIT_MS) return setTimeout(reveal, POLL_MS, target, start);
   if (element?.ariaExpanded === "false" && element.dataset.key) element.click();
-  if (element && element.tabIndex < 0) element.tabIndex = -1; // a term takes the focus only here
+  if (element && element.tabIndex < 0) element.tabIndex = -1; // a term is focusable only here
   element?.scrollIntoView({ block: "center" });
   return element?.focus();
 }
@@ -157,7 +158,7 @@ class SearchBox {
     return option;
   }
 
-  /** Marks the option that Enter chooses. @param {number} index */
+  /** Highlight the option that Enter chooses. @param {number} index */
   activate(index) {
     this.options[this.active]?.setAttribute("aria-selected", "false");
     const option = this.options[index];
@@ -169,7 +170,7 @@ class SearchBox {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    event.stopPropagation(); // no key of the page
+    event.stopPropagation(); // no shortcut of the page
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const { length } = this.options;
     if (event.isComposing || !length || event.target !== this.input) return;
@@ -182,7 +183,7 @@ class SearchBox {
   /** @param {Entry} entry @param {boolean} carries */
   choose(entry, carries) {
     this.element.close();
-    dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
+    dispatchEvent(new Event("headlight-leave")); // views write pending changes to the address
     const url = addressOf(entry, carries);
     if (!carries || url.pathname !== location.pathname) visit(url, carries);
     if (entry.target) reveal(entry.target);
@@ -198,7 +199,7 @@ export function makeSearch() {
   addEventListener("keydown", (event) => {
     const isOther = event.defaultPrevented || isShortcut(event) || isTyped(event); // a token may begin with a slash
     if (event.key !== "/" || isOther || document.querySelector("dialog[open]")) return;
-    event.preventDefault(); // the slash is not typed
+    event.preventDefault(); // no slash in the field
     box.open();
   });
   const title = "search terms, pages, lessons, claims and controls: /";

@@ -1,14 +1,14 @@
-// Ranks what the search box can find: titles and synonyms before texts, whole words before beginnings, one typo allowed.
+// Ranks search results: titles and synonyms before texts, whole words before prefixes, one typo allowed.
 
 /** @typedef {import("../base/messages.js").SearchEntry} Entry */
 /** @typedef {import("../base/messages.js").SearchGroup} Group */
 
-const MAX_RESULTS = 6; // of a group
+const MAX_RESULTS = 6; // per group
 const MIN_TYPO_LENGTH = 4; // letters of a word that may have a typo
-const MIN_SHARE = 0.05; // of the best score: a typo is looked for where nothing fits as it is typed
-const MIN_INNER_LENGTH = 3; // letters that are looked for within words, too
+const MIN_SHARE = 0.05; // of the best score; typos count only if nothing matches exactly
+const MIN_INNER_LENGTH = 3; // letters of a match within words
 
-/** The text in lower case, without accents and punctuation. @param {string} text */
+/** Normalise a text: lower case, without accents and punctuation. @param {string} text */
 export const normalise = (text) =>
   text
     .toLowerCase()
@@ -17,7 +17,8 @@ export const normalise = (text) =>
     .replace(/[^\p{L}\p{N}#]+/gu, " ")
     .trim();
 
-/** Tell whether one letter is added, missing, replaced or swapped with the next. @param {string} typed @param {string} word */
+/** Return whether one letter is inserted, deleted, replaced or swapped with the next.
+ * @param {string} typed @param {string} word */
 export function hasOneTypo(typed, word) {
   if (Math.min(typed.length, word.length) < MIN_TYPO_LENGTH || Math.abs(typed.length - word.length) > 1) return false;
   let prefix = 0;
@@ -27,7 +28,7 @@ export function hasOneTypo(typed, word) {
   return isSwapped || [left, left.slice(1)].includes(right.slice(1)) || left.slice(1) === right;
 }
 
-/** Score how well a typed word fits a text; 0 = not at all. @param {string} typed @param {string} text normalised */
+/** Score how well a typed word matches a text; 0 = not at all. @param {string} typed @param {string} text normalised */
 function fit(typed, text) {
   const words = text.split(" ");
   if (words.includes(typed)) return 10;
@@ -36,7 +37,8 @@ function fit(typed, text) {
   return words.some((word) => hasOneTypo(typed, word)) ? 0.5 : 0;
 }
 
-/** Score how well an entry fits; 0 = a typed word is nowhere in it. @param {Entry} entry @param {string} typed normalised */
+/** Score how well an entry matches; 0 = a typed word is nowhere in it.
+ * @param {Entry} entry @param {string} typed normalised */
 export function scoreOf({ title, also, text }, typed) {
   const names = [title, ...also].map(normalise);
   const fits = typed
@@ -54,7 +56,7 @@ export function scoreOf({ title, also, text }, typed) {
   return mean + (names.some((name) => name.startsWith(typed)) ? 20 : 0);
 }
 
-/** The groups with their best entries, the group of the best one first. @param {Group[]} groups @param {string} query */
+/** The groups with their best entries, that of the best entry first. @param {Group[]} groups @param {string} query */
 export function search(groups, query) {
   const typed = normalise(query);
   if (!typed) return [];

@@ -1,4 +1,4 @@
-// Share, in the bar: the link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
+// The Share panel of the bar: the link, its QR code, exports, and how the picture was computed.
 
 import { makeCopy } from "../base/copy_button.js";
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
@@ -6,23 +6,23 @@ import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
 import { openRoom, room } from "../rooms/room_line.js";
 
-/** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
- * "", and what routes make of its link
+/** @typedef {{page: string, address: string, kinds: string[]}} Shared page: its name; address: its URL for other machines, or
+ * ""; kinds: its export routes
  */
-/** @typedef {{facts: string[], code: string}} About of each picture its facts, and the code of all */
+/** @typedef {{facts: string[], code: string}} About facts of each picture; code of all pictures */
 
 const ONLY_HERE =
   "Only this computer can open the link. For a class, start Headlight with headlight --host 0.0.0.0 (in a checkout: make run ARGS=--server.address=0.0.0.0)";
 const LOST = "The server cannot be reached; try again.";
 
-/** The link to what is seen, at another address of the same page. @param {string} address */
+/** The link to the current state at another address of the same page. @param {string} address */
 function linkAt(address) {
   const url = new URL(address || location.href);
   url.search = location.search;
   return url.href;
 }
 
-/** Fetch the answer of a route to a query. @param {string} route @param {URLSearchParams} query */
+/** Fetch the response of a route to a query. @param {string} route @param {URLSearchParams} query */
 async function fetched(route, query) {
   const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
   const text = answer ? await answer.text() : LOST;
@@ -50,11 +50,11 @@ class SharePanel {
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
     this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
-    this.pictured = ""; // the link whose picture is there, or comes
-    this.requested = ""; // what the facts and the code were asked for
+    this.pictured = ""; // link of the QR code that is shown or pending
+    this.requested = ""; // query of the facts and the code
   }
 
-  /** The link for whoever opens it. */
+  /** The link to share. */
   get link() {
     return linkAt(shared.address);
   }
@@ -94,14 +94,14 @@ class SharePanel {
     return div("link", span("name"), code, copy);
   }
 
-  /** The link as a picture for a camera. */
+  /** Show the QR code of the link. */
   async show() {
     const { link } = this;
     if (!shared.address) setText(this.note, ONLY_HERE);
     if (!shared.address || this.pictured === link) return;
     this.pictured = link;
     const { text, isThere } = await fetched("qr", new URLSearchParams({ to: link }));
-    if (this.pictured !== link) return; // another one was asked for since
+    if (this.pictured !== link) return; // the link has changed meanwhile
     if (!isThere) this.pictured = "";
     this.camera.hidden = !isThere;
     this.picture.alt = `QR code of ${link}`;
@@ -115,13 +115,13 @@ class SharePanel {
     else setText(this.note, room.sentence);
   }
 
-  /** The picture fills the screen, for the last row; a press or Escape brings it back. */
+  /** Show the QR code full-screen for the back row; a click or Escape closes it. */
   enlarge() {
     if (document.fullscreenElement) document.exitFullscreen();
     else this.camera.requestFullscreen?.();
   }
 
-  /** Fill what is unfolded. */
+  /** Load the contents of the open sections. */
   async tell() {
     const request = `${shared.page}?${read()}`;
     if (!(this.about.open || this.snippet.open) || this.about.hidden || this.requested === request) return;
@@ -141,12 +141,12 @@ const opener = /** @type {HTMLButtonElement} */ (
   button("Share", () => openShare(!isOpen()), {
     "aria-expanded": "false",
     "aria-controls": place.id,
-    disabled: "", // until the page says what there is
+    disabled: "", // until the page sends its options
   })
 );
-/** The button, then the panel that it opens. */
+/** The button, then its panel. */
 export const share = div("share-place", opener, place);
-let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
+let panel = /** @type {SharePanel | null} */ (null); // created when first opened
 
 const isOpen = () => opener.ariaExpanded === "true";
 
@@ -165,7 +165,7 @@ function draw() {
 }
 addEventListener("headlight-address", draw);
 
-/** Update the panel for the present page. @param {Shared} page */
+/** Update the panel for the current page. @param {Shared} page */
 export function drawShare({ page, address, kinds }) {
   Object.assign(shared, { page, address, kinds });
   opener.disabled = false;

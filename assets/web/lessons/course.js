@@ -1,5 +1,5 @@
-// The course as the server tells it, which step of it an address asks for, what this browser has done of it, and what this tab
-// keeps: whether a class is taught, and the way through the course that was chosen.
+// The course: loading it, the step in the address, and progress. The browser stores completed steps; the tab stores
+// classroom mode and the chosen route through the course.
 
 import { urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
@@ -8,21 +8,21 @@ import { prerequisites } from "../link/navigation.js";
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
-/** @typedef {{lesson: Lesson, number: number, total: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
+/** @typedef {{lesson: Lesson, number: number, total: number, step: Step, at: number, again: boolean}} Place a step and its lesson, numbered from 1; again: the step's second question */
 
-/** @typedef {{minutes: number, audience: string, steps: string[]}} Way its steps in order: "it.2" */
+/** @typedef {{minutes: number, audience: string, steps: string[]}} Way steps: names in order, such as "it.2" */
 
-const DONE = "headlight-lessons"; // where the browser keeps it
-const TAUGHT = "headlight-class"; // and the tab
+const DONE = "headlight-lessons"; // localStorage key of completed steps
+const TAUGHT = "headlight-class"; // sessionStorage key of classroom mode
 const WAY = "headlight-way";
-const KEY = "learn"; // of the link
+const KEY = "learn"; // link parameter
 
 /** @type {Promise<Course> | null} */
 let loading = null;
 /** @type {Course | null} */
 let course = JSON.parse(document.getElementById("headlight-course")?.textContent ?? "null");
 
-/** The course; a page that was opened by a lesson's link has brought it along. */
+/** Load the course; a page opened by a lesson's link contains it. */
 export function load() {
   loading ??= course ? Promise.resolve(course) : fetchCourse();
   return loading;
@@ -40,10 +40,10 @@ async function fetchCourse() {
   return course;
 }
 
-/** The step in the address, as "it.2"; empty without one. */
+/** The step in the address, such as "it.2"; "" without one. */
 export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";
 
-/** The step of this name, as far as the course is here; null where there is none of it. @param {string} name @returns {Place | null} */
+/** The step with this name; null if it does not exist or is not loaded. @param {string} name @returns {Place | null} */
 export function find(name) {
   const [, id, digits, more] = name.match(/^([\w-]+)\.([1-9]\d?)(\.2)?$/) ?? [];
   const lessons = course?.lessons ?? [];
@@ -60,13 +60,13 @@ export function find(name) {
 /** The name of a step in links: "it.2"; "it.2.2" is its second question. @param {Place} place */
 export const nameOf = ({ lesson, at, again }) => `${lesson.id}.${at}${again ? ".2" : ""}`;
 
-/** The steps of the chosen way, where this one is among them. @param {string} name */
+/** The steps of the chosen route, if it contains this one. @param {string} name */
 function wayOf(name) {
   const steps = wayKept()?.steps;
   return steps?.includes(name) ? steps : null;
 }
 
-/** The reason why there is no such step, in one sentence. @param {string} name */
+/** The reason why a step does not exist, as a sentence. @param {string} name */
 export function whyNot(name) {
   const [, id, step] = name.match(/^([\w-]+)\.(\d+)(?:\.2)?$/) ?? [];
   const short = `“${name.slice(0, 40)}”`;
@@ -76,7 +76,7 @@ export function whyNot(name) {
   return `The lesson “${knownLesson.title}” has ${knownLesson.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
 }
 
-/** The address of a step; one without a name leaves the lesson, and the picture as it is. @param {Place | null} place */
+/** The address of a step; null leaves the lesson and keeps the picture. @param {Place | null} place */
 export function addressOf(place) {
   const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
   url.searchParams.delete(KEY);
@@ -84,7 +84,7 @@ export function addressOf(place) {
   return url;
 }
 
-/** The step before or behind, also of the next lesson; null at the end. @param {Place} place @param {1 | -1} way */
+/** The previous or next step, across lessons; null at the end. @param {Place} place @param {1 | -1} way */
 export function neighbour({ lesson, at }, way) {
   const name = `${lesson.id}.${at}`;
   const walked = wayOf(name);
@@ -95,29 +95,29 @@ export function neighbour({ lesson, at }, way) {
   return other ? find(`${other.id}.${way > 0 ? 1 : other.steps.length}`) : null;
 }
 
-/** The steps that were answered in this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */
+/** Completed steps of this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */
 export function done() {
   const lists = Object.entries(stored("localStorage", DONE) ?? {}).filter(([, steps]) => Array.isArray(steps));
   return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
-/** Note that a step was answered. @param {Place} place */
+/** Store that a step is completed. @param {Place} place */
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
   store("localStorage", DONE, all);
 }
 
-/** Tell whether an answer leaves the curtain closed: a class is taught. */
+/** Return whether classroom mode is on, in which an answer does not open the curtain. */
 export const isTaught = () => stored("sessionStorage", TAUGHT) === true;
 
 /** @param {boolean} taught */
 export const keepTaught = (taught) => store("sessionStorage", TAUGHT, taught || null);
 
-/** @param {Way | null} way null for every lesson in turn */
+/** @param {Way | null} way null for all lessons in order */
 export const keepWay = (way) => store("sessionStorage", WAY, way);
 
-/** The way that was chosen; null without one. @returns {Way | null} */
+/** The stored route; null without one. @returns {Way | null} */
 export function wayKept() {
   const { minutes, audience, steps } = stored("sessionStorage", WAY) ?? {};
   return Array.isArray(steps) ? { minutes, audience, steps: steps.map(String) } : null;

@@ -1,29 +1,30 @@
-// Hands of a class, counted choice by choice in two rounds: alone, and after talking to a neighbour.
+// A show of hands: counts per choice in two rounds, alone and after peer discussion.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const ROUNDS = ["alone", "after talking"];
 
 export class Hands {
-  /** @param {() => void} counted a hand was counted, or taken back */
+  /** @param {() => void} counted called when a hand is counted or removed */
   constructor(counted) {
     this.tell = counted;
     this.round = 0;
-    this.rounds = /** @type {string[][]} */ ([[], []]); // the letters, in the order in which they were counted
-    this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // the rounds of each question of this visit
+    this.rounds = /** @type {string[][]} */ ([[], []]); // letters in counting order
+    this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // question -> its rounds, while the page is open
     this.talk = button("", () => this.turn(), { class: "quiet" });
     this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.talk);
     this.letters = /** @type {string[]} */ ([]);
   }
 
-  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its choices */
+  /** Start a question with the hands counted for it before.
+   * @param {string} name @param {string[]} letters letters of its choices */
   begin(name, letters) {
     const rounds = this.counted.get(name) ?? [[], []];
     this.counted.set(name, rounds);
     Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
   }
 
-  /** Count another hand. @param {string} letter */
+  /** Count a hand. @param {string} letter */
   count(letter) {
     if (this.letters.includes(letter)) this.rounds[this.round].push(letter);
     this.tell();
@@ -35,13 +36,13 @@ export class Hands {
     this.tell();
   }
 
-  /** To the other round. */
+  /** Switch to the other round. */
   turn() {
     this.round = 1 - this.round;
     this.tell();
   }
 
-  /** Tell whether a hand was counted. */
+  /** Return whether a hand was counted. */
   get any() {
     return this.rounds.some((hands) => hands.length);
   }
@@ -50,7 +51,8 @@ export class Hands {
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
   }
 
-  /** The hands of a choice, round by round, as bars in it; none while nobody was counted. @param {Element} place @param {string} letter */
+  /** Draw the hands of a choice as bars, round by round; nothing before the first hand.
+   * @param {Element} place @param {string} letter */
   drawBars(place, letter) {
     const counted = this.rounds.filter((hands) => hands.length);
     const make = () => div("bar", span("track", h("span")), span("count"));

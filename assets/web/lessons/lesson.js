@@ -1,5 +1,5 @@
-// A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
-// then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
+// The lesson beside the page: question, answer, and the curtain over the picture. The step is in the link (learn=it.2);
+// answers are kept while the tab is open, progress in the browser.
 
 import {
   addressOf,
@@ -23,15 +23,16 @@ import { pageNow } from "../base/page_list.js";
 import { go } from "../link/navigation.js";
 import { ApiClient } from "../wire/api_client.js";
 
-const COURSE = "lessons"; // the path of the page with all lessons
-const PAUSE = 300; // ms without a change of the picture, until its verdict is asked for
-const WHOLE = "page"; // a picture that leaves nothing of its page out
+const COURSE = "lessons"; // path of the page with all lessons
+const PAUSE = 300; // ms without a change of the picture before its verdict is requested
+const WHOLE = "page"; // a picture that is the whole page
 const COMING = "The numbers are still being computed.";
 
 const hands = new Hands(() => show());
 const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
 const black = h("div", { id: "headlight-black", hidden: "" });
-/** Step -> its answer on this visit, and whether the curtain is open. @type {Map<string, {answer: string | null, open: boolean}>} */
+/** Step -> its answer in this tab, and whether the curtain is open.
+ * @type {Map<string, {answer: string | null, open: boolean}>} */
 const visited = new Map();
 const state = {
   name: "", // of the step, as in the link
@@ -42,9 +43,9 @@ const state = {
   sentence: "",
   notes: false,
   keys: false,
-  isWholePage: false, // the page is shown with all that can be changed, not the step's picture alone
+  isWholePage: false, // the page is shown with all controls, not the step's picture alone
   taught: isTaught(),
-  room: false, // phones vote
+  room: false, // the class votes by phone
 };
 let pause = 0;
 
@@ -87,7 +88,7 @@ const acts = {
   },
   keys: () => setState({ keys: !state.keys, notes: false }),
 };
-/** Shows, then goes on. */
+/** Show the answer, then go to the next step. */
 const onward = () => state.place && acts[state.open ? "next" : "show"]();
 
 /** Open the curtain and request the verdict. */
@@ -97,7 +98,7 @@ function open() {
   judge();
 }
 
-/** The question was answered, or given up. */
+/** Handle an answered or skipped question. */
 function done() {
   const { name, place, answer } = state;
   visited.set(name, { answer, open: state.open });
@@ -105,7 +106,7 @@ function done() {
   show();
 }
 
-/** Ask what the numbers that are shown now say. */
+/** Request the verdict on the current picture. */
 function judge() {
   clearTimeout(pause);
   const { place } = state;
@@ -113,20 +114,20 @@ function judge() {
   wire.ask("lesson", new URLSearchParams(location.search), "");
 }
 
-/** The address says something else: another picture, which has its own verdict. */
+/** Follow a change of the address: another picture has its own verdict. */
 function follow() {
   if (!state.open) return;
   clearTimeout(pause);
   pause = setTimeout(judge, PAUSE);
 }
 
-/** Tell whether another page than the step's is shown. */
+/** Return whether the page differs from the step's. */
 const isAway = () => state.place !== null && pageNow().path !== state.place.step.path;
 
 /** Set the step; "" for none. @param {string} name */
 function take(name) {
   if (name === state.name && (state.place || !name)) {
-    state.place &&= find(name); // on another way through the course, perhaps
+    state.place &&= find(name); // the route may have changed
     return show();
   }
   wire.stop();
@@ -139,10 +140,10 @@ function take(name) {
   follow();
 }
 
-/** The course has come, or cannot be had. @param {Error} [error] */
+/** Handle the loaded course, or its failure. @param {Error} [error] */
 function missed(error) {
   if (find(state.name)) {
-    state.name += " "; // it was not this one as long as its lesson was not here
+    state.name += " "; // trailing space: forces the step to be set again once its lesson is loaded
     take(state.name.trim());
   } else setState({ sentence: error?.message || whyNot(state.name) });
 }
@@ -151,32 +152,32 @@ function missed(error) {
 function step(way) {
   const next = state.place && neighbour(state.place, way);
   if (!next) return way > 0 ? toCourse() : undefined;
-  take(nameOf(next)); // its curtain comes before its picture
+  take(nameOf(next)); // the curtain must come before the picture
   go(addressOf(next));
   panel.element.scrollTop = 0;
   panel.p.title.focus({ preventScroll: true });
 }
 
-/** To the page with all lessons. */
+/** Go to the page with all lessons. */
 function toCourse() {
   take("");
   go(new URL(`./${COURSE}`, new URL("./", location.href)));
 }
 
-/** Tell whether a lesson stands beside the page. */
+/** Return whether a lesson is open beside the page. */
 const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 
-/** The step that is asked of the picture beside it; null where none is. */
+/** The step that asks about the current picture; null if there is none. */
 const askedNow = () => (isHere() && !isAway() ? state.place : null);
 
-/** The interface of the lesson for a room: its step while it stands beside its page, the way to the answer, and places for its votes. */
+/** The interface of the lesson for a room: its step, the way to the answer, and the place for votes. */
 export const roomActions = {
   askedNow,
   isOpen: () => state.open,
   open,
-  /** The class votes by phone: an answer opens no curtain, and no hands are counted. */
+  /** Collect answers by phone: an answer opens no curtain, and no hands are counted. */
   askByPhone: () => setState({ room: true }),
-  /** Votes stand where hands would. @param {string[][]} rounds */
+  /** Show votes in the place of hands. @param {string[][]} rounds */
   count(rounds) {
     if (JSON.stringify(rounds) === JSON.stringify(hands.rounds)) return;
     hands.rounds = rounds;
@@ -184,7 +185,7 @@ export const roomActions = {
   },
 };
 
-/** Draw it all. */
+/** Draw the lesson. */
 function show() {
   const { place, open: isOpen } = state;
   const isShown = isHere();
@@ -230,14 +231,14 @@ function key(event) {
 function begin() {
   if (!document.querySelector("link.lesson"))
     document.head.append(h("link", { rel: "stylesheet", class: "lesson", href: urlOf("lessons/lesson.css").href }));
-  document.getElementById("headlight-bar")?.after(panel.element); // Tab comes from the bar to the lesson, then to the page
+  document.getElementById("headlight-bar")?.after(panel.element); // tab order: bar, lesson, page
   document.body.append(black);
   addEventListener("popstate", () => take(askedFor()));
   addEventListener("headlight-address", follow);
   addEventListener("keydown", key, true);
 }
 
-/** Put the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
+/** Open the lesson in the address, before its picture is drawn. @param {"dark" | "light"} theme */
 export function drawLesson(theme) {
   if (!panel.element.isConnected) {
     begin();

@@ -1,10 +1,10 @@
-// The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
+// The cards of all lessons with their progress, and the routes through them by time and audience.
 
 import { done, keepWay, wayKept } from "./course.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
-/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
-/** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
+/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card steps: addresses */
+/** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
 
 const EVERY = "all lessons";
 
@@ -19,19 +19,20 @@ function drawChoice(group, label, options, now, choose) {
   });
 }
 
-/** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} done */
+/** The first step that is not completed in this browser, counted from 0; −1 if there is none.
+ * @param {Card} card @param {number[]} done */
 const firstOpen = ({ steps }, done) => steps.findIndex((_, index) => !done.includes(index + 1)) + 1 || 1;
 
 function makeCard() {
-  const progress = h("p", { class: "where label" }, span("here"), h("span"));
-  const title = h("h2", {}, h("a", { class: "begin" }));
+  const progress = h("p", { class: "step-position label" }, span("next-step"), h("span"));
+  const title = h("h2", {}, h("a", { class: "start-link" }));
   const paper = h("a", { target: "_blank", rel: "noopener" }, "printable handout");
   const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"), paper);
   return h("li", { class: "lesson panel" }, progress, title, h("p"), done);
 }
 
-/** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
- * @param {boolean} isFirst of those shown
+/** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the route; [] for all
+ * @param {boolean} isFirst first visible card
  */
 function updateCard(place, card, number, steps, isFirst) {
   const doneSteps = (done()[card.id] ?? []).filter((step) => step <= card.steps.length);
@@ -58,7 +59,7 @@ function updateCard(place, card, number, steps, isFirst) {
   setText(progress.children[1], doneSteps.length ? label : "not started");
 }
 
-/** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.
+/** The button of a route: its number of lessons, its minutes, and a link to its first open step.
  * @param {Element} place @param {{card: Card, at: number[]}[]} walked lessons and their steps
  */
 function drawStart(place, walked) {
@@ -70,7 +71,7 @@ function drawStart(place, walked) {
   place.toggleAttribute("hidden", !next);
 }
 
-/** The last choice; it outlives a visit to the page. @type {{minutes: number | string, audience: string} | null} */
+/** The last choice; it outlives a change of page. @type {{minutes: number | string, audience: string} | null} */
 let last = null;
 
 /** @param {Element} element @param {{cards: Card[], ways: Way[]}} block */

@@ -1,4 +1,4 @@
-// The keys of a lesson. Where a key means something to what has the focus, a field, a list, a map, it keeps that meaning.
+// The shortcuts of a lesson. A focused field, list or map keeps the keys that it uses itself.
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 
@@ -18,9 +18,10 @@ const ALWAYS = {
 };
 /** @type {Record<string, Wish>} */
 const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", " ": "space" };
-const USES = 'button, a, summary, [role], [tabindex="0"], .large[tabindex]'; // what takes arrows or the space bar itself
+const USES = 'button, a, summary, [role], [tabindex="0"], .large[tabindex]'; // elements that use arrows or the space bar
 
-/** The action of a key; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the choices
+/** The action of a key; null if it has none.
+ * @param {KeyboardEvent} event @param {string[]} letters letters of the choices
  * @returns {[Wish, string] | null}
  */
 export function wishOf(event, letters) {

@@ -1,5 +1,5 @@
-// What stands of a lesson beside its page: where one is, what to do, the question, its choices, and after the answer the
-// numbers. It draws a state and hands on what is pressed.
+// The panel of a lesson: progress, instruction, question, choices, and after the answer the numbers. It draws a state
+// and forwards user actions.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
@@ -8,17 +8,17 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "page" | "class" | "keys"} Act */
 /**
  * @typedef {object} PanelState
- * @property {Place | null} place null where the link asks for what is not here
- * @property {string} sentence why there is no step or no verdict; what is waited for
- * @property {string | null} answer the letter that was chosen
- * @property {boolean} open the curtain
+ * @property {Place | null} place null if the step in the link does not exist
+ * @property {string} sentence status: why there is no step or verdict, or what is pending
+ * @property {string | null} answer the chosen letter
+ * @property {boolean} open whether the curtain is open
  * @property {Verdict | null} verdict
- * @property {boolean} away another page than the step's stands beside it
- * @property {boolean} notes the teacher's are shown
- * @property {boolean} keys the list of keys is shown
- * @property {boolean} isWholePage the page is shown with all that can be changed
- * @property {boolean} taught an answer does not open the curtain
- * @property {string} back @property {string} next what the ways lead to
+ * @property {boolean} away whether the current page is not the step's
+ * @property {boolean} notes whether the teacher's notes are shown
+ * @property {boolean} keys whether the list of shortcuts is shown
+ * @property {boolean} isWholePage whether the page is shown with all controls
+ * @property {boolean} taught classroom mode: an answer does not open the curtain
+ * @property {string} back @property {string} next texts of the previous and next links
  */
 
 const OPEN = "Anyone who opens this lesson can read these notes.";
@@ -39,7 +39,7 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-/** The notes of a step, line by line. @param {Place} place */
+/** The notes of a step, one per line. @param {Place} place */
 function notesOf({ lesson, step }) {
   const { references } = lesson;
   const reading = references.length ? `Further reading: ${references.join("; ")}.` : "";
@@ -55,23 +55,23 @@ export class LessonPanel {
     this.letters = /** @type {string[]} */ ([]); // of the choices
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
-      placeLabel: h("p", { class: "where" }),
+      placeLabel: h("p", { class: "step-position" }),
       leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
       away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
-      instruction: h("p", { class: "say" }),
+      instruction: h("p", { class: "instruction" }),
       question: h("h2"),
       choices: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
       taught: press("class", "count hands", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
-      exercise: h("p", { class: "now-you" }),
+      exercise: h("p", { class: "exercise" }),
       back: press("back"),
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
       lines: div("lines"),
-      overlayNotes: div("notes over"),
+      overlayNotes: div("notes overlay"),
       page: press("page", "whole page", {
         class: "quiet",
         title: "the page with all its controls",
@@ -79,13 +79,16 @@ export class LessonPanel {
       }),
       misconception: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]))),
+      keys: div(
+        "keys overlay",
+        h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)])),
+      ),
     };
     const { p } = this;
     const keyed = { space: p.show, W: p.page, N: p.notes, "?": p.help };
     for (const [key, part] of Object.entries(keyed)) part.append(h("kbd", { "aria-hidden": "true" }, key));
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
-    // a button that was clicked keeps no focus: the space bar then means the lesson again
+    // a clicked button must not keep the focus: the space bar then belongs to the lesson again
     this.element.addEventListener("click", ({ detail, target }) => {
       const pressed = target instanceof Element && target.closest("button:not(.option)");
       if (detail && pressed instanceof HTMLElement) pressed.blur();
@@ -93,11 +96,11 @@ export class LessonPanel {
     this.arrange();
   }
 
-  /** Put the parts in order. */
+  /** Insert the parts in order. */
   arrange() {
     const { p, hands } = this;
     p.overlayNotes.append(p.lines);
-    setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
+    setAttribute(p.keys, "tabindex", "0"); // scrollable in a low window
     this.element.append(
       div("head", p.placeLabel, p.leave),
       p.title,
@@ -184,7 +187,8 @@ export class LessonPanel {
     fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
   }
 
-  /** Open or close an overlay over the picture, which is a dialog while it is open. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
+  /** Open or close an overlay over the picture, a dialog while it is open.
+   * @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
   drawOver(part, isOpen, name) {
     part.hidden = !isOpen;
     setAttribute(part, "role", isOpen ? "dialog" : null);
@@ -206,7 +210,7 @@ export class LessonPanel {
       setText(words, text);
       setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
       setAttribute(choice, "aria-pressed", String(isChosen));
-      setAttribute(choice, "data-right", right ? "" : null);
+      setAttribute(choice, "data-correct", right ? "" : null);
       this.hands.drawBars(votes, letter);
     });
   }
@@ -223,9 +227,9 @@ export class LessonPanel {
       lines.push(h("ul", {}, ...numbers));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");
-    if (p.verdict.dataset.text === text) return; // said once
+    if (p.verdict.dataset.text === text) return; // announced once
     p.verdict.dataset.text = text;
     p.verdict.replaceChildren(...lines);
-    if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would come below the fold
+    if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would be below the fold
   }
 }

@@ -1,22 +1,21 @@
-// What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
-// link's keys, with what they are called; and the written rule of a mask with one key more or less that nobody but itself
-// may look at: its parts `unseen`. The other side of that is headlight/link/rules.py.
+// The changes of the model that a view stores as link parameters: their names and undo values, and the columns that the
+// written rule of a mask removes: its parts `unseen` (see headlight/link/rules.py).
 
 import { MASKS, RULE, SIDE } from "../base/facts.js";
 import { headName } from "./look.js";
 import { quoted } from "../base/words.js";
 
-/** @typedef {Record<string, string | null>} Controls key of the link -> what it says; null = its default */
+/** @typedef {Record<string, string | null>} Controls link parameter -> value; null = its default */
 
 const UNSEEN = "unseen";
 
-/** The keys of the link that these controls have; the heads stand apart. */
+/** Their link parameters; ablated heads are separate. */
 const KEYS = SIDE.filter((key) => key !== "off");
 
-/** The controls of a link. @param {URLSearchParams} link @returns {Controls} */
+/** Read the controls from a link. @param {URLSearchParams} link @returns {Controls} */
 export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
 
-/** The rule of the mask that the controls say, as it is written; of a painted one the rule beneath. @param {Controls} controls */
+/** The mask rule in the link's notation; of a painted mask the rule below the painting. @param {Controls} controls */
 export function ruleOf(controls) {
   const { mask } = controls;
   if (mask === "combination") return controls.rule ?? RULE;
@@ -25,7 +24,7 @@ export function ruleOf(controls) {
   return [mask ?? "none", ...(kind?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");
 }
 
-/** The controls of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
+/** The controls of a rule: a named mask with its numbers, or a combination. @param {string} rule @returns {Controls} */
 export function maskOf(rule) {
   const [kind, ...numbers] = rule.split(":");
   const maskKind = MASKS.find(({ name }) => name === kind);
@@ -34,10 +33,10 @@ export function maskOf(rule) {
   return { mask: kind === "none" ? null : kind, ...Object.fromEntries(params) };
 }
 
-/** The tokens whose value no other takes in. @param {Controls} controls */
+/** The tokens whose values are zeroed for all others. @param {Controls} controls */
 export const valuesOff = ({ unheard }) => (unheard ? unheard.split("-").map(Number) : []);
 
-/** May query i look at key j? The rules of mha_core/masks/rules.py, for the small pictures.
+/** Return whether query i may attend to key j, by the rules of mha_core/masks/rules.py; for thumbnails.
  * @param {string} mask @param {Record<string, number>} numbers @param {number} i @param {number} j
  */
 export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
@@ -50,7 +49,8 @@ export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
   return true;
 }
 
-/** The changes, each with a name and the controls that undo it. @param {Controls} controls @param {Set<string>} off
+/** List the changes, each with a name and the controls that undo it.
+ * @param {Controls} controls @param {Set<string>} off
  * @param {string[]} tokens of the sentence
  * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
  */
@@ -69,7 +69,8 @@ export function changed(controls, off, tokens = []) {
   return masks;
 }
 
-/** The mask, and apart from it the columns that it takes out. @param {Controls} controls @param {string[]} tokens
+/** List the changed mask, and separately the columns that it removes.
+ * @param {Controls} controls @param {string[]} tokens
  * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
  */
 function changedMasks(controls, tokens) {
@@ -90,19 +91,19 @@ function changedMasks(controls, tokens) {
   return parts;
 }
 
-// ---- the keys that a written rule takes out
+// ---- keys that a written rule removes
 
-/** The parts of a rule: joined by & inside, by | outside. @param {string} rule */
+/** Parse a rule into terms joined by |, each a list of parts joined by &. @param {string} rule */
 const termsOf = (rule) => rule.split("|").map((term) => term.split("&").map((part) => part.replace(/\s/g, "")));
 
-/** The keys that a term takes out. @param {string[]} term */
+/** The keys that a term removes. @param {string[]} term */
 const placesOf = (term) =>
   term.flatMap((part) => {
     const [name, ...places] = part.split(":");
     return name === UNSEEN ? places.map(Number) : [];
   });
 
-/** A rule whose every term takes out these keys and no other. @param {string} rule @param {Set<number>} places */
+/** A rule whose every term removes exactly these keys. @param {string} rule @param {Set<number>} places */
 function withPlaces(rule, places) {
   const sorted = [...places].sort((a, b) => a - b);
   const unseen = sorted.length ? [[UNSEEN, ...sorted].join(":")] : [];
@@ -113,21 +114,21 @@ function withPlaces(rule, places) {
   return terms.includes("none") ? "none" : [...new Set(terms)].join(" | ");
 }
 
-/** The keys that every term of a rule takes out. @param {string} rule */
+/** The keys that every term of a rule removes. @param {string} rule */
 export function unseenOf(rule) {
   const [first, ...others] = termsOf(rule).map(placesOf);
   return new Set(first.filter((place) => others.every((places) => places.includes(place))));
 }
 
-/** The rule with that key out, or where it is out already, in again. @param {string} rule @param {number} place */
+/** The rule with a key removed, or restored if it was. @param {string} rule @param {number} place */
 export function toggledUnseen(rule, place) {
   const places = unseenOf(rule);
   if (!places.delete(place)) places.add(place);
   return withPlaces(rule, places);
 }
 
-/** A rule that takes out the same keys and nothing else. @param {string} rule */
+/** A rule that removes the same keys and nothing else. @param {string} rule */
 export const onlyUnseen = (rule) => withPlaces("none", unseenOf(rule));
 
-/** The rule with no key out. @param {string} rule */
+/** The rule with all keys restored. @param {string} rule */
 export const withoutUnseen = (rule) => withPlaces(rule, new Set());

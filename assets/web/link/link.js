@@ -1,17 +1,18 @@
-// The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
-// and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
+// Reads and writes the link: the address and, if it is too long for a browser, the history state, which keeps the rest
+// for Back and reload. No other module writes addresses.
 
 import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 
-/** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
+/** @typedef {Record<string, string | string[] | null>} Values link parameter -> value; null or [] = absent */
 
-export const OF_ONE_MODEL = ["at", "look"]; // keys that name its heads
-export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right side
+export const OF_ONE_MODEL = ["at", "look"]; // parameters that name its heads
+export const OF_RIGHT_MODEL = ["at2", "off2"]; // the same for another right model
 
-/** True while we write the address ourselves; other writes are Streamlit's. */
+/** Whether this module is writing the address; all other writes are Streamlit's. */
 export const writing = { isOurs: false };
 
-/** Write the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+/** Write a history entry.
+ * @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
 export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
@@ -20,34 +21,34 @@ export function setHistory(kind, state, url) {
 
 const { navigation } = /** @type {any} */ (globalThis);
 const tell = () => dispatchEvent(new Event("headlight-address"));
-navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
+navigation?.addEventListener("currententrychange", tell); // also for Streamlit's writes
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function setParam(params, key, value) {
   const values = value === null ? [] : [value].flat();
-  if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
+  if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // unchanged: keeps its position
   params.delete(key);
   for (const item of values) params.append(key, item);
 }
 
-/** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
+/** The query as text without some parameters. @param {URLSearchParams} query @param {...string} keys */
 export function omit(query, ...keys) {
   const rest = new URLSearchParams(query);
   for (const key of keys) rest.delete(key);
   return String(rest);
 }
 
-/** The parameters of this history entry: its address, and those that had no room there. */
+/** The parameters of this history entry: its address and what was too long for it. */
 export function read() {
   const link = new URLSearchParams(location.search);
   for (const [key, text] of Object.entries(history.state?.leftOut ?? {})) if (!link.has(key)) link.set(key, text);
   return link;
 }
 
-/** The names of what the present address leaves out. @returns {string[]} */
+/** The parameters that the address omits. @returns {string[]} */
 export const leftOut = () => Object.keys(history.state?.leftOut ?? {});
 
-/** An address of this app with these values, and what of them it leaves out.
+/** The longest address of these parameters that fits, and the omitted ones.
  * @param {URL} url @param {URLSearchParams} link
  */
 function fitted(url, link) {
@@ -62,7 +63,7 @@ function fitted(url, link) {
   return { url: toUrl(), state: Object.keys(left).length ? { leftOut: left } : null };
 }
 
-/** Write into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
+/** Replace the current address if values have changed; only pages and steps add history entries.
  * @param {Values} values
  */
 export function write(values) {
@@ -74,7 +75,7 @@ export function write(values) {
   if (!navigation) tell();
 }
 
-/** Push this address as a new history entry. @param {URL} address */
+/** Push an address as a new history entry. @param {URL} address */
 export function push(address) {
   const { url, state } = fitted(address, address.searchParams);
   setHistory("pushState", state, url);

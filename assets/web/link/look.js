@@ -1,12 +1,12 @@
-// What is looked at and how, and its two compact texts in the link (the other side is headlight/link/cursor.py).
+// Cursor and display options, and their compact texts in the link (the Python side is headlight/link/cursor.py).
 
-/** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or those in sight */
+/** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or the visible ones */
 /** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
-/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: chosen beside the one in focus */
+/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: selected besides the one in focus */
 
 /** @type {Switch[]} */
-export const ASKED = ["all", "surprise", "values"]; // that the server computes something for, beside the map
+export const ASKED = ["all", "surprise", "values"]; // options that need data from the server
 
 /** @type {Mean[]} */
 const MEANS = ["mean", "meanall", "meanseen"];
@@ -23,7 +23,7 @@ export function parseAt(text) {
   return { layer, head, row, key };
 }
 
-/** @param {At} at @param {boolean} withRow the visitor, not the page, chose row and key */
+/** @param {At} at @param {boolean} withRow whether the user chose row and key */
 export function writeAt({ layer, head, row, key }, withRow) {
   const numbers = [layer, head];
   if (withRow && row !== null) numbers.push(row, ...(key === null ? [] : [key]));
@@ -47,14 +47,15 @@ export function parseLook(text) {
   return look;
 }
 
-/** The mean that stands in the place of one head's map, "" for none. @param {Look} look */
+/** The active mean over heads, "" for none. @param {Look} look */
 export const meanOf = (look) => MEANS.find((name) => look[name]) ?? "";
 
-/** The change that a press on a mean makes: select it, or clear it. @param {Look} look @param {Mean | ""} mean */
+/** The change of the display options when a mean is clicked: select it, or clear it.
+ * @param {Look} look @param {Mean | ""} mean */
 export const choosesMean = (look, mean) =>
   Object.fromEntries(MEANS.map((name) => [name, name === mean && meanOf(look) !== mean]));
 
-/** The display options for a page that has one map at a time. @param {Look} look @returns {Look} */
+/** The display options of a page with one map at a time. @param {Look} look @returns {Look} */
 export const singleMapLook = (look) => ({
   ...look,
   meanall: false,
@@ -64,7 +65,7 @@ export const singleMapLook = (look) => ({
   values: false,
 });
 
-/** The display options that change how the map in focus is computed, as a text of the link. @param {Look} look */
+/** The display options that change how the map in focus is computed, as in the link. @param {Look} look */
 export function reads(look) {
   const mean = meanOf(look);
   const hides = look.renorm && (look.nospecials || look.nofirst);
@@ -75,17 +76,17 @@ export function reads(look) {
   return writeLook({ ...parseLook(""), ...read });
 }
 
-/** The display options that the server needs. @param {Look} look */
+/** The display options that need data from the server. @param {Look} look */
 export const askedOf = (look) =>
   writeLook({ ...parseLook(reads(look)), ...Object.fromEntries(ASKED.map((name) => [name, look[name]])) });
 
-/** "3.9" before "3.10". @param {Iterable<string>} heads */
+/** Sort heads numerically: "3.9" before "3.10". @param {Iterable<string>} heads */
 export const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 
-/** A head as a link names it, "L3 H9". @param {string} head "3.9" */
+/** The link's name of a head, "L3 H9". @param {string} head "3.9" */
 export const headName = (head) => `L${head.replace(".", " H")}`;
 
-/** The heads that a link names. @param {string[]} names @returns {Set<string>} */
+/** Parse the heads of a link. @param {string[]} names @returns {Set<string>} */
 export const headsOf = (names) => new Set(names.map((name) => name.slice(1).replace(" H", ".")));
 
 /** @param {Look} look */

@@ -1,18 +1,18 @@
-// A model's name in a link: its own, and behind "~" the kind of attention that is shown of it. headlight/registry/foreign.py
-// says what stands for one of this machine.
+// Model names in links: the name, and after "~" the kind of attention. headlight/registry/foreign.py names local
+// models.
 
-const GROUP = /~(encoder|decoder|cross|\d{1,2})$/; // of a recording its number
+const GROUP = /~(encoder|decoder|cross|\d{1,2})$/; // a number: the index of a recording
 
-/** Without the kind of attention. @param {string} name */
+/** The name without the kind of attention. @param {string} name */
 export const baseOf = (name) => name.replace(GROUP, "");
 
-/** Tell whether the model is one of this machine, which no list need have. @param {string} name */
+/** Return whether the model is a local one, which need not be in the list. @param {string} name */
 export const isForeign = (name) => name.startsWith("hf:") || name.startsWith("folder:");
 
-/** Tell whether the model is a recording, which reads no text. @param {string} name */
+/** Return whether the model is a recording, which takes no text. @param {string} name */
 export const isRecording = (name) => name.startsWith("recording:");
 
-/** The title of a model for people. @param {string} name */
+/** The display title of a model. @param {string} name */
 export const titleOf = (name) =>
   name.startsWith("hf:")
     ? baseOf(name)

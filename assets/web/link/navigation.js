@@ -1,41 +1,41 @@
-// The way from one page, or one step of a lesson, to the next. The address says all that the next one needs, so it is
-// entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
+// Navigation between pages and lesson steps. The new address is pushed first; then Streamlit is notified by a popstate
+// event, as after Back, and reads the address.
 
 import { push, leftOut, setParam, read, setHistory } from "./link.js";
 import { addressOf, PAGES } from "../base/page_list.js";
 
-const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
+const STAYS = ["big", "embed_options"]; // parameters of the window, kept on every page
 const BAR = "#headlight-bar";
-export const MAIN = '[data-testid="stMain"]'; // what scrolls
+export const MAIN = '[data-testid="stMain"]'; // the scroll container
 
-/** The way to the present page: by the bar, which carries the picture of another page along, or otherwise. */
+/** How the current page was opened: by the bar, which carries the picture along, or otherwise. */
 export const arrival = { byBar: false };
 let telling = false;
 
-/** A promise that must settle before a step of a lesson is opened. */
+/** A promise to await before a step of a lesson is opened. */
 export const prerequisites = { lesson: () => /** @type {Promise<unknown>} */ (Promise.resolve()) };
 
-/** Tell whether the script of a page has run: before that, Streamlit knows no pages. */
+/** Return whether a page's script has run; before that Streamlit does not know the pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
 
 const saved = { state: /** @type {object | null} */ (null) };
 
-/** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
+/** Notify every listener, including Streamlit, of the new address by a popstate event. */
 export function notify() {
   saved.state = history.state;
   telling = true;
   location.replace(`${location.href}#`);
   telling = false;
 }
-// before anybody else: what is heard is the address itself
+// registered first, so that `arrival` is set before other listeners read it
 addEventListener("popstate", () => {
-  arrival.byBar &&= telling; // Back and Forward lead to what was
+  arrival.byBar &&= telling; // Back and Forward restore earlier pages
   if (location.href.endsWith("#")) setHistory("replaceState", saved.state, location.href.slice(0, -1));
 });
 
-/** Go to an address of this app, in the same visit. @param {URL | string} address @param {{byBar?: boolean}} [how] */
+/** Go to an address of this app without a reload. @param {URL | string} address @param {{byBar?: boolean}} [how] */
 export function go(address, { byBar = false } = {}) {
-  dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
+  dispatchEvent(new Event("headlight-leave")); // views write pending changes to the address
   const url = new URL(address, location.href);
   const now = read();
   for (const key of STAYS) if (!url.searchParams.has(key)) setParam(url.searchParams, key, now.getAll(key));
@@ -44,20 +44,20 @@ export function go(address, { byBar = false } = {}) {
   push(url);
   arrival.byBar = byBar;
   notify();
-  if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // another page begins at its top
+  if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // a new page starts at its top
 }
 
 /** @param {URL} url */
 const isOfPage = ({ origin, pathname, hash }) =>
   origin === location.origin && !hash && PAGES.some(({ path }) => addressOf(path) === pathname);
 
-/** A press on any link to a page, wherever it stands, stays in this visit. @param {MouseEvent} event */
+/** Handle a click on a link to a page without a reload. @param {MouseEvent} event */
 function follow(event) {
   const isLink = (/** @type {EventTarget} */ target) => target instanceof Element && target.matches("a[href]");
   const link = /** @type {Element | undefined} */ (event.composedPath().find(isLink));
   const addressed = () => new URL(link?.getAttribute("href") ?? "", document.baseURI);
-  if (!link || link.matches("[role=option]") || !isOfPage(addressed())) return; // the search box visits its results itself
-  dispatchEvent(new Event("headlight-leave")); // also before another tab: links of the bar say what the address says
+  if (!link || link.matches("[role=option]") || !isOfPage(addressed())) return; // the search box handles its own results
+  dispatchEvent(new Event("headlight-leave")); // also for a new tab: links of the bar contain the address
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
   if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
   event.preventDefault();
@@ -67,15 +67,15 @@ function follow(event) {
 }
 addEventListener("click", follow, true);
 
-/** Go to a page in the same visit; one of a lesson waits for the course. @param {URL} address @param {boolean} byBar */
+/** Go to a page; one with a lesson waits for the course. @param {URL} address @param {boolean} byBar */
 export function visit(address, byBar) {
   const from = location.href;
   if (byBar) {
     const link = read();
     for (const key of leftOut()) setParam(address.searchParams, key, link.getAll(key));
-    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: address.searchParams })); // a view keeps what is its own
+    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: address.searchParams })); // a view removes its own parameters
   }
   if (!address.searchParams.has("learn")) return go(address, { byBar });
-  const begin = () => location.href === from && go(address); // with the lesson, whose curtain comes before the picture
+  const begin = () => location.href === from && go(address); // a lesson's curtain must come before the picture
   prerequisites.lesson().then(begin, begin);
 }

@@ -1,4 +1,4 @@
-// Cells of masks as compact text; the other side is headlight/link/mask_codec.py, which says how it is written.
+// Compact text of mask cells; headlight/link/mask_codec.py documents the format.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const placeOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
@@ -28,14 +28,14 @@ function bits(cells) {
   return text.replace(/A+$/, "");
 }
 
-/** Cells of 0 and 1 as text, "" when all are 0. @param {Uint8Array} cells */
+/** Encode cells of 0 and 1, "" when all are 0. @param {Uint8Array} cells */
 export function writeCells(cells) {
   if (!cells.includes(1)) return "";
   const [long, packed] = [runs(cells), bits(cells)];
   return long.length <= packed.length ? long : packed;
 }
 
-/** The inverse of `writeCells`. @param {string} text @param {number} size */
+/** Decode cells; the inverse of `writeCells`. @param {string} text @param {number} size */
 export function readCells(text, size) {
   const cells = new Uint8Array(size);
   const values = [...text.slice(1)].map((digit) => placeOf.get(digit) ?? 0);
@@ -63,7 +63,7 @@ export function readCells(text, size) {
   return cells;
 }
 
-/** Encode the flipped cells of each head as `p` of the link; "" when there are none.
+/** Encode the flipped cells of each head as the parameter `p`; "" when there are none.
  * @param {Uint8Array[]} flips
  */
 export function writeFlips(flips, n) {
@@ -73,7 +73,7 @@ export function writeFlips(flips, n) {
   return parts.length ? [n, ...parts].join(".") : "";
 }
 
-/** The inverse of `writeFlips`. @param {string} text @param {number} n @param {number} heads */
+/** Decode flipped cells; the inverse of `writeFlips`. @param {string} text @param {number} n @param {number} heads */
 export function readFlips(text, n, heads) {
   const flips = Array.from({ length: heads }, () => new Uint8Array(n * n));
   for (const part of text ? text.split(".").slice(1) : []) {
@@ -90,8 +90,8 @@ const MAX_READ = 30;
 let read = new Map();
 const nothing = () => false;
 
-/** Return the predicate of the cells that a mask forbids.
- * @param {string[]} forbidden one text for all heads, or one a head @param {number} head @param {number} n queries
+/** Return a predicate of the cells that a mask forbids.
+ * @param {string[]} forbidden one text for all heads, or one per head @param {number} head @param {number} n queries
  * @param {number} [keys] @returns {(i: number, j: number) => boolean}
  */
 export function forbids(forbidden, head, n, keys = n) {
@@ -100,7 +100,7 @@ export function forbids(forbidden, head, n, keys = n) {
   const kind = `${n} ${keys} ${text}`;
   if (read.size > MAX_READ) read = new Map();
   const cached = read.get(kind);
-  if (cached) return cached; // the same function, so that who draws sees that nothing has changed
+  if (cached) return cached; // the same function, so that drawings detect that nothing has changed
   const cells = readCells(text, n * keys);
   const isSet = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * keys + j] === 1;
   read.set(kind, isSet);

@@ -1,14 +1,14 @@
-// The place of the model that a page looks at, and who chose it: the visitor, or the page itself.
+// The cursor of a page in the model, and which parts of it the user chose.
 
 import { parseAt } from "./look.js";
 
 /** @typedef {import("./look.js").At} At */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Spot */
-/** `placed`: the visitor, not the page, has chosen layer and head; `rowChosen`: and the row.
+/** `placed`: the user chose layer and head; `rowChosen`: the user chose the row.
  * @typedef {{at: Spot, placed: boolean, rowChosen: boolean}} Place
  */
 
-/** The place that a link names; what it leaves out is where the picture stands.
+/** The cursor in a link; missing parts come from the picture.
  * @param {string | null} link @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Place}
  */
 export function placeOf(link, picture) {
@@ -17,7 +17,7 @@ export function placeOf(link, picture) {
   return { at: cursor, placed: link !== null, rowChosen: row !== null };
 }
 
-/** A copy of the place with another layer, head, row or key; the row is the page's choice where it is null.
+/** A copy of the cursor with another layer, head, row or key; a null row leaves the row to the page.
  * @param {Place} place @param {Partial<At>} change @returns {Place}
  */
 export function moved(place, { row, ...change }) {
@@ -29,8 +29,8 @@ export function moved(place, { row, ...change }) {
   };
 }
 
-/** The place in a picture that has come: what the visitor did not choose is where the picture stands, and a shorter
- * sentence lacks the row that was chosen.
+/** The cursor in a new picture: parts that the user did not choose follow the picture, and a row beyond a shorter
+ * sentence is reset.
  * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
  */
 export function arrived(place, { layer, head, row, key }, tokens, keys) {
@@ -40,7 +40,7 @@ export function arrived(place, { layer, head, row, key }, tokens, keys) {
   return { at: withKey(cursor, keys), placed, rowChosen };
 }
 
-/** The place within the picture that is drawn: a row or key that it lacks is no choice.
+/** The cursor clamped to the drawn picture: a row or key beyond it counts as not chosen.
  * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
  */
 export function clampPlace({ at, placed, rowChosen }, { row, key }, tokens, keys) {

@@ -1,18 +1,19 @@
-// The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
+// The gallery of masks: each rule drawn for the current sentence; a click uses it or joins it to the current rule.
 
 import { pixel, pixels, rgb } from "../base/colour.js";
 import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
-const SIDE = 84; // pixels of a picture
+const SIDE = 84; // pixels of a thumbnail
 /** The action of a click on a card: its name in the link and on the button. @type {[string, string][]} */
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
 
 /** @typedef {import("../base/messages.js").Card} Card */
 /** @typedef {import("../base/messages.js").Masks} Masks */
 
-/** The mask of a card: allowed cells glow, forbidden ones are as pale as lines. @param {HTMLCanvasElement} canvas
- * @param {Uint8Array} cells @param {number} n @param {string[]} colours of an allowed and a forbidden cell
+/** Draw the mask of a card: allowed cells in colour, forbidden ones in the line colour.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Uint8Array} cells @param {number} n @param {string[]} colours colours of an allowed and a forbidden cell
  */
 function drawMask(canvas, cells, n, colours) {
   const context = contextOf(canvas, SIDE, SIDE);
@@ -21,16 +22,16 @@ function drawMask(canvas, cells, n, colours) {
   context.drawImage(pixels({ size: n, bytes: cells }, ramp), 0, 0, SIDE, SIDE);
 }
 
-/** Canvas -> the cells, size and colours that it shows. @type {WeakMap<Element, string>} */
+/** Canvas -> key of its drawing: cells, size and colours. @type {WeakMap<Element, string>} */
 const cache = new WeakMap();
 
-/** Tell whether this is the card of the mask in use. @param {Masks} picture @param {Card} card */
+/** Return whether the card's mask is the current one. @param {Masks} picture @param {Card} card */
 export const isUsed = (picture, { rule, painted, why_not }) =>
   picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
 
-/** Put the picture's cards into `parent`.
+/** Fill `parent` with the picture's cards.
  * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
- * @param {string} how.join what a click does @param {(at: number) => void} how.choose
+ * @param {string} how.join action of a click @param {(at: number) => void} how.choose
  */
 export function drawGallery(parent, picture, { inks, accent, join, choose }) {
   const n = picture.tokens.length;

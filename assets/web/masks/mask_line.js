@@ -1,5 +1,5 @@
-// The line under the gallery: what the mask means, the numbers that it takes, and behind "combine" how a click joins
-// masks, and the rule in use as it is written.
+// The line under the gallery: the meaning of the mask, its numbers, and behind "combine" the joins and the current rule
+// as text.
 
 import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { isUsed, JOINS } from "./gallery.js";
@@ -14,7 +14,7 @@ export class MaskLine {
   /** @param {Painter} view */
   constructor(view) {
     this.view = view;
-    this.opened = /** @type {boolean | null} */ (null); // by the visitor; null: as the rule needs it
+    this.opened = /** @type {boolean | null} */ (null); // by the user; null: as the rule needs it
     this.name = h("b");
     this.meaning = h("span");
     this.numbers = span("numbers");
@@ -33,13 +33,13 @@ export class MaskLine {
     );
     this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
     this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
-    const ruleText = span("named written", this.ruleName, this.rule, span("label", WAYS));
+    const ruleText = span("named rule-text", this.ruleName, this.rule, span("label", WAYS));
     this.row = div("joins", namedPart("a click on a mask", this.joins.element), ruleText);
     const meaning = h("p", { class: "meaning" }, this.name, this.meaning);
     this.element = div("line", meaning, div("bar", this.numbers, this.combine), this.row);
   }
 
-  /** A joined rule in use has its parts in sight. */
+  /** Return whether the section is open, as always for a joined rule. */
   get isOpen() {
     const { picture, join } = this.view;
     const isJoined = /[&|!]/.test(picture.rule);
@@ -61,7 +61,7 @@ export class MaskLine {
     setText(this.ruleName, picture.painted ? "painted cells on the rule" : "rule in use");
     const { writtenKey, refused, controls } = this.view;
     const isRefused = refused.has(writtenKey);
-    const ruleValue = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
+    const ruleValue = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // stays editable
     setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
     setField(this.rule, ruleValue);
   }

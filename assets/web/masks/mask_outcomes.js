@@ -1,5 +1,5 @@
-// What follows from a mask, under its weights: whether it only rescales rows, what becomes of empty ones, and a second
-// sentence in the same batch. The server computes it when the picture has come.
+// The consequences of a mask, under its weights: rescaled rows, empty rows, and a second sentence in the same batch.
+// Requested from the server once the picture is here.
 
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { div, h, setAttribute, setText } from "../base/dom.js";
@@ -13,7 +13,7 @@ export class MaskOutcomes {
   /** @param {import("./painter.js").Painter} view */
   constructor(view) {
     this.view = view;
-    this.pad = /** @type {string | null} */ (null); // the second sentence as in the link
+    this.pad = /** @type {string | null} */ (null); // second sentence, as in the link
     this.outcomes = /** @type {SideRequest<import("../base/messages.js").MaskOutcomes>} */ (
       new SideRequest(view, "outcomes")
     );
@@ -31,7 +31,7 @@ export class MaskOutcomes {
     this.view.onChange(true);
   }
 
-  /** Ask once the picture is that of what is chosen. */
+  /** Request the outcomes once the picture is current. */
   ask() {
     const { view, outcomes } = this;
     const query = view.query();

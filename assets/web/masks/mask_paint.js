@@ -1,13 +1,13 @@
-// A mask that is painted: cells turned round on a rule, for all heads or one, with undo. It knows no element.
+// The model of a painted mask: cells flipped on a rule, for all heads or one, with undo. It is independent of the DOM.
 
 import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {"block" | "allow" | "row" | "column"} Tool */
-/** @typedef {"all" | "one"} Scope the heads that are painted */
+/** @typedef {"all" | "one"} Scope heads that a stroke paints */
 
 const MAX_UNDONE = 200;
-const LINES = ["row", "column"]; // tools that turn many cells round at once
+const LINES = ["row", "column"]; // tools that flip a whole line
 
 export class MaskPaint {
   constructor() {
@@ -17,15 +17,15 @@ export class MaskPaint {
     this.scope = "all";
     this.n = 0;
     this.head = 0;
-    this.paintedRule = ""; // the rule that is painted on
-    this.base = new Uint8Array(); // the cells that the rule forbids
-    this.locked = new Uint8Array(); // those that the model itself forbids, whatever is painted
-    this.flips = /** @type {Uint8Array[]} */ ([]); // the cells turned round, a list a head
+    this.paintedRule = ""; // rule below the painting
+    this.base = new Uint8Array(); // cells that the rule forbids
+    this.locked = new Uint8Array(); // cells that the model itself forbids
+    this.flips = /** @type {Uint8Array[]} */ ([]); // flipped cells, one array per head
     this.undone = /** @type {Pick<MaskPaint, "paintedRule" | "base" | "flips">[]} */ ([]);
-    this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
+    this.value = 0; // value that the current stroke paints: 1 = allowed
   }
 
-  /** Begin anew with what the server says is painted.
+  /** Load a painted mask from the server.
    * @param {{n: number, heads: number, painted: string, base: string, modelMask: string, rule: string}} given
    */
   load({ n, heads, painted, base, modelMask, rule }) {
@@ -44,7 +44,7 @@ export class MaskPaint {
     return this.base.map((forbidden, index) => 1 - ((forbidden ^ this.flips[head][index]) | this.locked[index]));
   }
 
-  /** Tell whether all heads have the same mask. */
+  /** Return whether all heads have the same mask. */
   get isShared() {
     return this.flips.every((cells) => cells.every((cell, index) => cell === this.flips[0][index]));
   }
@@ -53,7 +53,7 @@ export class MaskPaint {
     return !this.flips.some((cells) => cells.includes(1));
   }
 
-  /** Keep what is painted now, for undo. */
+  /** Push the painting to the undo stack. */
   remember() {
     this.undone.push({
       paintedRule: this.paintedRule,
@@ -63,7 +63,7 @@ export class MaskPaint {
     if (this.undone.length > MAX_UNDONE) this.undone.shift();
   }
 
-  /** Decides what the stroke that begins here does. @param {Place} at */
+  /** Start a stroke: its first cell decides the painted value. @param {Place} at */
   begin([i, j]) {
     this.remember();
     const allowed = this.allow();
@@ -96,7 +96,7 @@ export class MaskPaint {
     this.paint(cell);
   }
 
-  /** Ack a whole row or column round. @param {"row" | "column"} tool @param {number} cell */
+  /** Flip a whole row or column. @param {"row" | "column"} tool @param {number} cell */
   line(tool, cell) {
     const previous = this.tool;
     this.tool = tool;

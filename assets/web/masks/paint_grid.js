@@ -1,4 +1,4 @@
-// The mask of one head as a grid that is painted: pointer strokes, labels for whole rows and columns, and keys.
+// The painting grid for the mask of one head: pointer strokes, labels for whole rows and columns, and keys.
 
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { BigMap, wholeMap } from "../picture/map.js";
@@ -6,16 +6,16 @@ import { BigMap, wholeMap } from "../picture/map.js";
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {Pick<import("../picture/map.js").MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
-const GLOW = { dark: 190, light: 105 }; // how strongly an allowed cell glows, on the ramp of the weights
+const GLOW = { dark: 190, light: 105 }; // brightness of an allowed cell, as a byte of the ramp
 
 export class PaintGrid extends BigMap {
   /** @param {import("./painter.js").Painter} view */
   constructor(view) {
     super({ pick: () => {}, hover: (text) => view.readOut(text) });
     this.view = view;
-    this.scrolls = false; // what a finger does, instead of painting
-    this.stroke = /** @type {Place | null} */ (null); // the last cell of the stroke that goes on
-    this.tap = /** @type {Place | null} */ (null); // where a finger went down while it may still scroll
+    this.scrolls = false; // a finger scrolls instead of painting
+    this.stroke = /** @type {Place | null} */ (null); // last cell of the current stroke
+    this.tap = /** @type {Place | null} */ (null); // start of a touch that may still become a scroll
     this.element.onclick = null;
     this.element.onpointerdown = (event) => this.down(event);
     this.element.onpointermove = (event) => this.move(event);
@@ -23,7 +23,7 @@ export class PaintGrid extends BigMap {
     this.element.onpointercancel = () => this.up(false);
   }
 
-  /** Draw the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
+  /** Draw the mask of a head, cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
   drawMask({ allow, scrolls, ...shown }, inks, room) {
     const n = shown.tokens.length;
     const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };
@@ -44,7 +44,7 @@ export class PaintGrid extends BigMap {
     else if (cell[0] < 0) this.view.stroke((mask) => mask.line("column", cell[1]));
     else if (event.pointerType === "touch" && this.scrolls) this.tap = cell;
     else {
-      event.preventDefault(); // no text is selected on the way
+      event.preventDefault(); // no text selection
       this.element.setPointerCapture(event.pointerId);
       this.begin(cell);
     }
@@ -57,7 +57,7 @@ export class PaintGrid extends BigMap {
     this.cell.element.focus({ preventScroll: true });
   }
 
-  /** @param {Place[]} cells @param {boolean} [begins] a stroke begins at the first one */
+  /** @param {Place[]} cells @param {boolean} [begins] whether the first cell starts a stroke */
   paintOver(cells, begins = false) {
     this.view.stroke((mask) => {
       if (begins) mask.begin(cells[0]);
@@ -70,7 +70,7 @@ export class PaintGrid extends BigMap {
     const cell = hit && Math.min(...hit) >= 0 ? hit : null;
     this.point(cell);
     if (!this.stroke || !cell) return;
-    // a fast pointer leaves cells out: all on the straight way are meant
+    // a fast pointer skips cells: interpolate the straight line between them
     const [i, j] = this.stroke;
     const steps = Math.max(Math.abs(cell[0] - i), Math.abs(cell[1] - j));
     const range = (/** @type {number} */ from, /** @type {number} */ end, /** @type {number} */ step) =>
@@ -99,7 +99,7 @@ export class PaintGrid extends BigMap {
     if (!from) return;
     const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
     if (isShortcut(event) && !undoes) return;
-    const next = walked({ key: event.key }, from, ...this.ends); // with the shift key they paint
+    const next = walked({ key: event.key }, from, ...this.ends); // with Shift the arrows paint
     if (undoes) this.view.undo();
     else if (next && event.shiftKey && event.key.startsWith("Arrow")) {
       this.paintOver([from, next], true);

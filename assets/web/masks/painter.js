@@ -1,4 +1,4 @@
-// The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
+// The Masks page: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks, isPlain } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
@@ -37,16 +37,16 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/messages.js").Card} Card */
 /** @typedef {import("../link/changes.js").Controls} Controls */
 
-const THREE = 900; // pixels of a view that has three maps in a row
-const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number
-const CELL = { small: 18, projected: 30 }; // of a cell that holds one
+const THREE = 900; // pixels of a view with three maps in a row
+const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number in a cell
+const CELL = { small: 18, projected: 30 }; // pixels of a cell with a number
 const READABLE = 1.5; // rem of such a cell
-const AROUND = 1.1; // rem of a panel that are no cells, beside its labels
-const LABEL = 0.43; // rem of a letter of a label
+const AROUND = 1.1; // rem of a panel's padding
+const LABEL = 0.43; // rem per letter of a label
 
-const NO_KEYS = ["embed_options", "big"]; // that say nothing of what is shown
-const PLACE = ["at", "pad", "big"]; // keys that change no number of a map
-const NAMES = { pos: "Positional encoding", t: "Temperature", off: "Ablate heads" }; // what is changed beside the mask
+const NO_KEYS = ["embed_options", "big"]; // parameters unrelated to the picture
+const PLACE = ["at", "pad", "big"]; // parameters that do not change the maps
+const NAMES = { pos: "Positional encoding", t: "Temperature", off: "Ablate heads" }; // changes besides the mask
 
 const STYLES = [viewCss, choicesCss, listingCss, sheetCss, painterCss, barCss, stageCss];
 
@@ -55,24 +55,24 @@ export class Painter extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
     super(root, STYLES, "painter");
-    this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
-    this.controls = /** @type {Controls} */ ({}); // what the link says of the mask, the positions and the temperature
-    this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
-    this.look = parseLook(""); // a mean over heads in the place of one
-    this.begins = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: of a bare address, or by the bar
-    this.isOwn = false; // the mask is still the page's own
-    this.renews = false; // it is chosen anew
-    this.pictureOf = ""; // the query that the picture answers, but for the place in it
+    this.chosenText = /** @type {string | null} */ (null); // as in the link; null = the default
+    this.controls = /** @type {Controls} */ ({}); // link parameters of the mask, the positions and the temperature
+    this.off = /** @type {Set<string>} */ (new Set()); // ablated heads
+    this.look = parseLook(""); // a mean over heads instead of one
+    this.begins = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: for a link without parameters, or opened by the bar
+    this.isOwn = false; // whether the mask is still the page's default
+    this.renews = false; // the default is to be chosen again
+    this.pictureOf = ""; // query of the picture, without the cursor
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
     this.mask = new MaskPaint();
-    this.requestedMask = ""; // the rule and painting that the mask began with, or that were last asked for
-    this.ahead = false; // the mask was changed since the weights came
-    this.tooLong = 0; // characters of a painting that the link has no room for
+    this.requestedMask = ""; // rule and painting of the picture, or of the last request
+    this.ahead = false; // the mask was changed after the weights were requested
+    this.tooLong = 0; // characters of a painting that exceeds the link
     this.join = "use";
-    this.tooMuch = ""; // what is said of rules that cannot be joined
+    this.tooMuch = ""; // why rules cannot be joined
     this.asTable = false;
-    this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
-    this.side = "after"; // the weights that a phone shows
+    this.pointed = /** @type {string | null} */ (null); // readout of the pointed cell
+    this.side = "after"; // weights that a phone shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.parts = {
@@ -97,7 +97,7 @@ export class Painter extends PlaceView {
       p.gallery,
       this.line.element,
       this.bar.topBar,
-      panel("who", null, [heading("The mask"), p.counted], room, legend()),
+      panel("mask-panel", null, [heading("The mask"), p.counted], room, legend()),
       this.bar.brushes,
       ...this.panels.elements,
       this.bar.places,
@@ -111,7 +111,7 @@ export class Painter extends PlaceView {
     });
   }
 
-  // ---- what comes in
+  // ---- incoming messages
 
   /** @param {URLSearchParams} link */
   readLink(link) {
@@ -122,7 +122,7 @@ export class Painter extends PlaceView {
     this.look = parseLook(link.get("look") ?? "");
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
     this.begins = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
-    if (!this.begins) this.controls.mask ??= "none"; // that is what a link without a mask means
+    if (!this.begins) this.controls.mask ??= "none"; // the meaning of a link without a mask
     this.isOwn = false;
     this.ahead = true;
     this.tooLong = 0;
@@ -130,12 +130,13 @@ export class Painter extends PlaceView {
     this.outcomes.pad = this.clip(link.get("pad"), "pad");
   }
 
-  /** The text of the box. */
+  /** The text of the sentence field. */
   get text() {
     return this.chosenText ?? this.picture?.typed ?? "";
   }
 
-  /** Take over the masks, with the float32 weights before and after. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  /** Take over the masks, with the float32 weights before and after.
+   * @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
     const halves = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
@@ -145,7 +146,7 @@ export class Painter extends PlaceView {
     this.choosePlace(header.tokens.length, (header.columns ?? header.tokens).length);
   }
 
-  /** The mask with which the page begins is in the address from now on. @param {Record<string, string>} begins */
+  /** Write the page's default mask to the address. @param {Record<string, string>} begins */
   beginWith(begins) {
     this.begins = "";
     this.isOwn = true;
@@ -165,13 +166,13 @@ export class Painter extends PlaceView {
 
   /** @param {URLSearchParams} _query */
   onUnchanged(_query) {
-    this.begins = ""; // what could not be used said something
+    this.begins = ""; // the link had parameters that could not be used
     this.controls.mask ??= "none";
     this.writeAddress();
     this.pictureOf = relevant(this.query());
   }
 
-  /** Begin with the picture's mask where that is the one asked for; what is painted since goes on. */
+  /** Load the requested mask from the picture; newer painting stays. */
   load() {
     const { mask, picture } = this;
     const n = picture.tokens.length;
@@ -185,7 +186,7 @@ export class Painter extends PlaceView {
     Object.assign(this, { requestedMask: name, ahead: false, tooLong: 0 });
   }
 
-  // ---- what goes out
+  // ---- requests and link
 
   toParams() {
     const { chosenText, controls, off, at, look, placed, rowChosen, outcomes } = this;
@@ -194,7 +195,7 @@ export class Painter extends PlaceView {
     return { ...controls, s: chosenText, off: heads, at: place, look: writeLook(look) || null, pad: outcomes.pad };
   }
 
-  /** A link that says something, and nothing of this view, is none that is bare. */
+  /** The parameters of the link as opened; `big` and embedding options do not count as a choice. */
   asOpened() {
     const params = super.asOpened();
     return Object.keys(params).length || this.begins ? params : { mask: "none" };
@@ -227,12 +228,12 @@ export class Painter extends PlaceView {
     return this.tooMuch ? [this.tooMuch, ...super.notices] : super.notices;
   }
 
-  /** The mask that only the page has chosen is not for other pages. @param {CustomEvent<URLSearchParams>} event */
+  /** Remove the default mask from the links to other pages. @param {CustomEvent<URLSearchParams>} event */
   leaveOwn({ detail }) {
     if (this.isHere && this.isOwn) detail.delete("mask");
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   /** @param {Partial<import("../link/look.js").Look>} change */
   setDisplay(change) {
@@ -250,7 +251,7 @@ export class Painter extends PlaceView {
     this.onChange(true);
   }
 
-  /** Draw at once; the weights follow. */
+  /** Draw the painting at once; the weights follow. */
   painted() {
     const { text, paintedRule } = this.mask;
     this.ahead = true;
@@ -260,7 +261,8 @@ export class Painter extends PlaceView {
     return this.takeMask({ mask: "painted", on: paintedRule, p: text || null });
   }
 
-  /** Paint where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
+  /** Apply a stroke where painting is possible.
+   * @param {(mask: MaskPaint) => void} act @param {boolean} [ends] whether the weights may be requested */
   stroke(act, ends = true) {
     if (!this.paintable) return;
     this.mask.head = this.at.head;
@@ -279,7 +281,7 @@ export class Painter extends PlaceView {
     this.painted();
   }
 
-  /** Uses a card, or joins its rule to the one in use. @param {Card} card */
+  /** Use a card, or join its rule to the current one. @param {Card} card */
   useCard({ clicks, rule }) {
     const { join, picture } = this;
     const link = clicks[join];
@@ -289,7 +291,7 @@ export class Painter extends PlaceView {
     return this.redraw();
   }
 
-  /** The key of the rule in use, or of that beneath what is painted, as it is written. */
+  /** The parameter of the current rule, or of the rule below a painting. */
   get writtenKey() {
     return this.picture.painted ? "on" : "rule";
   }
@@ -300,13 +302,13 @@ export class Painter extends PlaceView {
     this.chooseMask(this.picture.painted ? { mask: "painted", on: rule } : { mask: "combination", rule });
   }
 
-  /** A number that the mask in use takes. @param {string} key of the link @param {string} value */
+  /** Set a number of the current mask. @param {string} key link parameter @param {string} value */
   useNumber(key, value) {
     const card = this.picture.cards.find((candidate) => isUsed(this.picture, candidate));
     if (card) this.chooseMask({ ...card.clicks.use, [key]: value });
   }
 
-  /** Another mask than that in use; what is painted stays in the link, in use or not. @param {Record<string, string>} link */
+  /** Choose another mask; a painting stays in the link. @param {Record<string, string>} link */
   chooseMask(link) {
     this.tooLong = 0;
     this.ahead = true;
@@ -314,7 +316,7 @@ export class Painter extends PlaceView {
     this.takeMask(link);
   }
 
-  /** @param {Record<string, string | null>} message the keys of a mask */
+  /** @param {Record<string, string | null>} message parameters of a mask */
   takeMask(message) {
     const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
     this.controls = { ...this.controls, ...rule, ...message };
@@ -323,7 +325,7 @@ export class Painter extends PlaceView {
     this.onChange();
   }
 
-  /** Blocks the row in focus, or the first one that is not empty yet. */
+  /** Mask the whole row in focus, or the first row that is not empty yet. */
   emptyRow() {
     const n = this.picture.tokens.length;
     const allow = this.mask.allow();
@@ -334,14 +336,14 @@ export class Painter extends PlaceView {
     this.painted();
   }
 
-  /** @param {import("../picture/choices.js").Change} change of what is changed beside the mask */
+  /** @param {import("../picture/choices.js").Change} change of the other controls */
   change({ off, ...controls }, typing = false) {
     if (off) this.off = headsOf([off].flat());
     Object.assign(this.controls, controls);
     this.onChange(typing);
   }
 
-  /** For another model the page chooses its mask anew. @param {import("../link/link.js").Values} values */
+  /** Choose the default mask again for another model. @param {import("../link/link.js").Values} values */
   choose(values) {
     this.renews = this.isOwn;
     super.choose(this.isOwn ? { ...values, mask: null } : values);
@@ -350,17 +352,18 @@ export class Painter extends PlaceView {
 
   onChange(typing = false) {
     this.tooMuch = "";
-    if (this.begins) this.begins = "entered"; // the address is bare no more
+    if (this.begins) this.begins = "entered"; // the address is no longer empty
     super.onChange(typing);
   }
 
-  /** Changes what the server need not know. @param {object} owner @param {object} change */
+  /** Set fields that need no request. @param {object} owner @param {object} change */
   set(owner, change) {
     Object.assign(owner, change);
     this.redraw();
   }
 
-  /** Show the readout of the cell under the pointer; otherwise the effect of the mask on the pair in focus. @param {string | null} [text] */
+  /** Show the readout of the pointed cell; otherwise the effect of the mask on the pair in focus.
+   * @param {string | null} [text] */
   readOut(text = this.pointed) {
     this.pointed = text;
     setText(this.parts.readout, text ?? this.moved);
@@ -381,7 +384,7 @@ export class Painter extends PlaceView {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
-    if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
+    if (this.waiting && at.row >= n) return; // the response for the longer sentence that has this row is pending
     this.keepWithin(n, (picture.columns ?? picture.tokens).length);
     this.load();
     this.box.text = this.text;
@@ -392,8 +395,8 @@ export class Painter extends PlaceView {
       wide: !projecting && !this.alone && width >= THREE,
       projecting,
       "of-one": projecting && !fitsTwo(width, picture.tokens),
-      [`seen-${this.side}`]: this.narrow,
-      "no-mask": !picture.cards.length, // this model lets nobody set one
+      [`shows-${this.side}`]: this.narrow,
+      "no-mask": !picture.cards.length, // a model without mask control
     });
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
@@ -412,7 +415,7 @@ export class Painter extends PlaceView {
     const isRead = reads(parseLook(picture.look)) === reads(this.look);
     const isPlace = picture.layer === at.layer && picture.head === at.head && isRead;
     const fits = isPlace && (!this.ahead || this.tooLong > 0);
-    this.wait(!fits); // until the numbers of this mask and head have come, those shown are of the one before
+    this.wait(!fits); // stale weights are dimmed until those of this mask and head arrive
     this.readOut();
     this.element.dataset.digest = picture.digest;
   }
@@ -433,8 +436,8 @@ export class Painter extends PlaceView {
   }
 }
 
-/** The warnings about the painter's own limits. @param {import("../base/messages.js").Masks} picture
- * @param {number} tooLong characters of a painting that no link can hold
+/** The warnings about the limits of painting. @param {import("../base/messages.js").Masks} picture
+ * @param {number} tooLong characters of a painting that exceeds the link
  */
 function limitsInWords({ tokens, maxTokens, maxLength, cards }, tooLong) {
   const size = `${counted(tooLong, "character")} of ${maxLength.toLocaleString("en")}`;
@@ -443,7 +446,7 @@ function limitsInWords({ tokens, maxTokens, maxLength, cards }, tooLong) {
   return [...(tooLong ? [large] : []), ...(tokens.length > maxTokens && cards.length ? [long] : [])];
 }
 
-/** Tell whether two maps side by side leave room for readable numbers.
+/** Return whether two maps side by side leave room for legible numbers.
  * @param {number} width pixels of the view @param {string[]} tokens
  */
 function fitsTwo(width, tokens) {
@@ -452,14 +455,14 @@ function fitsTwo(width, tokens) {
   return (width / 2 - AROUND * rem() - labels) / tokens.length >= CELL.projected;
 }
 
-/** The room of every map: those in sight have cells of one size, so that their rows line up.
+/** The space of every map: visible maps have the same cell size, so that their rows align.
  * @param {BigMap[]} maps @param {Painter} view @param {number} n tokens
  * @returns {Room}
  */
 function roomOf(maps, { alone, foot }, n) {
   const isLarge = foot.isOn || alone !== "";
   const kind = isLarge ? "projected" : "small";
-  const unit = isLarge ? rem() / 16 : 1; // a map counts in these
+  const unit = isLarge ? rem() / 16 : 1; // maps measure in this unit
   for (const map of maps) {
     Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit });
     map.project(foot.isOn);
@@ -471,21 +474,21 @@ function roomOf(maps, { alone, foot }, n) {
   return { width: Math.min(...seen.map(contentWidth)), height };
 }
 
-/** On the first screen with the gallery above, unless the numbers need more. @param {number} n */
+/** The height that leaves the gallery on the first screen, unless numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
 
-/** The legend of open and hatched cells. */
+/** The legend of allowed and masked cells. */
 function legend() {
   const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
   const parts = [span("swatch"), "open: may attend", span(`swatch ${kind}`), `${blocked}: may not attend`];
   return h("p", { class: "legend" }, ...parts);
 }
 
-/** A query but for what changes nothing in the picture. @param {URLSearchParams} query */
+/** The query without the parameters that do not change the picture. @param {URLSearchParams} query */
 function relevant(query) {
   const idle = query.get("mask") === "combination" ? [] : ["rule"];
-  if (query.get("mask") === "none") idle.push("mask"); // as where nothing is said
-  if (query.get("on") === "none") idle.push("on"); // which it is anyway
+  if (query.get("mask") === "none") idle.push("mask"); // the same as an absent one
+  if (query.get("on") === "none") idle.push("on"); // the default
   return `${omit(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
 }
 

@@ -1,4 +1,4 @@
-// What stands at the grids: the tools above the mask, what else is painted with below it, the place under the weights.
+// The toolbars of the grids: painting tools above the mask, more options below it, and the head under the weights.
 
 import { button, div, setAttribute } from "../base/dom.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";

@@ -1,4 +1,4 @@
-// The weights before and after a mask, as maps or tables, and what the rows of "after" sum to.
+// The weights before and after a mask, as maps or tables, and the row sums after.
 
 import { gradient } from "../base/colour.js";
 import { div, h, setText, span } from "../base/dom.js";
@@ -11,7 +11,7 @@ import { panel } from "../base/view_base.js";
 /** @typedef {import("../base/messages.js").Masks} Masks */
 /** @typedef {{weights: Float32Array, bytes: Uint8Array}} Weights */
 
-/** A heading, in the header of a panel. @param {string} title */
+/** A heading for the header of a panel. @param {string} title */
 export const heading = (title) => div("titles", h("h2", {}, title));
 
 export class WeightsPanels {
@@ -29,8 +29,8 @@ export class WeightsPanels {
     this.law = h("span");
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.law);
     this.elements = [
-      panel("before", null, [heading("Weights before"), this.note], left.element, legend),
-      panel("after", null, [heading("Weights after"), this.sums], right.element),
+      panel("weights-before", null, [heading("Weights before"), this.note], left.element, legend),
+      panel("weights-after", null, [heading("Weights after"), this.sums], right.element),
       this.label,
     ];
   }

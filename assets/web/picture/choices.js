@@ -1,5 +1,5 @@
-// What one chooses in the model: masks with small pictures and their numbers, encodings, the temperature, and the heads'
-// lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
+// The inputs for changes of the model: masks with thumbnails and numbers, encodings, the temperature, and ablated
+// heads. Explore's tiles, the chips of Compare and Shapes, and the panels of Masks share them.
 
 import { allows } from "../link/changes.js";
 import { button, contextOf, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
@@ -7,15 +7,15 @@ import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
 import { toggled } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */
-/** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of a mask; key: of its rule */
+/** @typedef {Record<string, string | string[]>} Change link parameter -> new value */
+/** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of mask; key: parameter of its rule */
 
-const SIDE = 8; // tokens of a small picture of a mask
-const PIXELS = 44; // of it
+const SIDE = 8; // tokens in the thumbnail of a mask
+const PIXELS = 44; // pixels of the thumbnail
 const DEGREES =
   "The temperature divides the scores. Below 1 the strongest word gets even more weight; above 1 the weights become more equal.";
 const ABOUT_LAMPS = "Press a dot to ablate that head: its output then counts as 0.";
-const FIRST = ["as trained", "none"]; // of the encodings
+const FIRST = ["as trained", "none"]; // encodings that come first
 const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules combined with & (and), | (or), ! (not)", numbers: [], key: "rule" },
   { name: "painted", line: "single cells, painted on the Masks page", numbers: [], key: "on" },
@@ -23,14 +23,14 @@ const WRITTEN = /** @type {Kind[]} */ ([
 export const KINDS = [...MASKS, ...WRITTEN];
 const FIELDS = { rule: "Rules combined with & (and), | (or), ! (not)", on: "Rule under the painted cells" };
 
-/** A radio group: Tab reaches the chosen option, and arrows choose the next. @param {string} name */
+/** A radio group: Tab reaches the selected option, arrow keys select the next one. @param {string} name */
 const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
 
-/** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts what it shows */
+/** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts its contents */
 const radio = (list, choose, ...parts) =>
   h("label", {}, h("input", { type: "radio", name: list.ariaLabel, onchange: choose }), ...parts);
 
-/** @param {Element} choice @param {string} name @param {string} line what it does @param {string} now the chosen one */
+/** @param {Element} choice @param {string} name @param {string} line its description @param {string} now the selected name */
 function fillRadio({ children }, name, line, now) {
   const input = /** @type {HTMLInputElement} */ (children[0]);
   setAttribute(input, "aria-label", name);
@@ -40,13 +40,13 @@ function fillRadio({ children }, name, line, now) {
   setText(what, line);
 }
 
-/** Empties what was filled for another model: its parts are others. @param {HTMLElement} parent @param {string} kind */
+/** Empty a container whose contents belong to another model. @param {HTMLElement} parent @param {string} kind */
 function renew(parent, kind) {
   if (parent.dataset.kind !== kind) parent.replaceChildren();
   parent.dataset.kind = kind;
 }
 
-/** A small picture of a mask, empty where the rule is the visitor's own. @param {HTMLCanvasElement} canvas
+/** Draw the thumbnail of a mask; a custom rule has none. @param {HTMLCanvasElement} canvas
  * @param {string} mask @param {Record<string, number> | null} numbers @param {{seen: string, hidden: string}} inks
  */
 function drawMask(canvas, mask, numbers, { seen, hidden }) {
@@ -60,8 +60,8 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
   }
 }
 
-/** Draw the encodings of the order that the model can take: no order first, right behind what it learnt with.
- * @param {HTMLElement} list @param {[string, string][]} offered names, with what is to be known of each
+/** Draw the encodings that the model supports, those it was trained with and none first.
+ * @param {HTMLElement} list @param {[string, string][]} offered name and note of each
  * @param {string} now @param {(name: string) => void} choose
  */
 function drawPositions(list, offered, now, choose) {
@@ -74,8 +74,9 @@ function drawPositions(list, offered, now, choose) {
   });
 }
 
-/** Draw a lamp for each head of each layer, with both named at the sides, with the action of a press. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
- * @param {Set<string>} off "layer.head" of those that are off @param {(head: string) => void} toggle
+/** Draw a toggle for each head, with labels of layers and heads.
+ * @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
+ * @param {Set<string>} off ablated heads as "layer.head" @param {(head: string) => void} toggle
  */
 function drawLamps(lamps, { layers, heads }, off, toggle) {
   renew(lamps, `${layers} ${heads}`);
@@ -91,10 +92,10 @@ function drawLamps(lamps, { layers, heads }, off, toggle) {
   }
 }
 
-/** What it says, the numbers of the heads, then each layer with its lamps. @param {number} layers @param {number} heads */
+/** Make the caption, the head numbers, and a row of toggles per layer. @param {number} layers @param {number} heads */
 function makeLamps(layers, heads) {
   const count = (/** @type {number} */ length) => Array.from({ length }, (_, index) => index);
-  const aside = (/** @type {string} */ text, kind = "of-head") =>
+  const aside = (/** @type {string} */ text, kind = "head-label") =>
     h("span", { class: kind, "aria-hidden": "true" }, text);
   const lampsOf = (/** @type {number} */ layer) =>
     count(heads).map((head) => {
@@ -106,11 +107,11 @@ function makeLamps(layers, heads) {
     h("p", { class: "label" }, ABOUT_LAMPS),
     aside("head"),
     ...count(heads).map((head) => aside(String(head))),
-    ...count(layers).flatMap((layer) => [aside(`layer ${layer}`, "of-layer"), ...lampsOf(layer)]),
+    ...count(layers).flatMap((layer) => [aside(`layer ${layer}`, "layer-label"), ...lampsOf(layer)]),
   ];
 }
 
-/** The slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
+/** Make the slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
 function makeDegrees(name, set) {
   const [min, max] = TEMPERATURES.map(String);
   const oninput = () => set(String(Number(input.value)));
@@ -127,8 +128,8 @@ function makeDegrees(name, set) {
 
 /** @template {import("../wire/api_view.js").ApiView} V */
 export class Choices {
-  /** @param {V} view @param {any} [holder] of what is chosen @param {string} [ending] of every name
-   * @param {Kind[]} [kinds] of masks that are offered
+  /** @param {V} view @param {any} [holder] holder of the values @param {string} [ending] suffix of every name
+   * @param {Kind[]} [kinds] available masks
    */
   constructor(view, holder = view, ending = "", kinds = KINDS) {
     this.view = view;
@@ -149,9 +150,10 @@ export class Choices {
     });
   }
 
-  // ---- for each page
+  // ---- overridden by pages
 
-  /** Write a change without the values that are the defaults. @param {Change} change @param {boolean} [typing] */
+  /** Apply a change; values equal to the default are removed from the link.
+   * @param {Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     const { defaults } = this.view.picture;
     const values = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
@@ -163,19 +165,19 @@ export class Choices {
     return String(this.holder.controls[key] ?? this.view.picture.defaults[key]);
   }
 
-  /** The heads that are switched off, as "3.5". @returns {Set<string>} */
+  /** The ablated heads, as "3.5". @returns {Set<string>} */
   get off() {
     return this.holder.off;
   }
 
-  /** @param {Iterable<string>} heads that are off from now on */
+  /** @param {Iterable<string>} heads to ablate from now on */
   switchOff(heads) {
     this.holder.switchHeads(heads);
   }
 
   // ---- drawing
 
-  /** Fill what one control is chosen in. @param {string} key @param {Inks} inks */
+  /** Fill the inputs of one control. @param {string} key @param {Inks} inks */
   fill(key, inks, model = this.view.picture) {
     const { positions = [] } = "positions" in model ? model : this.view.picture;
     if (key === "mask") this.drawMasks(inks);
@@ -184,7 +186,7 @@ export class Choices {
     if (key === "t") this.degrees.say(this.value(key));
   }
 
-  /** Draw the masks, each with its picture and what it does. @param {Inks} inks */
+  /** Draw the masks, each with its thumbnail and description. @param {Inks} inks */
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
@@ -203,7 +205,7 @@ export class Choices {
     fill(this.numbers, [...labels, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
   }
 
-  /** The number or the rule of a mask. @param {HTMLElement} label @param {string} key @param {string} text */
+  /** Draw the input of a mask's number or rule. @param {HTMLElement} label @param {string} key @param {string} text */
   drawField(label, key, text) {
     const isRule = key in FIELDS;
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);

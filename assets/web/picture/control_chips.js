@@ -1,4 +1,4 @@
-// A line of chips, or of tiles, that say what is chosen in the model, each of which opens a small panel: mask, positions,
+// A row of chips or tiles with the current changes of the model, each of which opens a panel: mask, positions,
 // temperature, heads.
 
 import { button, h, setAttribute, setText, span, svg } from "../base/dom.js";
@@ -20,7 +20,7 @@ const ICONS = {
   lw: "M4 4v16M20 4v16M4 4h3M4 20h3M20 4h-3M20 20h-3M9 9h.01M15 9h.01M9 15h.01M15 15h.01",
 };
 
-/** The small drawing of what can be changed in a model. @param {keyof typeof ICONS} name */
+/** The icon of a control. @param {keyof typeof ICONS} name */
 const icon = (name) =>
   svg("svg", { viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
@@ -28,7 +28,7 @@ const icon = (name) =>
 export class ControlChips extends Choices {
   /** @param {V} view @param {string} label
    * @param {{names?: Record<string, string>, holder?: any, kinds?: import("./choices.js").Kind[], ending?: string}} more
-   * names of the controls, and what `Choices` takes
+   * names of the controls, and the options of `Choices`
    */
   constructor(view, label, { names = NAMES, holder = view, kinds = KINDS, ending = "" } = {}) {
     super(view, holder, ending, kinds);
@@ -36,7 +36,7 @@ export class ControlChips extends Choices {
     this.names = names;
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
-      const parts = [icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now")];
+      const parts = [icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("current-value")];
       return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key }, ...parts);
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
@@ -49,9 +49,9 @@ export class ControlChips extends Choices {
     addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.lifetime.signal });
   }
 
-  // ---- for each page
+  // ---- overridden by pages
 
-  /** @param {Iterable<string>} heads that are off from now on */
+  /** @param {Iterable<string>} heads to ablate from now on */
   switchOff(heads) {
     this.set({ off: inOrder(heads).map(headName) });
   }
@@ -61,17 +61,17 @@ export class ControlChips extends Choices {
     return this.view.picture.fixed[key] ?? "";
   }
 
-  /** Tell whether a control has no effect at all. @param {string} key */
+  /** Return whether a control has no effect at all. @param {string} key */
   isIdle(key) {
     return this.whyNot(key) !== "";
   }
 
-  /** Tell whether a control differs from its default. @param {string} key */
+  /** Return whether a control differs from its default. @param {string} key */
   differs(key) {
     return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   /** Open the panel of one control, or close it. @param {string} key */
   show(key, focus = true) {
@@ -82,7 +82,7 @@ export class ControlChips extends Choices {
     this.view.redraw();
   }
 
-  /** On a phone the panel is a sheet over the page. */
+  /** Scroll the panel, a sheet on a phone, into view. */
   reveal() {
     this.view.showAbove();
   }
@@ -134,7 +134,7 @@ export class ControlChips extends Choices {
     this.fill(open, inks);
   }
 
-  /** Describe each control in a few words. @returns {Record<string, string>} */
+  /** Describe the value of each control in a few words. @returns {Record<string, string>} */
   describe() {
     const [mask, pos] = [this.value("mask"), this.value("pos")];
     const kind = KINDS.find(({ name }) => name === mask);

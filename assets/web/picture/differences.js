@@ -1,4 +1,4 @@
-// The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
+// The difference of two maps (blue = less, orange = more), with a bar per row for the share of its weight that moved.
 
 import { inkFor, pixel, pixels, signedColour } from "../base/colour.js";
 import { BigMap } from "./map.js";
@@ -7,17 +7,17 @@ import { number, shortSigned, signed } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 
-const BARS = 26; // pixels beside the map
+const BARS = 26; // pixels of the bars beside the map
 const MIDDLE = 128; // the byte of no change
 
-/** The colour of a difference, far from none as the maps themselves: √ of the weight.
+/** The colour of a difference, on a square-root scale like the maps.
  * @param {number} share −1 to 1 @param {Inks} inks
  */
 const colourOf = (share, inks) => signedColour(Math.sign(share) * Math.sqrt(Math.abs(share)), inks);
 
 const shareOf = (byte) => Math.max(-1, (byte - MIDDLE) / 127);
 
-/** The ramp as a CSS gradient, for the legend. @param {Inks} inks */
+/** The colour scale as a CSS gradient, for the legend. @param {Inks} inks */
 export function signedGradient(inks) {
   const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map(
     (share) => `rgb(${colourOf(share, inks).join(" ")}) ${50 + 50 * share}%`,
@@ -25,23 +25,23 @@ export function signedGradient(inks) {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** Differences as bytes, 128 for none. @param {Float32Array} values */
+/** Encode differences as bytes, 128 for none. @param {Float32Array} values */
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
-/** The noun and number format of differences in a table. @type {import("./table.js").Writing} */
+/** Noun and number format of differences in a table. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
 /** @typedef {import("./map.js").MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
 
-/** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, null until they have come, and
- * a distance a row.
+/** A map of differences, as weights with their `asBytes`; `sides`: both maps, null while they are pending; and a
+ * distance per row.
  */
 export class DifferenceMap extends BigMap {
   /** @param {import("./map.js").Actions} actions */
   constructor(actions) {
     super(actions);
-    Object.assign(this, { reservedWidth: BARS, roomy: 24, breadth: 2 }); // signs need more
+    Object.assign(this, { reservedWidth: BARS, roomy: 24, breadth: 2 }); // numbers with a sign are longer
   }
 
   /** @param {ShownDifference} mapPicture @param {Inks} inks @param {import("./map.js").Room} room */

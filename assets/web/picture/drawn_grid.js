@@ -1,4 +1,4 @@
-// A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
+// A drawing with places in rows and columns, for pointer, click and arrow keys.
 
 import { areSame, contextOf, h } from "../base/dom.js";
 import { GridCell, isShortcut, clamp, walked } from "../base/grid_keys.js";
@@ -8,21 +8,21 @@ import { GridCell, isShortcut, clamp, walked } from "../base/grid_keys.js";
 /** @typedef {{left: number, top: number, width: number, height: number}} Box pixels */
 /** @typedef {{pick(row: number, column: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
 /** @typedef {{name: string, how: string, size: Place, say: (at: Place) => string, boxOf: (at: Place) => Box, at: (x: number, y: number) => Place | null}} Grid
- * what it is called and how it is read, its rows and columns, what a place says, where it stands, and which one stands at a pixel
+ * name and description, size, text and box of a place, and the place at a pixel
  */
 
 export class DrawnGrid {
-  /** @param {Actions} actions @param {string} [kind] its class */
+  /** @param {Actions} actions @param {string} [kind] CSS class */
   constructor(actions, kind = "drawn map") {
     this.actions = actions;
     this.base = h("canvas", { "aria-hidden": "true" });
-    this.overlay = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.overlay = h("canvas", { class: "overlay", "aria-hidden": "true" });
     this.cell = new GridCell();
     this.element = h("div", { class: kind, role: "grid" }, this.base, this.overlay, this.cell.row);
     this.grid = /** @type {Grid | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.active = /** @type {Place | null} */ (null);
-    this.inputs = /** @type {unknown[]} */ ([]); // what the drawing was made from
+    this.inputs = /** @type {unknown[]} */ ([]); // inputs of the last drawing
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
@@ -34,9 +34,9 @@ export class DrawnGrid {
     this.cell.element.onblur = () => this.point(null);
   }
 
-  /** Draw where something of what it is made from has changed.
+  /** Redraw if an input of the drawing has changed.
    * @param {Grid} grid @param {{width: number, height: number}} size pixels @param {Inks} inks
-   * @param {unknown[]} from what it is made from @param {(context: CanvasRenderingContext2D) => void} paint
+   * @param {unknown[]} from its inputs @param {(context: CanvasRenderingContext2D) => void} paint
    */
   drawGrid(grid, { width, height }, inks, from, paint) {
     Object.assign(this, { grid, inks });
@@ -57,7 +57,7 @@ export class DrawnGrid {
     return `${this.grid?.name}: ${this.grid?.how}`;
   }
 
-  /** The first and the last row that the keys reach, and column. @returns {[Place, Place]} */
+  /** The first and last row, and column, that the keys reach. @returns {[Place, Place]} */
   get ends() {
     const [rows, columns] = this.grid?.size ?? [1, 1];
     return [
@@ -66,20 +66,20 @@ export class DrawnGrid {
     ];
   }
 
-  /** The place that a pointer means. @param {MouseEvent} event @returns {Place | null} */
+  /** The place under a pointer. @param {MouseEvent} event @returns {Place | null} */
   cellAt(event) {
     const box = this.element.getBoundingClientRect();
     return this.grid?.at(event.clientX - box.left, event.clientY - box.top) ?? null;
   }
 
-  /** Marks a place and says it. @param {Place | null} cell */
+  /** Highlight a place and show its readout. @param {Place | null} cell */
   point(cell) {
     this.mark(cell);
     if (cell && this.grid) this.actions.hover(this.grid.say(cell), cell);
     else this.actions.hover(null, null);
   }
 
-  /** Marks a place on a canvas of its own, so that nothing else is painted again. @param {Place | null} cell */
+  /** Highlight a place on a separate canvas, so that the drawing is not repainted. @param {Place | null} cell */
   mark(cell) {
     const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
     context.clearRect(0, 0, this.overlay.width, this.overlay.height);
@@ -112,7 +112,7 @@ export class DrawnGrid {
     this.point(cell);
   }
 
-  /** Move the cell that has the focus to the active place. */
+  /** Move the focusable cell to the active place. */
   describe() {
     const { grid, active } = this;
     if (grid && active)

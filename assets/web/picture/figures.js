@@ -1,12 +1,12 @@
-// The strip of figures under the maps: a value, what it is, and for one that takes long a button that asks for it.
+// The row of figures under the maps: value and label, with a button where the value is slow to compute.
 
 import { button, div, fill, h, setText } from "../base/dom.js";
 
-/** @param {() => void} ask has the value computed */
+/** @param {() => void} ask requests the value */
 export function makeFigures(ask = () => {}) {
   const element = div("figures");
   const make = () => div("panel figure", h("strong"), button("", ask), h("span"));
-  /** @param {import("../base/messages.js").Figure[]} figures @param {boolean} waits the value that was asked for has not come */
+  /** @param {import("../base/messages.js").Figure[]} figures @param {boolean} waits whether the requested value is pending */
   const draw = (figures, waits = false) =>
     fill(element, figures, make, (card, { value, label, ask: question = "" }) => {
       const [strong, press, span] = /** @type {[HTMLElement, HTMLButtonElement, HTMLElement]} */ ([...card.children]);

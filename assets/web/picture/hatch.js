@@ -1,11 +1,11 @@
-// The blocked cells of a map as slanted lines over all of them.
+// Hatching of the masked cells of a map.
 
 import { canvasOf } from "../base/colour.js";
 import { pixelRatio } from "../base/dom.js";
 
-/** The lines alone, to be drawn over a map. @param {number} rows @param {number} columns
+/** Draw the hatching alone, to be laid over a map. @param {number} rows @param {number} columns
  * @param {(i: number, j: number) => boolean} isBlocked @param {{width: number, height: number}} room pixels
- * @param {string} ink @param {number} gap pixels from one line to the next
+ * @param {string} ink @param {number} gap pixels between two lines
  */
 export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
   const ratio = pixelRatio();
@@ -14,7 +14,7 @@ export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 
       if (isBlocked(Math.floor(index / columns), index % columns)) pixels[index] = 0xff000000;
   });
   const canvas = document.createElement("canvas");
-  // a view that is not laid out yet has no room, and a canvas of no size cannot be drawn
+  // a canvas without a size, as before the first layout, cannot be drawn
   [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.imageSmoothingEnabled = false;

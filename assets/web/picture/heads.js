@@ -1,4 +1,4 @@
-// The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
+// The grid of heads: DOM elements for names, toggles and focus, and one canvas over the grid for all maps.
 
 import { isPlain, picture } from "../base/colour.js";
 import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
@@ -16,11 +16,11 @@ import { BLOCKED, number, OFF } from "../base/words.js";
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
  *   theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
  *   forbidden?: string[], across?: boolean, fixed?: string,
- * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them; across: of all heads a layer is a column;
- *   fixed: why no head can be switched off, "" where each can
+ * }} ShownHeads forbidden: hatched cells, as in `forbids`; across: one column per layer;
+ *   fixed: why no head can be ablated, "" if each can
  */
 
-/** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
+/** The families of head kinds, each with its name in the legend. @type {Record<string, string>} */
 export const FAMILIES = { back: "previous", ends: "start or end", links: "word pair", spread: "spread out" };
 /** @type {Record<string, string>} */
 const OF_KIND = {
@@ -28,12 +28,12 @@ const OF_KIND = {
   ...{ next: "", itself: "", neighbours: "" },
 };
 
-/** The family of a kind: those that are named after tokens look at the start or the end; "" for a kind of its own.
+/** The family of a kind; kinds named after tokens are "ends", and "" has none.
  * @param {[string, number] | undefined} kind
  */
 export const familyOf = (kind) => (kind ? (OF_KIND[kind[0]] ?? "ends") : "");
 
-const POOLED = 128; // cells of a tile's picture
+const POOLED = 128; // cells of a thumbnail
 
 /** @param {Head} pair @param {boolean} all */
 const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head));
@@ -44,8 +44,8 @@ export class HeadsGrid {
     this.act = act;
     /** @type {Map<string, HTMLCanvasElement>} */
     this.images = new Map();
-    this.kind = ""; // what the images are of
-    this.tabStop = 0; // the tile that can be reached with Tab
+    this.kind = ""; // key of the cached images
+    this.tabStop = 0; // index of the tile that Tab reaches
     this.state = /** @type {ShownHeads} */ ({});
     this.maps = /** @type {import("../wire/packets.js").Maps} */ ({});
     this.visible = /** @type {Head[]} */ ([]);
@@ -53,7 +53,7 @@ export class HeadsGrid {
     this.width = this.height = 0; // pixels
     this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
     this.grid = h("div", { class: "heads", role: "grid" });
-    this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.canvas = h("canvas", { class: "overlay", "aria-hidden": "true" });
     this.element = div("heads-holder", this.grid, this.canvas);
     this.grid.onkeydown = (event) => this.key(event);
     this.grid.addEventListener("focusin", ({ target }) => this.rove(this.indexOf(target)));
@@ -66,12 +66,12 @@ export class HeadsGrid {
     return [...this.grid.querySelectorAll(".tile")].map((tile) => /** @type {HTMLElement} */ (tile));
   }
 
-  /** The tile that an element belongs to. @param {EventTarget | null} target */
+  /** The index of the tile that contains an element. @param {EventTarget | null} target */
   indexOf(target) {
     return this.tiles().findIndex((tile) => tile.contains(/** @type {Node | null} */ (target)));
   }
 
-  /** Lays the tiles out in the order given.
+  /** Update the tiles in the given order.
    * @param {ShownHeads} state @param {import("../wire/packets.js").Maps} maps @param {Head[]} visible
    */
   update(state, maps, visible, columns) {
@@ -79,7 +79,7 @@ export class HeadsGrid {
     Object.assign(this, { state, maps, visible, columns, count: visible.length });
     setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(visible.length / columns)}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
-    setAttribute(this.element, "class", state.all ? "heads-holder many" : "heads-holder");
+    setAttribute(this.element, "class", state.all ? "heads-holder all-layers" : "heads-holder");
     const rows = Array.from({ length: Math.ceil(visible.length / columns) }, (_, r) =>
       visible.slice(r * columns, (r + 1) * columns),
     );
@@ -134,12 +134,12 @@ export class HeadsGrid {
     this.updateEdges(tile, pair, index);
   }
 
-  /** Draw the labels at the edges: layers and heads, and which query heads share a key and value head.
+  /** Draw the edge labels: layers and heads, and the query heads that share a key/value head.
    * @param {HTMLElement} tile @param {Head} pair @param {number} index
    */
   updateEdges(tile, [layer, head], index) {
     const { columns, maps, state } = this;
-    const sorted = state.sort ? "" : String(head); // then a line of them has heads of every number
+    const sorted = state.sort ? "" : String(head); // then a column has heads of every number
     const [top, side] = state.across ? [String(layer), sorted] : [sorted, String(layer)];
     setAttribute(tile, "data-column", state.all && index < columns ? top : null);
     setAttribute(tile, "data-row", state.all && index % columns === 0 ? side : null);
@@ -151,7 +151,7 @@ export class HeadsGrid {
     setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : label);
   }
 
-  /** Tell whether a head is hidden, or not the one shown alone. @param {Head} pair */
+  /** Return whether a head is hidden, or not the one shown alone. @param {Head} pair */
   isAway(pair) {
     const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
@@ -189,7 +189,7 @@ export class HeadsGrid {
     });
   }
 
-  /** The coloured map of one head, made once for each picture, scale and theme. @param {Head} head */
+  /** The image of a head's map, cached per picture, scale and theme. @param {Head} head */
   image([layer, head]) {
     const { scale, first, last, theme } = this.state;
     const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last}`;
@@ -205,7 +205,7 @@ export class HeadsGrid {
     return image;
   }
 
-  /** The lines over what is blocked, made once for each size. @param {string} text @param {number} head
+  /** The hatching of a head's map, cached per size. @param {string} text @param {number} head
    * @param {{width: number, height: number}} room @param {string} ink
    */
   hatch(text, head, room, ink) {
@@ -240,7 +240,7 @@ export class HeadsGrid {
     return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${keys[j]} ${weight.toFixed(2)}${blocked}`);
   }
 
-  /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */
+  /** Make one tile the tab stop (roving tabindex). @param {number} index */
   rove(index) {
     if (index < 0) return;
     this.tabStop = index;
@@ -251,7 +251,7 @@ export class HeadsGrid {
     const { key, target } = event;
     if (isShortcut(event)) return;
     const onLamp = target instanceof Element && target.closest(".lamp");
-    if (onLamp && (key === "Enter" || key === " ")) return; // the lamp's own click
+    if (onLamp && (key === "Enter" || key === " ")) return; // the toggle handles it
     /** @type {Record<string, Act>} */
     const acts = { Enter: this.act.focus, " ": this.act.lamp, o: this.act.lamp, s: this.act.solo, h: this.act.hide };
     if (key in acts) acts[key](...this.visible[this.tabStop]);

@@ -1,22 +1,24 @@
-// Which heads are in sight, in which order, and how many side by side.
+// Visible heads, their order, and the number of columns.
 
 import { ranked } from "../base/words.js";
 
 /** @typedef {{maps: import("../wire/packets.js").Maps, at: {layer: number, head: number, row: number, key: number | null}, look: {sort: boolean}}} Sight */
 
-/** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. @param {Pick<Sight, "maps" | "at">} view */
+/** The key that heads are sorted by: the selected one, otherwise the strongest of the row in focus.
+ * @param {Pick<Sight, "maps" | "at">} view */
 export function sortKey({ at, maps }) {
   if (at.key !== null) return at.key;
   if (!maps.isWhole(at.layer)) return null;
   return ranked(maps.row(at))[0][0];
 }
 
-const MAX_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
+const MAX_DOWN = 12; // layers in rows; deeper models have one column per layer
 
-/** Tell whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
+/** Return whether the grid of all heads has one column per layer. @param {{layers: number}} maps */
 export const isAcross = ({ layers }) => layers > MAX_DOWN;
 
-/** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @param {boolean} [across] a column a layer
+/** The visible heads in their order.
+ * @param {Sight} view @param {boolean} all @param {boolean} [across] one column per layer
  * @returns {[number, number][]}
  */
 export function order(view, all, across = isAcross(view.maps)) {
@@ -32,8 +34,8 @@ export function order(view, all, across = isAcross(view.maps)) {
   return all && across ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place])) : ordered.flat();
 }
 
-/** Tiles side by side; of few heads two, so that they fill the place.
- * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide @param {boolean} [across] a column a layer
+/** The number of columns; two for few heads, so that they fill the space.
+ * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide @param {boolean} [across] one column per layer
  */
 export function columns({ layers, heads }, all, wide, across = isAcross({ layers })) {
   if (all && across) return layers;

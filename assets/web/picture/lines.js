@@ -1,10 +1,10 @@
-// The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
+// The weights as lines between two lists of tokens: queries on the left, keys on the right, line width by weight.
 
 import { contextOf, div, h, LETTERS } from "../base/dom.js";
 
-const ROW = 26; // pixels of a word
-const MIN_WEIGHT = 0.03; // weight of the faintest line
-export const MAX_WORDS = 40; // tokens that lines can be told apart of
+const ROW = 26; // pixels of a token
+const MIN_WEIGHT = 0.03; // weight of the thinnest line
+export const MAX_WORDS = 40; // tokens with distinguishable lines
 
 export class Lines {
   /** @param {(row: number) => void} pick */
@@ -47,12 +47,12 @@ export class Lines {
       const isChosen = index + first === key || mapPicture.others?.includes(index + first);
       context.font = `${weight > 0.2 || isChosen ? "bold " : ""}${size}px ${inks.mono}`;
       context.fillStyle = inks.key;
-      context.globalAlpha = isChosen ? 1 : 0.85 + 0.15 * Math.min(1, weight * 4); // 4.5 : 1 and more
+      context.globalAlpha = isChosen ? 1 : 0.85 + 0.15 * Math.min(1, weight * 4); // a contrast of 4.5 : 1 and more
       context.textAlign = "left";
       context.fillText(word, right + 8, (index + 0.5) * this.step);
       context.globalAlpha = 1;
     });
-    const isDifference = "sides" in mapPicture; // of weights
+    const isDifference = "sides" in mapPicture; // of two maps
     const middle = (left + right) / 2;
     const rows = [...words.keys()].map((index) => index + first).filter((i) => i !== row);
     for (const i of weights ? [...rows, row] : []) {
@@ -60,14 +60,14 @@ export class Lines {
       for (let index = 0; index < others.length; index += 1) {
         const value = weights?.[i * keys.length + index + first] ?? 0;
         const weight = Math.abs(value);
-        if (!(weight >= MIN_WEIGHT)) continue; // nor what a curtain hides
+        if (!(weight >= MIN_WEIGHT)) continue; // also skips NaN, which a curtain leaves
         const [y, end] = [(i - first + 0.5) * this.step, (index + 0.5) * this.step];
         context.beginPath();
         context.moveTo(left, y);
         context.bezierCurveTo(middle, y, middle, end, right, end);
         const sign = value < 0 ? inks.less : inks.more;
         context.strokeStyle = isDifference ? sign : isQuery ? inks.query : inks.muted;
-        context.globalAlpha = isQuery ? 0.7 + 0.3 * weight : 0.35 * weight; // 3 : 1 and more of the row in focus
+        context.globalAlpha = isQuery ? 0.7 + 0.3 * weight : 0.35 * weight; // a contrast of 3 : 1 and more in the row in focus
         context.lineWidth = isQuery ? 1 + 7 * weight : 1 + 3 * weight;
         context.stroke();
       }

@@ -1,4 +1,4 @@
-// A table of texts and numbers, as headlight/ui/sheet.py makes them: its columns may be sorted, its rows be opened.
+// A table of texts and numbers from headlight/ui/sheet.py, with sortable columns and clickable rows.
 
 import { button, fill, h, setAttribute, setText } from "../base/dom.js";
 
@@ -6,10 +6,10 @@ import { button, fill, h, setAttribute, setText } from "../base/dom.js";
  * @property {string} caption
  * @property {string[]} head
  * @property {string[][]} rows
- * @property {[number, number, string][]} marks row, column (-1 = all), and the class
- * @property {boolean[]} right columns of numbers
+ * @property {[number, number, string][]} marks row, column (-1 = all) and CSS class
+ * @property {boolean[]} right whether each column is right-aligned
  * @property {boolean} [prose]
- * @property {[number, boolean] | null} [order] the column that it is sorted by, and whether the largest comes first
+ * @property {[number, boolean] | null} [order] sorted column, and whether it is descending
  */
 
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
@@ -19,7 +19,7 @@ export function makeListing() {
   return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
 }
 
-/** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by.
+/** Fill a column header; of a sortable table a button, with an arrow at the sorted column.
  * @param {HTMLElement} cell @param {string} text @param {number} column @param {[number, boolean] | null | undefined} order
  * @param {(at: number) => void} sort
  */
@@ -39,7 +39,7 @@ function fillButton(cell, text, act) {
 }
 
 /** @param {HTMLElement} element @param {Listing} block
- * @param {(at: number) => void} sort a column was pressed @param {(row: number) => void} [open] the name of a row was
+ * @param {(at: number) => void} sort called for a clicked column @param {(row: number) => void} [open] called for a clicked row
  */
 export function updateListing(element, block, sort, open) {
   setAttribute(element, "aria-label", block.caption || block.head.join(", "));
@@ -55,7 +55,7 @@ export function updateListing(element, block, sort, open) {
   const makeColumn = () => h("th", { scope: "col" });
   fill(head.rows[0], block.head, makeColumn, (cell, text, column) => {
     fillColumn(cell, text, column, block.order, sort);
-    setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
+    setAttribute(cell, "role", text ? null : "cell"); // an empty corner is no header
     setAttribute(cell, "class", classes(side(column)));
   });
   fill(body, block.rows, "tr", (line, texts, i) => {
@@ -70,9 +70,9 @@ export function updateListing(element, block, sort, open) {
   });
 }
 
-/** The numbers of a drawing as a table that a press unfolds; it is filled while it is open. */
+/** The numbers of a drawing as a collapsible table, filled only while it is open. */
 export class FoldedTable {
-  /** @param {string} label @param {() => void} toggled it was opened or closed */
+  /** @param {string} label @param {() => void} toggled called when it is opened or closed */
   constructor(label, toggled) {
     this.label = label;
     this.listing = makeListing();
@@ -83,7 +83,7 @@ export class FoldedTable {
     return this.element.open;
   }
 
-  /** @param {string[]} head @param {string[][]} rows of a text a column, the first one names the row */
+  /** @param {string[]} head @param {string[][]} rows one text per column; the first is the row header */
   fill(head, rows, caption = this.label) {
     updateListing(this.listing, { caption, head, rows, marks: [], right: head.map((_, index) => index > 0) }, () => {});
   }

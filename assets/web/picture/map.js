@@ -1,4 +1,5 @@
-// One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
+// An enlarged map: rows are queries, columns are keys, with token labels at both sides and numbers in cells that fit
+// them.
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
@@ -12,36 +13,36 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
-/** `labels`: of a map beside it, as wide as whose labels its own are taken, so that the rows of both line up.
+/** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align.
  * @typedef {{width: number, height: number, labels?: string[]}} Room
  */
 /** @typedef {import("./drawn_grid.js").Actions} Actions */
 /**
  * @typedef {object} MapPicture
- * @property {string[]} tokens a row each
- * @property {string[]} keys a column each: the tokens themselves, or others that they look at
+ * @property {string[]} tokens one per row
+ * @property {string[]} keys one per column; differ from `tokens` in cross-attention
  * @property {string} name
  * @property {Bytes} map
- * @property {boolean} whole `map` has one cell a token; otherwise it is a thumbnail
- * @property {Float32Array | null} weights null until they have come
- * @property {Float32Array | null} [ofRow] its row in focus, where that is all that is here
+ * @property {boolean} whole whether `map` has one cell per token pair; otherwise a thumbnail
+ * @property {Float32Array | null} weights null while they are pending
+ * @property {Float32Array | null} [ofRow] its row in focus, if only that is loaded
  * @property {number} row the query in focus; −1 = none
  * @property {number | null} key
- * @property {number[]} [others] keys that are chosen beside it
- * @property {number | null} [best] what the row looks at most, marked at its column while no key is chosen
+ * @property {number[]} [others] further selected keys
+ * @property {number | null} [best] strongest key of the row, marked while no key is selected
  * @property {import("../base/colour.js").Scale} scale
  * @property {import("../base/colour.js").Theme} theme
- * @property {number} first tokens left out at the start
- * @property {number} last tokens left out at the end
+ * @property {number} first hidden tokens at the start
+ * @property {number} last hidden tokens at the end
  * @property {(i: number, j: number) => boolean} forbids
  */
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-const HATCH = 0.35; // of the side of a cell, from one line over forbidden ones to the next
-const ABOVE = 48; // pixels from the middle of the finger to the middle of the bubble
-const EDGE = 4; // pixels that stay free at the sides
+const HATCH = 0.35; // of the cell height, between two lines of the hatching
+const ABOVE = 48; // pixels from the centre of a finger to that of the bubble
+const EDGE = 4; // pixels between the bubble and the edges
 
-/** A map that is there as float32, all of it in sight unless `more` says otherwise.
+/** A map with float32 weights, fully visible unless `more` differs.
  * @param {string[]} tokens @param {Float32Array} weights
  * @param {Partial<MapPicture> & Pick<MapPicture, "name" | "row" | "theme">} more @returns {MapPicture}
  */
@@ -56,24 +57,24 @@ export class BigMap extends DrawnGrid {
   constructor(actions) {
     super(actions, "map");
     this.bubble = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
-    this.tapped = /** @type {Place | null} */ (null); // by a finger
+    this.tapped = /** @type {Place | null} */ (null); // cell tapped by a finger
     this.element.append(this.bubble);
     this.picture = /** @type {MapPicture | null} */ (null);
-    this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
-    this.seen = /** @type {string[]} */ ([]); // and of the columns
+    this.visible = /** @type {string[]} */ ([]); // visible row tokens
+    this.seen = /** @type {string[]} */ ([]); // visible column tokens
     this.left = this.top = this.right = 0; // pixels
-    this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
-    // how much wider than high a cell may be; pixels that it may be high, and its number grows with it; the smallest weight
-    // that is written: now, and out of the projector
+    this.side = this.step = this.across = this.wide = 0; // pixels of all rows, one row, all columns, one column
+    // Maximum aspect ratio of a cell, its maximum height in pixels (numbers grow with it), and the smallest printed
+    // weight; `usual` is that outside the projector.
     this.limits = this.usual = { stretch: 1, maxCell: 54, minCell: 0 };
-    this.roomy = 18; // pixels of a cell that a number fits into
-    this.breadth = 1.45; // of a number, in its own size
-    this.smallest = LETTERS; // pixels of a number
-    this.font = LETTERS; // pixels of a label
-    this.labelInterval = 1; // of how many tokens one is written at the sides
-    this.share = 0.4; // of a cell that its number is high
-    this.reservedWidth = 0; // pixels to keep free on the right, besides what the labels take
-    this.element.onpointerleave = () => this.tapped || this.point(null); // what a finger tapped stays said
+    this.roomy = 18; // pixels of a cell that fits a number
+    this.breadth = 1.45; // width of a number in its font size
+    this.smallest = LETTERS; // minimum font size of a number in pixels
+    this.font = LETTERS; // font size of a label in pixels
+    this.labelInterval = 1; // every which token has a label
+    this.share = 0.4; // font size of a number in cell heights
+    this.reservedWidth = 0; // pixels kept free on the right, besides the labels
+    this.element.onpointerleave = () => this.tapped || this.point(null); // a tapped readout stays
   }
 
   /** @param {MapPicture} picture @param {Inks} inks @param {Room} room */
@@ -101,7 +102,7 @@ export class BigMap extends DrawnGrid {
     this.putBubble(this.tapped);
   }
 
-  /** Draw the map. @param {number} unit pixels of a size 1 @param {Room} room */
+  /** Draw the map. @param {number} unit pixels per unit @param {Room} room */
   paint(unit, room) {
     const { inks, visible, seen } = this;
     const picture = /** @type {MapPicture} */ (this.picture);
@@ -129,7 +130,7 @@ export class BigMap extends DrawnGrid {
         frame(context, left + (column - first) * wide, top, wide, side, inks.key);
   }
 
-  /** The first and the last row in sight, and column. @returns {[Place, Place]} */
+  /** The first and last visible row, and column. @returns {[Place, Place]} */
   get ends() {
     const { tokens, keys, first, last } = /** @type {MapPicture} */ (this.picture);
     return [
@@ -138,7 +139,8 @@ export class BigMap extends DrawnGrid {
     ];
   }
 
-  /** Finds the largest cells that fit and sizes the canvases. @param {Room} room @param {number} unit @param {number} font */
+  /** Choose the largest cells that fit and size the canvases.
+   * @param {Room} room @param {number} unit @param {number} font */
   layOut(room, unit, font) {
     MEASURE.font = `${font}px ${this.inks.mono}`;
     const [rows, columns] = [Math.max(1, this.visible.length), Math.max(1, this.seen.length)];
@@ -152,7 +154,7 @@ export class BigMap extends DrawnGrid {
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const minScale = 60 / Math.max(rows, columns); // pixels of a cell
     this.step = Math.max(minScale, Math.min(width / columns, height / rows, this.limits.maxCell * unit));
-    // of many rows and few columns as wide as high, where there is room
+    // a map of many rows and few columns becomes as wide as high, if there is room
     const widest = this.step * Math.max(this.limits.stretch, rows / columns);
     this.wide = Math.max(this.step, Math.min(width / columns, widest));
     [this.side, this.across] = [this.step * rows, this.wide * columns];
@@ -163,7 +165,7 @@ export class BigMap extends DrawnGrid {
     return contextOf(this.base, ...size);
   }
 
-  /** The cells as a picture, pooled where they are smaller than a pixel. @param {Bytes} cut @param {number} room */
+  /** The image of the cells, pooled where a cell is smaller than a pixel. @param {Bytes} cut @param {number} room */
   image(cut, room) {
     const { theme, scale } = /** @type {MapPicture} */ (this.picture);
     return picture(pooled(cut, room), theme, scale);
@@ -178,7 +180,7 @@ export class BigMap extends DrawnGrid {
       context.fillRect(left, top + index * step - 0.5, across, 1);
   }
 
-  /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
+  /** Hatch the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
     const { step, left, top, side, across, visible, seen } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.picture);
@@ -189,7 +191,8 @@ export class BigMap extends DrawnGrid {
     context.drawImage(lines, left, top, across, side);
   }
 
-  /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
+  /** Draw the numbers, from float32 weights only.
+   * @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
     const { step, wide, left, top, visible, seen } = this;
     const { first, keys, scale } = /** @type {MapPicture} */ (this.picture);
@@ -207,28 +210,28 @@ export class BigMap extends DrawnGrid {
     }
   }
 
-  /** For who sits far away: large cells, wider than high, and no small numbers. @param {boolean} projected */
+  /** Use large cells, wider than high, and no small numbers in the projector. @param {boolean} projected */
   project(projected) {
     this.limits = projected ? { stretch: 44 / 30, maxCell: 90, minCell: 0.05 } : this.usual;
   }
 
-  /** The legend of numbers that are left out. */
+  /** The legend of the numbers that are not printed. */
   get omits() {
     return this.limits.minCell && this.element.dataset.number ? "; numbers below .05 left out" : "";
   }
 
-  /** A number in the few letters of a cell. @param {number} weight */
+  /** Format the number of a cell. @param {number} weight */
   format(weight) {
     return short(weight);
   }
 
-  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} max */
+  /** The text colour on the colour of a byte. @param {number} byte @param {number} max */
   inkOn(byte, max) {
     const { theme, scale } = /** @type {MapPicture} */ (this.picture);
     return inkOn(byte, theme, scale, max);
   }
 
-  /** Row and column under a pointer, from 0 among those in sight; negative on the labels; null elsewhere.
+  /** The visible row and column under a pointer; negative on the labels; null elsewhere.
    * @returns {Place | null}
    */
   cellUnder(event) {
@@ -239,7 +242,7 @@ export class BigMap extends DrawnGrid {
     return j >= this.seen.length || i >= this.visible.length || (i < 0 && j < 0) ? null : [i, j];
   }
 
-  /** The cell that a pointer means: a label stands for its whole row or column. @returns {Place | null} */
+  /** The cell under a pointer: a label means its whole row or column. @returns {Place | null} */
   cellAt(event) {
     const cell = this.cellUnder(event);
     if (!cell || !this.picture) return null;
@@ -257,11 +260,11 @@ export class BigMap extends DrawnGrid {
     return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
-  /** Looks at a cell, or adds its key. @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  /** Select a cell, or add its key. @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
   press(cell, event) {
     this.active = cell;
     this.actions.pick(...cell, event.shiftKey || event.ctrlKey || event.metaKey);
-    this.moveTo(cell); // a finger has left by now, and its cell is not read out any more
+    this.moveTo(cell); // a finger has left already: no readout
     if ("pointerType" in event && event.pointerType === "touch") this.putBubble(cell);
   }
 
@@ -285,7 +288,7 @@ export class BigMap extends DrawnGrid {
     return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
-  /** Tell whether the map has this cell. @param {Place} at */
+  /** Return whether the map has this cell. @param {Place} at */
   has([i, j]) {
     const { tokens = [], keys = [] } = this.picture ?? {};
     return Math.min(i, j) >= 0 && i < tokens.length && j < keys.length;
@@ -298,7 +301,7 @@ export class BigMap extends DrawnGrid {
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
-  /** Show the readout of a tapped cell in a bubble, or hide it; a screen reader reads the cell itself.
+  /** Show the readout of a tapped cell in a bubble, or hide it; screen readers get the cell's own text.
    * @param {Place | null} cell
    */
   putBubble(cell) {

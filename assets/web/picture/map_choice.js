@@ -1,10 +1,10 @@
-// Which map of a model is shown: of which kind of its attention, and of one head or the mean over several.
+// The choice of the map: the kind of attention, and one head or the mean over several.
 
 import { baseOf } from "../link/model_name.js";
 import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
 
-/** The kind of attention: its encoder's, its decoder's, or from the one to the other.
+/** The kind of attention: encoder, decoder or cross-attention.
  * @param {import("../wire/api_view.js").ApiView} view
  */
 export function groupChoice(view) {
@@ -34,7 +34,7 @@ const OF = [
 const SEEN = "the mean over the heads that are not hidden";
 
 /** A choice between a single head and the mean over several.
- * @param {{look: Look, setDisplay: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
+ * @param {{look: Look, setDisplay: (change: Partial<Look>) => void}} view @param {boolean} [hides] whether heads can be hidden here
  */
 export function meanChoice(view, hides = false) {
   const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of the visible heads", SEEN])] : OF;

@@ -1,15 +1,16 @@
-// The tokens at both sides of an enlarged map: as many as there is room for, and always those that are pointed at.
+// The token labels of an enlarged map: as many as fit, and always those in focus.
 
 /** @typedef {import("./map.js").BigMap} BigMap */
 
-export const LEAN = Math.PI / 3; // of the column labels
+export const LEAN = Math.PI / 3; // angle of the column labels
 const MAX_LENGTH = 12; // characters
-const AWAY = 7; // pixels from the cells
+const AWAY = 7; // pixels between labels and cells
 
-/** The interval between labelled tokens, given the room for each. @param {number} font @param {number} room pixels */
+/** The interval between labelled tokens, for the space of one token.
+ * @param {number} font @param {number} room pixels */
 export const everyOf = (font, room) => Math.max(1, Math.ceil((1.05 * font) / room));
 
-/** The tokens that are named: those that must be, and of the others as many as there is room for beside them.
+/** The indices of labelled tokens: the required ones, and as many others as fit beside them.
  * @param {number} count @param {number} interval @param {number[]} required
  */
 export function labelled(count, interval, required) {
@@ -24,8 +25,8 @@ export function labelled(count, interval, required) {
 /** @param {string} token */
 export const clip = (token) => (token.length > MAX_LENGTH ? `${token.slice(0, MAX_LENGTH - 1)}…` : token);
 
-/** Write a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
- * @param {number} index the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
+/** Draw the label of a token. @param {CanvasRenderingContext2D} context @param {BigMap} map
+ * @param {number} index index among the visible tokens @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
  */
 function write(context, { left, top, step, wide, visible, seen, font, inks }, index, { asRow, ink, ground, strong }) {
   const text = clip((asRow ? visible : seen)[index]);
@@ -49,8 +50,8 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, in
   context.restore();
 }
 
-/** Write as many tokens as there is room for, those in focus among them.
- * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
+/** Draw as many labels as fit, including those in focus.
+ * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} the interval between labels
  */
 export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
@@ -68,7 +69,7 @@ export function drawLabels(context, map) {
   return Math.max(down, across);
 }
 
-/** Write the row and the column that are pointed at over what stands there.
+/** Draw the labels of the pointed row and column over the others.
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {import("../base/grid_keys.js").Place} at
  */
 export function drawPointedLabels(context, map, [i, j]) {

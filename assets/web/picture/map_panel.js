@@ -1,4 +1,4 @@
-// A map of float32 weights as it stands in a panel: drawn, or as a table, and what lies over its cells.
+// A map of float32 weights in a panel, drawn or as a table, and the curtain over its cells.
 
 import { div, fill, h, setText } from "../base/dom.js";
 import { fillTable } from "./table.js";
@@ -6,12 +6,12 @@ import { hidesRow, isLit } from "../base/curtain.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
 
-const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture, which no class is asked about
-const LARGE = 48; // pixels of a veil that has room for its mark
+const SECOND = ".right, .difference, .pinned, .weights-after"; // panels of a second picture, compared by class
+const LARGE = 48; // pixels of a veil that fits its symbol
 
 /** @template {import("./map.js").BigMap} Kind */
 export class MapPanel {
-  /** @param {Kind} map @param {string} label of the table */
+  /** @param {Kind} map @param {string} label accessible name of the table */
   constructor(map, label) {
     this.map = map;
     this.table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
@@ -19,16 +19,16 @@ export class MapPanel {
     this.element = div("room", map.element, this.table);
   }
 
-  /** From now on another kind of map stands here. @param {Kind} map */
+  /** Replace the map by one of another class. @param {Kind} map */
   use(map) {
     if (map === this.map) return;
     this.map.element.replaceWith(map.element);
     this.map = map;
-    map.putBubble(null); // what was tapped on it is long ago
+    map.putBubble(null); // the tapped cell is gone
   }
 
   /** @param {Parameters<Kind["draw"]>[0]} picture @param {import("../base/colour.js").Inks} inks
-   * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] of the table
+   * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] noun and format of the table
    */
   draw(picture, asTable, inks, room, writing) {
     const visible = this.veil.seen(picture, this.element);
@@ -44,16 +44,17 @@ export class MapPanel {
   }
 }
 
-/** The part of a lesson's curtain that hangs over the cells of a map, and the lamp that lights the row in focus after it. The
- * numbers under it are taken out of what is drawn, read out and listed: nothing under the veil is there.
+/** The part of a lesson's curtain over the cells of a map, and the highlight of the row in focus afterwards. Hidden
+ * weights are replaced by NaN before anything is drawn or read out, so that no number is behind the veil.
  */
 class MapVeil {
   constructor() {
     this.element = h("div", { class: "veils", "aria-hidden": "true" });
-    this.rows = /** @type {number[]} */ ([]); // those that are hidden
+    this.rows = /** @type {number[]} */ ([]); // hidden rows
   }
 
-  /** The visible part of a map. @template {MapPicture} Map @param {Map} picture @param {Element} place of it @returns {Map} */
+  /** A copy of a map without its hidden weights.
+   * @template {MapPicture} Map @param {Map} picture @param {Element} place its container @returns {Map} */
   seen(picture, place) {
     const [n, wide] = [picture.tokens.length, picture.keys.length];
     const second = place.closest(SECOND) !== null;
@@ -61,7 +62,7 @@ class MapVeil {
     if (!this.rows.length) return picture;
     const weights = picture.weights?.slice() ?? null;
     const isWhole = picture.map.size === n;
-    const bytes = isWhole ? picture.map.bytes.slice() : new Uint8Array(picture.map.bytes.length); // a thumbnail's rows are others
+    const bytes = isWhole ? picture.map.bytes.slice() : new Uint8Array(picture.map.bytes.length); // rows of a thumbnail differ from those of the map
     for (const row of this.rows) {
       weights?.fill(NaN, row * wide, (row + 1) * wide);
       if (isWhole) bytes.fill(0, row * wide, (row + 1) * wide);
@@ -69,7 +70,7 @@ class MapVeil {
     return { ...picture, weights, map: { ...picture.map, bytes }, best: null, key: null };
   }
 
-  /** Hangs it over the rows as they lie now. @param {import("./map.js").BigMap} map */
+  /** Place the veil over the hidden rows. @param {import("./map.js").BigMap} map */
   put(map) {
     const { first = 0, row = -1 } = map.picture ?? {};
     const { left, top, side, step, across } = map;
@@ -87,7 +88,7 @@ class MapVeil {
   }
 }
 
-/** Neighbouring rows as one: first row and how many. @param {number[]} rows in order @returns {number[][]} */
+/** Merge adjacent rows into pairs of first row and count. @param {number[]} rows sorted @returns {number[][]} */
 function blocks(rows) {
   const runs = /** @type {number[][]} */ ([]);
   for (const row of rows) {

@@ -1,5 +1,5 @@
-// The tokens most likely to come next, each with its probability as a bar, and beside it what it is compared with; and a
-// field for a word whose probability is told.
+// The likeliest next tokens as bars, each with its probability and the one it is compared with, and a field that looks
+// up the probability of a word.
 
 import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { number, quoted } from "../base/words.js";
@@ -9,14 +9,14 @@ import { number, quoted } from "../base/words.js";
 const MAX_LENGTH = "60"; // characters of a word
 const PARTIAL = "part of a character, which cannot be typed";
 
-/** Fill a list with bars: `choose` is what a press does, none where it does nothing.
+/** Fill a list with bars; `choose` handles a click, if there is one.
  * @param {HTMLElement} list @param {NextToken[]} tokens
- * @param {{choose?: (at: number) => void, context: string}} way context: where the earlier probability was, in words
+ * @param {{choose?: (at: number) => void, context: string}} way context: label of the compared probability
  */
 export function drawNext(list, tokens, { choose, context }) {
   const make = (/** @type {number} */ index) => {
     const press = choose ? button("", () => choose(index), { class: "next" }) : div("next");
-    press.append(span("label-of-token"), span("value"), h("i"), h("i", { class: "was" }));
+    press.append(span("token-label"), span("value"), h("i"), h("i", { class: "baseline" }));
     return h("li", {}, press);
   };
   fill(list, tokens, make, (item, token) => {
@@ -40,7 +40,8 @@ function drawToken(element, { label, chance, baseline }, context) {
   was.hidden = baseline === null;
 }
 
-/** The effect of a change on the next word, in one sentence; "" without a change. @param {NextToken[]} tokens the likeliest first */
+/** The effect of a change on the next token, as a sentence; "" without a change.
+ * @param {NextToken[]} tokens likeliest first */
 export function nextMoved(tokens) {
   const [now] = tokens;
   if (!now || now.baseline === null) return "";
@@ -55,13 +56,13 @@ export function nextMoved(tokens) {
 const textOf = ({ label, chance, baseline }, context) =>
   `${label}: probability ${number(chance)}${baseline === null ? "" : `, ${number(baseline)} ${context}`}`;
 
-/** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
+/** The field for a word and the sentence on its probability. @param {(word: string) => void} typed */
 export function makeWord(typed) {
   const attributes = { placeholder: "a word", "aria-label": "Probability of this word" };
   const field = h("input", { type: "text", maxlength: MAX_LENGTH, ...attributes });
   field.addEventListener("input", () => typed(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
-  const text = h("span", { class: "word-said", role: "status" });
+  const text = h("span", { class: "word-chance", role: "status" });
   const label = h("label", { class: "named" }, span("label", "Probability of"), field);
   const element = div("word", label, text);
   const draw = (/** @type {string} */ word, /** @type {string} */ sentence) => {

@@ -1,5 +1,5 @@
-// What a class sees being done: the bar at the foot of what is projected, with the sentence, the place in the model and what
-// is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
+// The bar at the bottom of a projected picture, so that a class sees each action: the sentence, the head, the changes,
+// and the shortcut of each. It has no state of its own.
 
 import { ControlChips } from "./control_chips.js";
 import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
@@ -10,21 +10,21 @@ import { toggled } from "../base/words.js";
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
-const LOWEST = 200; // pixels of a picture, where the window is low
+const LOWEST = 200; // pixels of a picture in a low window
 const GAP = 6; // pixels between a picture and the bar
 
-/** A key, as who sees the bar reads it. @param {string} key */
+/** The visible hint of a shortcut. @param {string} key */
 const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
-/** The keys of the bar. */
+/** The shortcuts of the bar. */
 export const KEYS = "{}[]omtue";
 
-let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
+let last = /** @type {ProjectorBar | null} */ (null); // the current bar, which sets the bottom of the page
 
 export class ProjectorBar {
-  /** @param {View} view @param {Element} room of the sentence, which the bar grows round
-   * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo
-   * @param {HTMLElement | null} gallery where the page has masks to choose from itself
+  /** @param {View} view @param {Element} room container of the sentence, which becomes the bar
+   * @param {import("./choices.js").Choices} choices inputs of the changes @param {Undo | null} undo
+   * @param {HTMLElement | null} gallery mask gallery of the page, if it has one
    */
   constructor(view, room, choices, undo = null, gallery = null) {
     this.view = view;
@@ -55,7 +55,7 @@ export class ProjectorBar {
     const { signal } = view.lifetime;
     signal.addEventListener("abort", () => {
       if (last !== this) return;
-      last = null; // what it holds can go
+      last = null; // lets the view be freed
       document.documentElement.style.removeProperty("--foot");
     });
     addEventListener("keydown", (event) => this.key(event), { signal });
@@ -71,7 +71,7 @@ export class ProjectorBar {
       const props = { "aria-label": `${delta < 0 ? "previous" : "next"} ${axis}`, "aria-keyshortcuts": key };
       return button(text, () => this.step(axis, delta), props, hint(key));
     };
-    const now = span("now");
+    const now = span("current-value");
     const element = h("div", { class: "place", role: "group", "aria-label": axis });
     element.append(way("‹", previousKey, -1), now, way("›", nextKey, 1));
     return { axis, now, element };
@@ -82,7 +82,7 @@ export class ProjectorBar {
     const props = { "aria-label": `${name}${this.choices.ending}`, "aria-keyshortcuts": key };
     const list = h("select", { ...props, onchange: () => choose(list.value) });
     const element = div("chooser", list, hint(key));
-    /** @param {string[]} names @param {string} now which need not be among them */
+    /** @param {string[]} names @param {string} now not necessarily one of them */
     const draw = (names, now, whyNot = "") => {
       const all = names.includes(now) ? names : [now, ...names];
       fill(list, all, "option", (option, optionName) => {
@@ -102,16 +102,16 @@ export class ProjectorBar {
     this.back.before(press);
   }
 
-  // ---- what is done
+  // ---- actions
 
   /** @param {Axis} axis @param {number} delta */
   step(axis, delta) {
     const { at, picture } = this.view;
     const count = picture[/** @type {"layers" | "heads"} */ (`${axis}s`)];
-    this.view.setCursor({ [axis]: (at[axis] + delta + count) % count }); // behind the last comes the first
+    this.view.setCursor({ [axis]: (at[axis] + delta + count) % count }); // wraps around
   }
 
-  /** Switch the head in focus off in the model, or on. */
+  /** Ablate the head in focus, or restore it. */
   toggle() {
     this.choices.switchOff(toggled(this.choices.off, this.head));
   }
@@ -121,7 +121,7 @@ export class ProjectorBar {
     return `${layer}.${head}`;
   }
 
-  /** Tell whether the bar is shown; not beside a lesson that shows one picture alone. */
+  /** Return whether the bar is shown; not beside a lesson that shows one picture alone. */
   get isOn() {
     const { alone, projector, narrow, picture, isHere } = this.view;
     return projector && !alone && !narrow && Boolean(picture) && isHere;
@@ -132,11 +132,11 @@ export class ProjectorBar {
     if (!this.isOn || isTyped(event) || isShortcut(event)) return;
     const act = this.acts[event.key.toLowerCase()];
     if (!act) return;
-    event.preventDefault(); // no letter for the field that takes the focus
+    event.preventDefault(); // keeps the letter out of the field that gets the focus
     act();
   }
 
-  /** Give the keys back to the bar after typing or choosing. @param {KeyboardEvent} event */
+  /** Return the keys to the bar after typing or choosing. @param {KeyboardEvent} event */
   leave(event) {
     const isDone = ["Enter", "Escape"].includes(event.key) && !event.isComposing;
     if (!this.isOn || !isDone || !isTyped(event)) return;
@@ -146,12 +146,13 @@ export class ProjectorBar {
 
   // ---- drawing
 
-  /** The top edge of the bar, in pixels of the window. */
+  /** The top edge of the bar in the window, in pixels. */
   get top() {
     return this.room.getBoundingClientRect().top;
   }
 
-  /** Pixels between where a picture begins and this bar, while nothing is scrolled. @param {Element} picture */
+  /** The height from the top of a picture to this bar in pixels, as if nothing were scrolled.
+   * @param {Element} picture */
   heightOver(picture) {
     return Math.max(LOWEST, this.top - topOf(picture) - GAP);
   }

@@ -1,16 +1,15 @@
-// The sentence box of a view: a text field whose every key is heard, and whose text is only set when it differs. It is
-// one line, on a phone up to three.
+// The sentence field of a view: each input is an event, and the value is set only if it differs. One line, on a phone
+// up to three.
 
 import { div, h } from "../base/dom.js";
 
-// how it shows a line break, which a model may write; the selector of its plain form tells it from one
-// that is typed
+// The symbol of a line break, which a model may generate; its text variation selector tells it from a typed one.
 const BREAK = "⏎\ufe0e";
-const MAX_LENGTH = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
+const MAX_LENGTH = 200000; // characters passed on; far above the server's limit, so that its warning names what it cut
 
 export class SentenceBox {
-  /** @param {import("../wire/api_view.js").ApiView} view whose address says the text when it is done
-   * @param {(text: string) => void} typed every key
+  /** @param {import("../wire/api_view.js").ApiView} view whose address is updated when the text is final
+   * @param {(text: string) => void} typed called at every input
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
     const done = () => view.writeAddress();
@@ -18,7 +17,7 @@ export class SentenceBox {
     const plain = { autocomplete: "off", spellcheck: "false" };
     this.input = h("textarea", { rows: "1", "aria-label": label, placeholder, ...plain });
     this.element = div("sentence", this.input);
-    // what an input method has not finished is no text yet
+    // text of an unfinished IME composition is ignored
     this.input.addEventListener("compositionstart", () => {
       this.composing = true;
     });
@@ -39,7 +38,7 @@ export class SentenceBox {
   }
 
   get text() {
-    const typed = this.input.value.slice(0, MAX_LENGTH).replace(/[\r\n]+/g, " "); // which only what is pasted has
+    const typed = this.input.value.slice(0, MAX_LENGTH).replace(/[\r\n]+/g, " "); // only pasted text has line breaks
     return typed.replaceAll(BREAK, "\n");
   }
 

@@ -1,4 +1,4 @@
-// The map as a table of float32 weights; and lists of shares, each with its bar.
+// The map as a table of float32 weights, and lists of shares with bars.
 
 import { cssOf, inkOn, mostOf } from "../base/colour.js";
 import { h, setText } from "../base/dom.js";
@@ -6,12 +6,13 @@ import { BLOCKED, ranked } from "../base/words.js";
 import { rowOf } from "../wire/packets.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
-/** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
+/** @typedef {{what?: string, write?: (value: number) => string}} Writing what: noun of the numbers; write: their format */
 
-const NONE = "—"; // stands where the mask lets nobody look
-const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
+const NONE = "—"; // a masked cell
+const WHOLE_UP_TO = 64; // tokens; beyond that only the row in focus is listed, and the CSV has the whole map
 
-/** Table -> its contents, so that an unchanged one is not built again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
+/** Table -> its inputs, so that an unchanged table is not rebuilt.
+ * @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
 const filled = new WeakMap();
 
 /** @param {"td" | "th"} tag @param {string} text @param {Record<string, string | null>} props */
@@ -19,24 +20,24 @@ const cell = (tag, text, props = {}) => h(tag, props, text);
 /** @param {HTMLElement} head @param {HTMLElement[]} body */
 const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
 
-/** A cell for a number that is a share, and its bar. @param {string | null} [kind] its class */
+/** A cell for a share, with its bar. @param {string | null} [kind] CSS class */
 export const makeShare = (kind = null) =>
   h("td", { class: kind }, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
 
-/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's room */
+/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's width */
 export function fillShare(cell, text, share) {
   setText(cell.children[0], text);
   /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
 }
 
-/** A table with these columns and no row yet. @param {string[]} columns @param {HTMLElement} rows */
+/** An empty table with these columns. @param {string[]} columns @param {HTMLElement} rows */
 export const listOf = (columns, rows, props = {}) =>
   h("table", props, h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))), rows);
 
-/** Read aloud as what it means. @param {string} text @param {Record<string, string | null>} [props] */
+/** A cell whose accessible text is its meaning. @param {string} text @param {Record<string, string | null>} [props] */
 const valueCell = (text, props) => cell("td", text, { "aria-label": text === NONE ? BLOCKED : null, ...props });
 
-/** Fill `parent` with a map; of a long one with the row in focus, sorted by size.
+/** Fill `parent` with a map; for a long one with the row in focus, sorted by weight.
  * @param {Element} parent @param {MapPicture} picture @param {Writing} writing
  */
 export function fillTable(parent, picture, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
@@ -63,7 +64,8 @@ export function fillTable(parent, picture, { what = "weight", write = (weight) =
   }
 }
 
-/** Tinted as the map is, unless it is a difference. @param {MapPicture} picture @param {Float32Array} weights
+/** A table of the whole map, coloured like it unless it is a difference.
+ * @param {MapPicture} picture @param {Float32Array} weights
  * @param {(i: number, j: number) => string} format
  */
 function wholeTable(picture, weights, format) {
@@ -76,14 +78,14 @@ function wholeTable(picture, weights, format) {
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
   const names = columns.map((j) =>
-    cell("th", keys[j], { scope: "col", class: j === key || others.includes(j) ? "chosen" : null }),
+    cell("th", keys[j], { scope: "col", class: j === key || others.includes(j) ? "selected" : null }),
   );
   const body = placesOf(tokens).map((i) => {
     const strongest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
     const cells = columns.map((j) => {
       const isMost = weights[i * n + j] === strongest && strongest > 0;
       const style = isTinted ? tint(map.bytes[i * n + j]) : null;
-      return valueCell(format(i, j), { style, class: isMost ? "most" : null });
+      return valueCell(format(i, j), { style, class: isMost ? "maximum" : null });
     });
     return h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...cells);
   });

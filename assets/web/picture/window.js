@@ -1,34 +1,34 @@
-// The part of a map in sight where it does not fit: a square window of cells, and the piece of the map that has them.
+// The visible window of a map that does not fit: a square of cells, and the loaded piece of the map that contains it.
 
-/** @typedef {{row: number, column: number, size: number}} Window rows and columns from here on, as many of both */
-/** @typedef {{row: number, column: number, step: number}} Piece where it begins, and the cells each way of which it tells the largest */
+/** @typedef {{row: number, column: number, size: number}} Window first row and column, and the side length */
+/** @typedef {{row: number, column: number, step: number}} Piece first row and column, and the block size for max-pooling */
 
-const MIN_CELLS = 16; // cells in sight, each way
-export const FINEST = 128; // cells each way that are drawn one by one; of more the largest of a block each
-const GRID = 64; // cells from the beginning of a piece to the next; it has 256 each way, a window and more
+const MIN_CELLS = 16; // per side
+export const FINEST = 128; // cells per side without pooling
+const GRID = 64; // distance between pieces in cells; a piece has 256 per side, more than a window
 
-/** The sizes of windows of a map of n tokens, the smallest first; the last one is the whole. @param {number} n */
+/** The window sizes of a map of n tokens in ascending order, the last one the whole map. @param {number} n */
 export function sizesOf(n) {
   const sizes = [];
   for (let size = MIN_CELLS; size < n; size *= 2) sizes.push(size);
   return [...sizes, n];
 }
 
-/** The number of cells each way that are drawn as one. @param {number} size of the window */
+/** The number of cells per side that are drawn as one. @param {number} size of the window */
 export const stepOf = (size) => Math.ceil(size / FINEST);
 
-/** A window that begins at the nearest place where it lies within the map, and its blocks where they are cut.
+/** Clamp a window to the map and align it with its blocks.
  * @param {Window} window @param {number} n @returns {Window}
  */
 export function clampWindow({ row, column, size }, n) {
   const step = stepOf(size);
-  const last = Math.max(0, Math.ceil((n - size) / step) * step); // the last block may be of fewer cells
+  const last = Math.max(0, Math.ceil((n - size) / step) * step); // the last block may be smaller
   const snap = (/** @type {number} */ from) => Math.max(0, Math.min(last, Math.round(from / step) * step));
   return { row: snap(row), column: snap(column), size };
 }
 
-/** The window that shows more of the map or less, a cell of it staying where it is.
- * @param {Window} window @param {number} n @param {number} factor sizes @param {[number, number]} cell
+/** Zoom a window around a fixed cell.
+ * @param {Window} window @param {number} n @param {number} factor steps of size @param {[number, number]} cell
  */
 export function zoomed(window, n, factor, [i, j]) {
   const sizes = sizesOf(n);
@@ -39,7 +39,8 @@ export function zoomed(window, n, factor, [i, j]) {
   return clampWindow({ row: from(i, window.row), column: from(j, window.column), size }, n);
 }
 
-/** The window moved as little as it takes to show a cell. @param {Window} window @param {number} n @param {[number, number]} cell */
+/** Move a window as little as needed to contain a cell.
+ * @param {Window} window @param {number} n @param {[number, number]} cell */
 export function including({ row, column, size }, n, [i, j]) {
   const step = stepOf(size);
   const move = (/** @type {number} */ cell, /** @type {number} */ begin) => {
@@ -50,7 +51,7 @@ export function including({ row, column, size }, n, [i, j]) {
   return top === row && left === column ? { row, column, size } : clampWindow({ row: top, column: left, size }, n);
 }
 
-/** The piece that has all cells of a window. @param {Window} window @returns {Piece} */
+/** The piece that contains a window. @param {Window} window @returns {Piece} */
 export function pieceOf({ row, column, size }) {
   const step = stepOf(size);
   const grid = GRID * step;
@@ -58,13 +59,14 @@ export function pieceOf({ row, column, size }) {
   return { row: from(row), column: from(column), step };
 }
 
-/** The rows and columns of a window that are drawn. @param {Window} window @param {number} n @returns {[number, number]} */
+/** The numbers of drawn rows and columns of a window.
+ * @param {Window} window @param {number} n @returns {[number, number]} */
 const drawnOf = ({ row, column, size }, n) => {
   const blocks = (/** @type {number} */ from) => Math.ceil(Math.min(size, n - from) / stepOf(size));
   return [blocks(row), blocks(column)];
 };
 
-/** The cells of a window, out of a piece. @param {Float32Array} values @param {number} columns of the piece
+/** Copy the cells of a window from a piece. @param {Float32Array} values @param {number} columns of the piece
  * @param {Piece} piece @param {Window} window @param {number} n
  * @returns {{rows: number, values: Float32Array}}
  */
@@ -79,7 +81,7 @@ export function cellsOf(values, columns, piece, window, n) {
   return { rows, values: cells };
 }
 
-/** The cells from the thumbnail of the map, until its piece has arrived. @param {import("../base/colour.js").Bytes} map
+/** The cells from the thumbnail of the map, until the piece has arrived. @param {import("../base/colour.js").Bytes} map
  * @param {Window} window @param {number} n @returns {import("../base/colour.js").Bytes}
  */
 export function previewOf({ size: small, bytes }, window, n) {

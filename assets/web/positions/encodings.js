@@ -1,4 +1,4 @@
-// One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
+// One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
 import { inks, picture } from "../base/colour.js";
 import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -23,17 +23,17 @@ const GROUPS = [
   },
 ];
 const HIGH = 400; // pixels of the large map
-const READABLE = 12.5; // of a number, at 16 pixels of the page's own letters: 16 pixels when projected
-const AROUND = 175; // of a projected one: the bar, the title, the frame
+const READABLE = 12.5; // pixels of a number at a root font of 16 pixels; 16 pixels when projected
+const AROUND = 175; // pixels around a projected map: bar, title, frame
 
 /** @extends {View<State>} */
 class Encodings extends View {
   constructor(root) {
     super(root, STYLES, "encodings", ["selection"]);
-    this.packed = ""; // what the maps were unpacked from
+    this.packed = ""; // source of the unpacked maps
     this.maps = /** @type {Float32Array[]} */ ([]);
     this.bytes = /** @type {import("../base/colour.js").Bytes[]} */ ([]);
-    this.row = -1; // that is framed in the large map
+    this.row = -1; // highlighted row of the large map
     this.key = /** @type {number | null} */ (null);
     this.large = new BigMap({
       pick: (row, key) => {
@@ -87,7 +87,7 @@ class Encodings extends View {
     this.read(null);
   }
 
-  /** Pixels that the large map may be high. @param {number} width */
+  /** The height available to the large map in pixels. @param {number} width */
   room(width) {
     if (!this.projector) return Math.min(HIGH, Math.max(280, width));
     return Math.max(320, window.innerHeight - AROUND);
@@ -104,7 +104,7 @@ class Encodings extends View {
     this.bytes = this.maps.map((map) => ({ size: tokens.length, bytes: toBytes(map) }));
   }
 
-  /** Maps under a heading. @param {(typeof GROUPS)[number]} group */
+  /** Make a group of maps under a heading. @param {(typeof GROUPS)[number]} group */
   makeGroup({ learnt, title, note, link }) {
     const list = div("maps");
     const train = h("a", { href: "./train" }, link);
@@ -116,7 +116,7 @@ class Encodings extends View {
 
   makeTile() {
     const name = span("name");
-    const figure = span("figure-of");
+    const figure = span("encoding-figure");
     const tile = button("", () => this.choose(/** @type {string} */ (tile.dataset.name)), { class: "encoding" });
     tile.append(h("canvas", { "aria-hidden": "true" }), name, figure);
     return tile;

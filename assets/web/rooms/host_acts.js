@@ -1,5 +1,5 @@
-// What the host may do in a room, from the page with his strip and from the projector: which act comes next, the key of each, and
-// what is asked and answered of the picture that is shown.
+// The host's actions in a room, from the bar or from the projector: the possible ones, their shortcuts, and the
+// question and answer of the current picture.
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { addressOf, find, nameOf } from "../lessons/course.js";
@@ -11,7 +11,7 @@ import { LETTERS } from "./tally.js";
 /** @typedef {import("./room_line.js").State} State */
 /** @typedef {"ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "gather" | "code" | "keys"} Act */
 
-/** Act -> its key and its words. @type {Record<Act, [string, string]>} */
+/** Action -> its shortcut and its label. @type {Record<Act, [string, string]>} */
 export const ACTS = {
   ask: ["V", "ask the class"],
   close: ["V", "close the vote"],
@@ -26,7 +26,7 @@ export const ACTS = {
   keys: ["?", "keys"],
 };
 
-/** Phase of a room -> what the host may do next, in the order in which he does it. @type {Record<string, Act[]>} */
+/** Phase of a room -> the host's next actions, in their usual order. @type {Record<string, Act[]>} */
 const NEXT = {
   idle: ["ask"],
   open: ["close"],
@@ -36,8 +36,9 @@ const NEXT = {
   answer: ["second", "idle"],
 };
 
-/** The actions that are possible next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
- * @param {boolean} isOpen its curtain @returns {Act[]}
+/** The actions that are possible next.
+ * @param {Pick<State, "phase" | "round">} now @param {Place | null} place current lesson step
+ * @param {boolean} isOpen whether its curtain is open @returns {Act[]}
  */
 export function actsOf({ phase, round }, place, isOpen) {
   /** @type {Partial<Record<Act, boolean>>} */
@@ -45,11 +46,11 @@ export function actsOf({ phase, round }, place, isOpen) {
   return NEXT[phase].filter((name) => can[name] ?? true);
 }
 
-/** The second question of a step; null where it has none, or is one. @param {Place | null} place */
+/** The second question of a step; null if it has none or is one. @param {Place | null} place */
 const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
 
-/** Do what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
- * @param {string} link of what is shown
+/** Run an action; resolves when it is done. @param {Act} name @param {Place | null} place current lesson step
+ * @param {string} link of the current picture
  */
 export async function doAct(name, place, link) {
   const { question, follows } = /** @type {State} */ (room.now);
@@ -73,8 +74,8 @@ function askStep(place) {
   return ask({ text, options: choices.map(({ text }) => text), learn: nameOf(place) });
 }
 
-/** The computed answer to a lesson's question; nothing is right where no number says so, or none can be had.
- * @param {{learn: string}} question @param {string} link of what is shown
+/** The computed answer to a lesson's question, without correct choices if no number decides or the request fails.
+ * @param {{learn: string}} question @param {string} link of the current picture
  * @returns {Promise<import("../base/messages.js").RoomAnswer>}
  */
 export async function answerTo({ learn }, link) {
@@ -86,8 +87,8 @@ export async function answerTo({ learn }, link) {
   return { right: picked ? [LETTERS.indexOf(picked)] : [], text: explanation || sentence };
 }
 
-const OPEN = "open"; // of the room's link: the curtain of the lesson, if there is one
-const OURS = ["big", "embed_options"]; // of a page's link: how the host's own window shows it
+const OPEN = "open"; // part of a room's link: the curtain is open
+const OURS = ["big", "embed_options"]; // parameters of the host's own window
 
 /** The room's link of a page. @param {string} path @param {string} query @param {boolean} open */
 export function writeShown(path, query, open) {
@@ -97,7 +98,7 @@ export function writeShown(path, query, open) {
   return `/${path}?${link}`;
 }
 
-/** The page and query of a room's link. @param {string} link */
+/** Parse a room's link into page and query. @param {string} link */
 export function readShown(link) {
   const [path, ...rest] = link.slice(1).split("?");
   const query = new URLSearchParams(rest.join("?"));
@@ -108,9 +109,9 @@ export function readShown(link) {
 
 const KEYS = new Set(Object.values(ACTS).map(([key]) => key));
 
-/** The host's keys, one after the other: what the next one may do shows when what the last one did is there. */
+/** The host's shortcuts, run in sequence: the next key waits until the previous action is done. */
 export class Keys {
-  /** @param {() => Act[]} may what may be done now @param {(act: Act) => unknown} act does it; a promise of when it is there */
+  /** @param {() => Act[]} may possible actions @param {(act: Act) => unknown} act runs an action; resolves when done */
   constructor(may, act) {
     this.may = may;
     this.act = act;
@@ -118,7 +119,7 @@ export class Keys {
     this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
   }
 
-  /** Handle a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
+  /** Handle a key and return whether it was a shortcut of the room. @param {KeyboardEvent} event @returns {boolean} */
   take(event) {
     const key = event.key.toUpperCase();
     if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;

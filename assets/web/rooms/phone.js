@@ -1,5 +1,5 @@
-// The page of a room: a phone that joins it, follows what the host shows and votes; or, with the host's key, the projector of
-// the class. The picture is the page's own view without its controls, the question the panel of a lesson without its ways.
+// The page of a room: a phone that joins, follows the host and votes, or with the host's key the class projector. It
+// has the view of the current page without its controls, and the lesson panel without navigation.
 
 import { draw as drawCurtain } from "../base/curtain.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
@@ -12,12 +12,12 @@ import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
 import { handsOf, LETTERS } from "./tally.js";
 
 /** @typedef {import("../wire/api_view.js").ApiView & {setCursor(): void}} View */
-/** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open what a module exports */
+/** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open imports a module by its file name */
 /** @typedef {import("../lessons/course.js").Place} Place */
 /** @typedef {import("./host_acts.js").Act} Act */
 /** @typedef {import("./room_line.js").State} State */
 
-/** The panel's state on a page without a lesson. @type {Record<string, string>} */
+/** The lesson panel's parts on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", objective: "", misconception: "", minutes: 0, exercise: "", teacher_notes: "" };
 const NO_LESSON = { id: "", ...UNTOLD, references: [], steps: [] };
@@ -31,7 +31,7 @@ const PANEL = {
   back: "",
   next: "",
 };
-/** Phase of a room -> what a phone is told to do. @type {Record<string, string>} */
+/** Phase of a room -> the instruction on a phone. @type {Record<string, string>} */
 const TO_DO = {
   open: "Choose an answer. You may change it until the vote is closed.",
   discuss: "Discuss with your neighbour which answer is right, and why. Then you vote again.",
@@ -42,7 +42,7 @@ const KEPT = [
   "The room and its votes are deleted when the host closes the room, or 90 minutes after the last activity.",
 ];
 
-/** The way into a room, and what is kept of who goes in, before he does. @param {Node} message */
+/** The form to join a room, with the privacy notice. @param {Node} message */
 function makeDoor(message) {
   const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
   const field = h("input", { name: "code", required: "", ...typed });
@@ -58,13 +58,13 @@ function makeDoor(message) {
 }
 
 class Phone {
-  /** @param {Open} open @param {HTMLElement} page @param {"dark" | "light"} theme @param {Record<string, string>} colours of it */
+  /** @param {Open} open @param {HTMLElement} page @param {"dark" | "light"} theme @param {Record<string, string>} colours of the theme */
   constructor(open, page, theme, colours) {
     this.open = open;
-    this.files = /** @type {Record<string, string>} */ (JSON.parse(page.dataset.views ?? "{}")); // path of a page -> its view's
+    this.files = /** @type {Record<string, string>} */ (JSON.parse(page.dataset.views ?? "{}")); // path of a page -> module of its view
     this.address = page.dataset.address ?? ""; // for other machines
-    this.link = ""; // what the view shows
-    this.showsCode = true; // a projector, in the picture's place: until something is asked, or K
+    this.link = ""; // of the view
+    this.showsCode = true; // a projector shows the code in place of the picture until a question starts or K is pressed
     this.path = /** @type {string | null} */ (null);
     this.view = /** @type {View | null} */ (null);
     this.hands = new Hands(() => {});
@@ -75,7 +75,7 @@ class Phone {
       people: span("people"),
       alone: h("a", { class: "strong" }, "explore on your own"),
       leave: button("leave", () => leave()),
-      status: h("p", { class: "said", role: "status" }),
+      status: h("p", { class: "status-line", role: "status" }),
       why: h("p", { role: "alert" }),
       large: div("large-code", span("code"), h("img", { alt: "QR code" }), span("address")),
       link: h("a", {}, "open it here"),
@@ -101,12 +101,13 @@ class Phone {
     return room.role === "host";
   }
 
-  /** The step of the course that the host's link shows. @param {State} now */
+  /** The lesson step in the host's link. @param {State} now */
   stepOf({ link }) {
     return find(new URLSearchParams(readShown(link).query).get("learn") ?? "");
   }
 
-  /** The step that the host shows or asks; a question of his own as if it were one. @param {State} now @returns {Place | null} */
+  /** The host's lesson step; the host's own question in the form of a step.
+   * @param {State} now @returns {Place | null} */
   placeOf(now) {
     const { question, link } = now;
     if (!question || question.learn) return question ? find(question.learn) : this.stepOf(now);
@@ -116,9 +117,9 @@ class Phone {
     return { lesson: NO_LESSON, number: 1, total: 1, at: 1, again: false, step };
   }
 
-  // ---- what is done
+  // ---- actions
 
-  /** Show the host's link: another page is another view. @param {State} now */
+  /** Show the host's link; another page has another view. @param {State} now */
   follow({ link }) {
     const { path, query } = readShown(link);
     if (link === this.link) return;
@@ -134,7 +135,7 @@ class Phone {
     this.p.place.append(host);
     const { Kind } = this.open(this.files[path]).view;
     this.view = new Kind(host.attachShadow({ mode: "open" }));
-    this.view.setCursor = () => {}; // that is the host's
+    this.view.setCursor = () => {}; // only the host moves the cursor
     this.view.onMessage({ visit: "" });
   }
 
@@ -145,7 +146,7 @@ class Phone {
       vote({ question: question.id, round, choice: LETTERS.indexOf(letter) });
   }
 
-  /** The keys of the host on the projector. @returns {Act[]} */
+  /** The host's shortcuts on the projector. @returns {Act[]} */
   get acts() {
     const { now } = room;
     if (!this.isProjector || !now) return [];
@@ -181,12 +182,12 @@ class Phone {
     setText(p.people, isProjector ? `${now.joined} joined` : "");
     for (const way of [p.alone, p.link]) setAttribute(way, "href", `./${path}?${query}`);
     document.documentElement.classList.toggle("learning", place !== null);
-    this.drawPlace(now, path in this.files); // first: a view that has no room draws no curtain
+    this.drawPlace(now, path in this.files); // first: a view without a size cannot draw its curtain
     drawCurtain(isOpen ? [] : (place?.step.hidden ?? []), false, place?.step.picture || USUAL[path] || "");
     if (place) this.drawQuestion(now, place, isOpen);
   }
 
-  /** @param {State} now @param {boolean} isShown here too */
+  /** @param {State} now @param {boolean} isShown whether the picture is shown on this device */
   drawPlace({ question, code }, isShown) {
     const { large, place } = this.p;
     this.showsCode &&= this.isProjector && !question;
@@ -214,11 +215,11 @@ class Phone {
   }
 }
 
-/** @param {Open} open @param {HTMLElement} page @param {"dark" | "light"} theme @param {Record<string, string>} colours of it */
+/** @param {Open} open @param {HTMLElement} page @param {"dark" | "light"} theme @param {Record<string, string>} colours of the theme */
 export async function beginRoom(open, page, theme, colours) {
   const phone = new Phone(open, page, theme, colours);
   phone.draw();
-  await load().catch(() => {}); // without the course a question of the host's own is asked all the same
+  await load().catch(() => {}); // without the course the host's own questions still work
   enter();
   phone.draw();
 }

@@ -1,5 +1,5 @@
-// A room beside any page: the host's strip at its foot, with what he may do next and a key for each; of a phone that goes on
-// alone, the way back. What is shown is the page's link, what is asked the lesson's step or the host's own question.
+// The bar of a room at the bottom of any page: for the host the next actions with shortcuts; for a phone on its own the
+// way back. The room shows the page's link and asks the lesson's step or the host's own question.
 
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { makeCopy } from "../base/copy_button.js";
@@ -19,14 +19,14 @@ import { csvOf, handsOf, hintOf, LETTERS, stepsOf } from "./tally.js";
 /** @typedef {import("./tally.js").Counted} Counted */
 
 const ID = "headlight-room";
-const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
+const PAST = "headlight-room-asked"; // sessionStorage key of the past questions and votes
 const MAX_OPTIONS = 6;
 const OWN_LINK = "Anyone with the host link can act as the host. Keep it for yourself, to open another window.";
-/** The actions that the host always has. @type {Act[]} */
+/** Actions that the host always has. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
 
-/** A button with its key. @param {Act} name @param {(name: Act) => void} press */
+/** A button with its shortcut. @param {Act} name @param {(name: Act) => void} press */
 function keyed(name, press) {
   const [key, text] = ACTS[name];
   const act = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
@@ -36,12 +36,12 @@ function keyed(name, press) {
 
 class HostBar {
   constructor() {
-    this.sharedLink = ""; // the link that the phones have, or get
-    this.right = { question: "", index: -1 }; // a question, and the number of the option that is right
-    this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
-    this.met = /** @type {string | null} */ (null); // the question that this page stands at
-    this.mayDo = ""; // the acts whose buttons are there
-    this.hands = new Hands(() => {}); // of the host's own question
+    this.sharedLink = ""; // link that the phones have, or are about to get
+    this.right = { question: "", index: -1 }; // question and index of its correct option
+    this.card = ""; // open card over the page: "code", "ask", "keys" or ""
+    this.met = /** @type {string | null} */ (null); // question that this page has navigated to
+    this.mayDo = ""; // actions with a button
+    this.hands = new Hands(() => {}); // for the host's own question
     const press = (/** @type {Act} */ name) => this.do(name);
     this.press = press;
     this.keys = new Keys(() => (room.now ? [...this.acts, ...ALWAYS] : []), press);
@@ -56,7 +56,7 @@ class HostBar {
       projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
     this.votes = { text: h("h2"), options: div("options") };
-    this.questionCard = div("asked", this.votes.text, this.votes.options);
+    this.questionCard = div("question-card", this.votes.text, this.votes.options);
     this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
     const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
     this.overlay = div("card", ...Object.values(this.cards), this.questionCard);
@@ -74,7 +74,7 @@ class HostBar {
     const lock = button("", () => act("lock", { on: !room.now?.locked }));
     const end = button("close room", () => erase(), { title: "deletes the room and its votes" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
-    // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
+    // buttons: a browser shows the address of a hovered link, and the class may see this screen
     const copyOwn = makeCopy("copy host link", () => linkOf(house.address, true));
     const note = h("p", { class: "small" }, OWN_LINK);
     const ways = div("ways", copyOwn, counts, handout, lock, end);
@@ -90,7 +90,7 @@ class HostBar {
       const options = lines.value.split("\n").map((line) => line.trim());
       const question = { text: text.value.trim(), options: options.filter(Boolean).slice(0, MAX_OPTIONS) };
       if (!question.text || question.options.length < 2) return;
-      text.value = lines.value = ""; // what was asked is not asked again by what is pressed next
+      text.value = lines.value = ""; // the next click must not ask it again
       this.card = "";
       ask({ ...question, learn: "" });
     });
@@ -102,7 +102,7 @@ class HostBar {
     return h("div", { class: "keys-card", tabindex: "0" }, h("dl", {}, ...rows));
   }
 
-  // ---- what is done
+  // ---- actions
 
   /** @param {string} card */
   lay(card) {
@@ -110,21 +110,21 @@ class HostBar {
     this.draw();
   }
 
-  /** The page shows something else, or its lesson does. */
+  /** Update after a change of the page or its lesson. */
   follow() {
     this.draw();
     this.show();
   }
 
-  /** Send the phones the link on screen, if it differs from theirs. */
+  /** Send the current link to the phones if theirs differs. */
   async show() {
     if (!room.now) return;
     const step = roomActions.askedNow();
     const link = writeShown(pageNow().path, String(read()), !step || roomActions.isOpen());
     if (link === this.sharedLink) return;
     this.sharedLink = link;
-    if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // told anew with what comes next
-    // the lesson’s own way to the answer leads the room there too
+    if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // the next state retries
+    // opening the answer in the lesson opens it in the room too
     const question = room.now?.question;
     if (step && roomActions.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
       await this.do("answer");
@@ -136,7 +136,7 @@ class HostBar {
     return doAct(name, roomActions.askedNow(), this.sharedLink);
   }
 
-  /** Go to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
+  /** Navigate to the current question, such as one asked from the projector. @param {State} now */
   meet({ question }) {
     const previous = this.met;
     this.met = question?.id ?? "";
@@ -157,7 +157,7 @@ class HostBar {
     return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
-  /** Keep the question with its votes for the files. @param {State} now @returns {Counted[]} */
+  /** Store the question with its votes for the exports. @param {State} now @returns {Counted[]} */
   past({ question, tallies, code }) {
     const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
@@ -178,7 +178,7 @@ class HostBar {
       part.hidden = !now && part !== p.status;
     this.overlay.hidden = true;
     setText(p.status, sentence);
-    if (!now) return; // it is gone; why stays to be read
+    if (!now) return; // the room is gone; the reason stays visible
     this.meet(now);
     setText(p.code.firstElementChild, now.code);
     setText(p.people, `${now.joined} joined`);
@@ -193,7 +193,7 @@ class HostBar {
     document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
   }
 
-  /** Buttons stay as long as they can be pressed: a press begins on one and ends on the same. */
+  /** Update the buttons; an enabled one is kept, since a click must start and end on the same element. */
   drawActs() {
     const { acts } = this;
     if (this.mayDo === acts.join()) return;
@@ -203,7 +203,7 @@ class HostBar {
     setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
-  /** The progress of a vote and, when it is closed, the hint for the host alone. @param {State} now */
+  /** The progress of a vote and, when it is closed, the hint for the host. @param {State} now */
   status({ question, phase, voted, round, tallies }) {
     if (!question) return "";
     if (phase !== "closed") return `${voted} have voted`;
@@ -233,7 +233,7 @@ class HostBar {
     setAttribute(card.handout, "href", `./handout?lesson=${lesson}#${votes}`);
   }
 
-  /** The host sees the votes where the class does: they are its. @param {State} now */
+  /** Draw the votes where the class sees them. @param {State} now */
   drawVotes({ question, phase, tallies }) {
     const rounds = phase === "tallies" || phase === "answer" ? tallies.map(handsOf) : [];
     const step = roomActions.askedNow();
@@ -253,7 +253,7 @@ class HostBar {
   }
 }
 
-/** The way back of a phone that goes on alone. */
+/** The link back of a phone on its own. */
 class PhoneBar {
   back = h("a", { href: "./room", class: "strong" });
   code = span("code");
@@ -266,7 +266,7 @@ class PhoneBar {
     const { now } = room;
     this.element.hidden = !now;
     if (!now) return;
-    if (now.follows) location.assign(this.back.href); // all are gathered
+    if (now.follows) location.assign(this.back.href); // the host has gathered all phones
     setText(this.code, now.code);
     setText(this.back, now.question ? "a question is open: vote" : "follow again");
   }
@@ -275,7 +275,7 @@ class PhoneBar {
 let bar = /** @type {HostBar | PhoneBar | null} */ (null);
 addEventListener("headlight-room", () => draw());
 
-/** Put the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
+/** Add the room's bar to the page if this tab is in a room. @param {string} address of the page for other machines
  * @param {"dark" | "light"} theme
  */
 export function drawRoom(address, theme) {

@@ -1,5 +1,5 @@
-// The line to a room (headlight/rooms/messages.py): what the server says of it, and what this tab tells it. The tab keeps the code
-// and the secret that the server gave it, nothing else; the host's key stands behind the # of his own link and in no address that is asked.
+// The connection to a room (headlight/rooms/messages.py). The tab stores only the code and its secret; the host's key
+// is in the fragment of the host link and is never sent in a URL.
 
 import { urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
@@ -7,7 +7,7 @@ import { answered, LOST, pause } from "../wire/retry.js";
 
 /** @typedef {import("../base/messages.js").RoomState} State */
 
-const KEPT = "headlight-room"; // in this tab
+const KEPT = "headlight-room"; // sessionStorage key
 
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
@@ -21,35 +21,37 @@ const line = {
   secret: "",
   listen: "",
   events: /** @type {EventSource | null} */ (null),
-  status: "", // what is waited for, or why one is outside again
-  result: "", // what came of this tab's last act: whoever else acts takes nothing of it back
+  status: "", // status of the connection, or why the tab has left
+  result: "", // result of this tab's last action
 };
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
-/** @param {string} text of the line */
+/** @param {string} text status of the connection */
 function say(text) {
   line.status = text;
   changed();
 }
 
-/** Show the result of an action of this tab, until the next one or until the room goes on. @param {string} text */
+/** Show the result of an action of this tab until the next one, or until the room's state moves on.
+ * @param {string} text */
 function sayTold(text) {
   line.result = text;
   changed();
 }
 
-/** Nothing is to be said any more. */
+/** Clear the result. */
 function hush() {
   if (!room.sentence) return;
   Object.assign(line, { status: "", result: "" });
   changed();
 }
 
-/** The step that the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
+/** The stage of the room's state: new members and votes do not change it. @param {State | null} now */
 const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.follows]);
 
-/** Send an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
+/** Send an action, repeated if needed: the server applies it once. Resolves to the response, or to null with the
+ * reason shown.
  * @param {string} name @param {object} body @param {number} [times]
  */
 async function postAct(name, body, times) {
@@ -62,7 +64,8 @@ async function postAct(name, body, times) {
   return reply;
 }
 
-/** The address at which a phone joins; with the key, the host's own. @param {string} address of any page, for other machines
+/** The address at which a phone joins, or with the key the host's own.
+ * @param {string} address of any page, for other machines
  * @param {boolean} [isHost]
  */
 export function linkOf(address, isHost = false) {
@@ -71,13 +74,13 @@ export function linkOf(address, isHost = false) {
   return url.href;
 }
 
-/** The QR code of the room's link. @param {string} address */
+/** The URL of the QR code of the room's link. @param {string} address */
 export const qrOf = (address) => urlOf(`api/qr?${new URLSearchParams({ to: linkOf(address) })}`).href;
 
 /** The room's address without its scheme, for typing. @param {string} address */
 export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g, "");
 
-/** Enter the room that this tab is in, or that stands behind the #. */
+/** Enter the room of this tab, or that in the fragment. */
 export function enter() {
   if (line.events) return;
   const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
@@ -88,13 +91,13 @@ export function enter() {
   else if (was && !line.code) comeBack(was.role, was.code, was.secret);
 }
 
-/** Back into a room, however long its server is away: what was counted under this secret would not be this tab's without it.
+/** Reconnect to a room, however long its server is away: only this secret can change or count this tab's vote.
  * @param {"phone" | "host"} role @param {string} code @param {string} secret
  */
 async function comeBack(role, code, secret) {
   Object.assign(line, { code, secret });
   const joined = await postAct("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
-  if (line.secret !== secret) return; // it was left meanwhile
+  if (line.secret !== secret) return; // the tab has left the room meanwhile
   if (joined) take(role, code, role === "host" ? secret : joined.token, joined.listen);
   else leave(room.sentence);
 }
@@ -113,8 +116,8 @@ function take(role, code, secret, listen) {
   events.addEventListener("gone", (event) => leave(parse(event).message));
   events.addEventListener("error", async () => {
     say(LOST);
-    if (events.readyState !== EventSource.CLOSED) return; // the browser connects anew
-    await pause(1); // a proxy said that its server is away: then no browser does
+    if (events.readyState !== EventSource.CLOSED) return; // the browser reconnects
+    await pause(1); // after a proxy's error response browsers do not reconnect
     if (line.events === events) comeBack(role, code, secret);
   });
 }
@@ -127,7 +130,7 @@ function hear(now) {
   changed();
 }
 
-/** Open the line anew: a phone that slept, or came into another network, may hold one that is dead. */
+/** Reconnect: after sleep or a change of network the connection may be dead. */
 const wake = () =>
   line.events &&
   !document.hidden &&
@@ -135,7 +138,8 @@ const wake = () =>
 addEventListener("online", wake);
 document.addEventListener("visibilitychange", wake);
 
-/** The state of a version, or a newer one, has come, or there is no room any more. @param {number} version @returns {Promise<void>} */
+/** Wait until this version or a newer one has arrived, or the room is gone.
+ * @param {number} version @returns {Promise<void>} */
 const waitFor = (version) =>
   new Promise((done) => {
     const look = () => {
@@ -154,14 +158,14 @@ export async function openRoom() {
   return answer !== null;
 }
 
-/** Joins a room. @param {string} typed */
+/** Join a room. @param {string} typed */
 export async function join(typed) {
   const code = typed.toUpperCase();
   const joined = await postAct("join", { code });
   if (joined) take("phone", code, joined.token, joined.listen);
 }
 
-/** Is outside again. @param {string} [why] */
+/** Leave the room. @param {string} [why] */
 export function leave(why = "") {
   line.events?.close();
   store("sessionStorage", KEPT, null);
@@ -170,17 +174,18 @@ export function leave(why = "") {
   say(why);
 }
 
-/** Votes as a phone; whether the vote was taken. @param {object} body */
+/** Vote as a phone; resolves to whether the vote was accepted. @param {object} body */
 export const vote = async (body) => (await postAct("vote", { code: line.code, token: line.secret, ...body })) !== null;
 
-/** Do something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
+/** Run an action as the host; resolves to whether it was applied, once its state has arrived.
+ * @param {string} act @param {object} [body] */
 export async function act(act, body = {}) {
   const done = await postAct("act", { code: line.code, key: line.secret, act, ...body });
   if (done) await waitFor(done.version);
   return done !== null;
 }
 
-/** Deletes the room with all that is in it. */
+/** Delete the room with all its data. */
 export async function erase() {
   if (await postAct("delete", { code: line.code, key: line.secret })) leave();
 }

@@ -1,11 +1,12 @@
-// What the votes of a class say: how many chose what in each vote, what the host is told of them, and both as a table.
+// Vote counts of a class per question and round, the hint for the host, and a CSV table.
 
 /** @typedef {import("../base/messages.js").RoomAsked & {tallies: number[][]}} Counted a question and its votes */
 
-export const LETTERS = "ABCDEFGH"; // of the options
-const TALK = [35, 70]; // % of right answers between which talking to a neighbour teaches
+export const LETTERS = "ABCDEFGH"; // letters of the options
+const TALK = [35, 70]; // % of correct answers between which peer discussion helps
 
-/** The hint for the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
+/** The hint for the host when a vote is closed.
+ * @param {number[]} counts @param {number} right index of the correct option; −1 if unknown */
 export function hintOf(counts, right) {
   const voted = counts.reduce((sum, count) => sum + count, 0);
   if (!voted) return "No votes yet.";
@@ -17,17 +18,17 @@ export function hintOf(counts, right) {
   return `${share} % are right. Let them discuss, then vote again.`;
 }
 
-/** The letters of a tally, each as often as it was chosen: as hands are counted. @param {number[]} counts */
+/** Expand a tally to letters, as hands are counted. @param {number[]} counts */
 export const handsOf = (counts) =>
   counts.flatMap((count, index) => /** @type {string[]} */ (Array(count).fill(LETTERS[index])));
 
-/** A cell of a table in a file: a spreadsheet must not take it for a formula. @param {string | number} value */
+/** Escape a CSV cell that a spreadsheet would take for a formula. @param {string | number} value */
 const cell = (value) =>
   `"${String(value)
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** Write the questions with their counts as CSV, a row for each answer. @param {Counted[]} questions */
+/** Write the questions with their counts as CSV, one row per answer. @param {Counted[]} questions */
 export function csvOf(questions) {
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
   const rows = questions.flatMap(({ text, options, tallies: [first, second] }, number) =>
@@ -43,11 +44,11 @@ export function csvOf(questions) {
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** The votes on the steps of a lesson, by their numbers. @param {Counted[]} questions @param {string} lesson */
+/** The votes on the steps of a lesson, by number. @param {Counted[]} questions @param {string} lesson */
 export const stepsOf = (questions, lesson) =>
   Object.fromEntries(
     questions
       .map(({ learn, tallies }) => ({ name: learn.split("."), tallies }))
-      .filter(({ name }) => name[0] === lesson && name.length === 2) // a second question has one part more
+      .filter(({ name }) => name[0] === lesson && name.length === 2) // skips second questions
       .map(({ name, tallies }) => [name[1], tallies]),
   );

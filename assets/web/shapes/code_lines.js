@@ -1,21 +1,21 @@
-// The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
-// behind a line stands the shape of what it made.
+// The lines of a function that ran: those of the current step are highlighted, recording code is folded, and each line
+// has the shape of its result.
 
 import { SideRequest } from "../wire/side_request.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
-/** @typedef {{text: string, shape: string, marked: boolean, folded: string}} Line folded: the lines that one dot stands for */
+/** @typedef {{text: string, shape: string, marked: boolean, folded: string}} Line folded: the lines behind a dot */
 
 const shapeOf = (/** @type {Tensor} */ { sizes }) => `(${sizes.join(", ")})`;
 const baseOf = (/** @type {Tensor} */ { name }) => name.split(".")[0];
 
-/** The shape behind each line, by its number: of the steps that it made last, as far as this run of the function made
- * them. @param {Trace} trace @param {Tensor} step
+/** The shapes behind the lines, by line number: of the latest steps up to the current one, in this call of the
+ * function. @param {Trace} trace @param {Tensor} step
  */
 export function shapesBehind(trace, step) {
-  // a statement that ran several times, for q, k and v, made several steps: the one of this step's name counts
+  // a statement that ran for q, k and v has several steps: that of the current name counts
   const ran = new Map();
   for (const other of trace.steps) {
     if (other.source !== step.source || other.onlyHead !== step.onlyHead) continue;
@@ -33,7 +33,7 @@ export function shapesBehind(trace, step) {
   return new Map([...tensorsOf].map(([line, tensors]) => [line, `  # ${words(tensors)}`]));
 }
 
-/** The lines as they are to be seen. @param {Trace} trace @param {Tensor} step @returns {Line[]} */
+/** The lines to display. @param {Trace} trace @param {Tensor} step @returns {Line[]} */
 function linesOf(trace, step) {
   const { lines, records } = trace.sources[step.source];
   const shapes = shapesBehind(trace, step);
@@ -77,7 +77,7 @@ export class CodeLines {
   }
 }
 
-/** The whole classes of the implementations that are shown, folded; asked for when the fold is opened.
+/** The whole classes of the displayed implementations in a collapsed section, loaded when it is opened.
  * @param {import("./steps.js").StepView} view
  */
 export function wholeClasses(view) {

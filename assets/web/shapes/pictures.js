@@ -1,18 +1,18 @@
-// Pictures of tensors: as matrices in tiles, one colour a head, and as the memory that they lie in.
+// Drawings of tensors: as matrices in tiles, coloured by head, and as memory.
 
 import { canvasOf, mixed, pixel, rgb } from "../base/colour.js";
 import { contextOf, LETTERS } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area what a click there means */
+/** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area clickable area of a head */
 
-const MAX_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+const MAX_PIXELS = 300000; // elements of a tensor that are all drawn; larger ones are subsampled
 const GAP = 2; // pixels between heads
-const LEVELS = 64; // of a head's colour
-const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in sight, the others, what nothing reads
+const LEVELS = 64; // of a head's colour ramp
+const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in focus, the others, unused memory
 
-/** A hue a head, evenly spread. @returns {import("../base/colour.js").Rgb} */
+/** The colour of a head; hues are evenly spread. @returns {import("../base/colour.js").Rgb} */
 export function hue(head, heads, theme) {
   const lightness = theme === "light" ? 0.45 : 0.6;
   const spread = 0.6 * Math.min(lightness, 1 - lightness);
@@ -26,7 +26,7 @@ export function hue(head, heads, theme) {
 /** @type {Map<string, Uint32Array>} */
 const ramps = new Map();
 
-/** Pixels from the paper to the full colour of a head, in `LEVELS` steps; to grey where there is no head.
+/** The pixel ramp from the background to the colour of a head in `LEVELS` steps; grey without a head.
  * @param {Inks} inks
  */
 function ramp(head, heads, theme, inks) {
@@ -38,17 +38,17 @@ function ramp(head, heads, theme, inks) {
   return levels;
 }
 
-/** The level of a value, 0 to LEVELS; forbidden ones are not drawn. */
+/** The ramp level of a value, 0 to LEVELS; masked values have 0. */
 function strength(value, weights, scale) {
   if (value === -Infinity) return 0;
-  if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout makes them larger than 1
+  if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout can make them larger than 1
   return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
 }
 
-/** Draw a tile as an image of one pixel per element, or of every second, third, … */
+/** Draw a tile with one pixel per element, subsampled by `stride`. */
 function image(tensor, plan, tile, stride, theme, inks) {
   const [height, width] = [Math.ceil(plan.height / stride), Math.ceil(plan.width / stride)];
-  // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
+  // heads are never in rows, so index and colour of a cell are separable into row and column
   const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * stride));
   const places = columns.map((place) => tensor.place(place));
   const colours = columns.map((place) => ramp(tensor.headOf(place), tensor.heads, theme, inks));
@@ -62,7 +62,7 @@ function image(tensor, plan, tile, stride, theme, inks) {
   });
 }
 
-/** The layout of a tensor: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
+/** The layout of a tensor: its last axis, or heads and channels, as columns; then rows; then tiles. */
 function layout(tensor) {
   const seen = ({ letter, axis }) => letter !== "b" && (letter !== "" || tensor.sizes[axis] > 1);
   const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(seen);
@@ -98,10 +98,10 @@ function layout(tensor) {
 /** @type {Record<string, string>} */
 const NAMES = { h: "head", i: "query", j: "key" };
 
-/** Draw a tensor as its matrices: what is seen, in words, and what a click means where.
+/** Draw a tensor as its matrices; returns the caption and the clickable areas.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, room: number, head: number, scale: number}} state
- * width, and room: pixels to both sides and, where there is more than that, down; scale: of letters
+ * width, room: available width and height in pixels; scale: of the type size
  * @returns {{seen: string, areas: Area[]}}
  */
 export function drawTiles(canvas, tensor, { theme, colours, width, room, head, scale }) {
@@ -141,7 +141,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
 }
 
-/** Draw one matrix, heads that are split a little apart; frame the head in sight. @returns {Area[]} */
+/** Draw one matrix with gaps between split heads, and frame the head in focus. @returns {Area[]} */
 function drawTile(context, canvas, tensor, plan, tile, { x, y, width, height }, head, ink) {
   context.imageSmoothingEnabled = width < plan.width;
   context.drawImage(canvas, x, y, width, height);
@@ -161,7 +161,7 @@ function drawTile(context, canvas, tensor, plan, tile, { x, y, width, height }, 
   return areas;
 }
 
-/** Lights a step along an axis: every place that it comes by, and the jump from one to the next.
+/** Highlight a step along an axis: every element on it, and the jump from one to the next.
  * @param {CanvasRenderingContext2D} context @param {{places: number[], from: number, to: number}} jump
  * @param {{line: number, lines: number, width: number, high: number}} size @param {Inks} colours
  */
@@ -189,11 +189,11 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
   for (const place of [from, to]) dot(place, 1);
 }
 
-/** Draw the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
+/** Draw the memory of a tensor line by line: the head in focus coloured, its row bright, the rest faint.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
- * @param {ReturnType<Tensor["jump"]>} [jump] a step along an axis, which is lit
- * @returns {string} what is seen
+ * @param {ReturnType<Tensor["jump"]>} [jump] a highlighted step along an axis
+ * @returns {string} the caption
  */
 export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
   const { memory, heads, strides, sizes, letters } = tensor;

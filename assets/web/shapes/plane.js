@@ -1,4 +1,4 @@
-// The values of one head as a map: pointing reads a number, a click or the arrow keys choose a row and a column.
+// The values of one head as a map: pointing reads a number, a click or the arrow keys select row and column.
 
 import { pixel, pixels, signedColour } from "../base/colour.js";
 import { div, h, setText } from "../base/dom.js";
@@ -10,14 +10,15 @@ import { pooled, toBytes } from "../wire/packets.js";
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const HIGH = 15; // pixels of a row
-const MAX = { high: 100, rows: 40, columns: 64 }; // rows that are as high; rows and columns of the table
+const MAX = { high: 100, rows: 40, columns: 64 }; // rows of full height; rows and columns of the table
 const MIDDLE = 128; // the byte of 0 among signed values
 const AXES = { i: "queries", j: "keys", d: "channels of the head", c: "channels" };
 
 /** @param {number} value */
 const format = (value) => (value === -Infinity ? "−∞" : value.toPrecision(4).replaceAll("-", "−"));
 
-/** The places from about the middle of the table on, as many as it shows. @param {number} position @param {number} size @param {number} max */
+/** The range of indices around a position that the table shows.
+ * @param {number} position @param {number} size @param {number} max */
 function around(position, size, max) {
   const first = Math.max(0, Math.min(position - max / 2, size - max));
   return Array.from({ length: Math.min(max, size) }, (_, n) => first + n);
@@ -28,14 +29,14 @@ export class Plane extends BigMap {
   constructor(pick) {
     super({ pick, hover: (text) => setText(this.readout, text ?? this.say(this.place)) });
     this.limits = this.usual = { stretch: 2, maxCell: HIGH, minCell: 0 };
-    this.roomy = Infinity; // the readout says the numbers
+    this.roomy = Infinity; // never: the readout has the numbers
     this.readout = h("p", { class: "readout" });
     this.caption = h("p", { class: "label" });
     this.table = new FoldedTable("Values as a table", () => this.fillTable());
     this.panel = div("plane", this.caption, this.element, this.readout, this.table.element);
     this.tensor = /** @type {Tensor} */ ({});
     this.plane = /** @type {ReturnType<Tensor["plane"]>} */ ({});
-    this.place = /** @type {import("../base/grid_keys.js").Place} */ ([0, 0]); // the chosen row and column
+    this.place = /** @type {import("../base/grid_keys.js").Place} */ ([0, 0]); // selected row and column
   }
 
   /** @param {Tensor} tensor @param {string[]} tokens @param {number} head @param {[number, number]} place
@@ -67,7 +68,7 @@ export class Plane extends BigMap {
     this.fillTable();
   }
 
-  /** Around the chosen row and column, as far as a table can be read. */
+  /** Fill the table around the selected cell. */
   fillTable() {
     const { tensor, plane, picture } = this;
     if (!this.table.isOpen || !picture || !tensor.isSent) return;
@@ -89,7 +90,7 @@ export class Plane extends BigMap {
     return pixels(pooled(cut, room, MIDDLE), colours);
   }
 
-  /** The readout of a cell: its number and its address in memory. */
+  /** The readout of a cell: its value and its address in memory. */
   say([i, j]) {
     const { tensor, plane } = this;
     const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
@@ -105,7 +106,7 @@ export class Plane extends BigMap {
     return `${this.picture?.name}`;
   }
 
-  /** The cell that the keys reach is chosen. @param {[number, number]} cell */
+  /** Select the cell that the keys reach. @param {[number, number]} cell */
   moveTo(cell) {
     super.moveTo(cell);
     this.actions.pick(...cell);

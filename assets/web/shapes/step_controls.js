@@ -1,5 +1,5 @@
-// What is chosen for the layer whose steps are shown: its implementation and another one beside it, what every page can
-// change in the model, and random weights in the place of the model's own.
+// The settings of the layer whose steps are shown: one or two implementations, the changes of the model, and random
+// weights in place of the trained ones.
 
 import { ControlChips, NAMES } from "../picture/control_chips.js";
 import { div, fill, h, setText } from "../base/dom.js";
@@ -8,9 +8,9 @@ import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 
 /** @typedef {import("./steps.js").StepView} StepView */
 
-const OWN = "the model’s"; // weights
+const OWN = "the model’s"; // trained weights
 
-/** A list to choose one of. @param {string} label @param {(value: string) => void} choose */
+/** A labelled select element. @param {string} label @param {(value: string) => void} choose */
 function makeList(label, choose) {
   const select = h("select", { "aria-label": label, onchange: () => choose(select.value) });
   const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
@@ -20,7 +20,7 @@ function makeList(label, choose) {
   return { element: namedPart(label, select), draw };
 }
 
-/** A number that is typed or slid. @param {string} label @param {Record<string, any>} props
+/** A labelled number input. @param {string} label @param {Record<string, any>} props
  * @param {(value: string) => void} set
  */
 function makeNumber(label, props, set) {
@@ -50,7 +50,7 @@ export class StepControls extends ControlChips {
     this.dice = makeNumber("Random seed", integer, (dice) => this.set({ dice }, true));
     this.random = div("numbers", namedPart("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
-    // what is written below comes with the answer, and moves nothing that is pressed
+    // the description below arrives with the response and moves no control
     this.inside.lw = div("weights", this.weightSource.element, this.random, this.caption);
     this.panel.append(this.inside.lw);
     this.chips.classList.add("tiles");
@@ -76,7 +76,7 @@ export class StepControls extends ControlChips {
     return this.view.picture.cannot[key] ?? "";
   }
 
-  /** Heads of the layers before are switched off all the same. @param {string} key */
+  /** Return whether a control has no effect; ablated heads of earlier layers always have one. @param {string} key */
   isIdle(key) {
     return key !== "off" && super.isIdle(key);
   }

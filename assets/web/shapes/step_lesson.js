@@ -1,4 +1,4 @@
-// The lesson on the layer that is shown: what goes wrong at its reshapes, or the exercise.
+// The exercise on the current layer: a bug in a reshape, or the layer to complete.
 
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { h, setAttribute, setText } from "../base/dom.js";
@@ -6,7 +6,7 @@ import { setParam } from "../link/link.js";
 import { bringUnderBar } from "../base/view_base.js";
 import { SideRequest } from "../wire/side_request.js";
 
-const NOT_OF_IT = ["step", "f", "vs"]; // keys that change no lesson
+const NOT_OF_IT = ["step", "f", "vs"]; // parameters that do not change the exercise
 
 export class StepLesson {
   /** @param {import("./steps.js").StepView} view */
@@ -15,14 +15,14 @@ export class StepLesson {
     this.lesson = /** @type {SideRequest<import("../base/messages.js").ReshapeLesson>} */ (
       new SideRequest(view, "reshape")
     );
-    this.arrives = false; // it is to be brought into sight
+    this.arrives = false; // scroll it into view
     this.panel = new BlocksPanel((event) => this.press(event));
     this.source = h("code");
     const ran = h("details", {}, h("summary", {}, "The code that just ran"), h("pre", { tabindex: "0" }, this.source));
     this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
   }
 
-  /** Ask for the lesson on the traces that are here. @param {URLSearchParams} query */
+  /** Request the exercise on the current traces. @param {URLSearchParams} query */
   ask(query) {
     const { values, at, head } = this.view;
     const params = new URLSearchParams(query);
@@ -32,7 +32,7 @@ export class StepLesson {
     if (String(params) !== this.lesson.key) this.lesson.ask(params);
   }
 
-  /** A lesson was chosen, or a line of the exercise. @param {any} event */
+  /** Handle a choice of exercise or of a line in it. @param {any} event */
   press({ lesson, gap, line }) {
     const lines = String(this.view.values.wrote ?? this.lesson.answer?.wrote).split(".");
     lines[gap] = String(line);
@@ -40,7 +40,7 @@ export class StepLesson {
     return 0;
   }
 
-  /** Bring the lesson of that name into sight. @param {string} name */
+  /** Open an exercise and scroll to it. @param {string} name */
   open(name) {
     this.arrives = true;
     this.view.set({ lesson: name });
@@ -55,7 +55,7 @@ export class StepLesson {
     setText(this.source, answer.source);
     if (!this.arrives || pending || this.view.pause) return;
     this.arrives = false;
-    this.element.focus({ preventScroll: true }); // the next key goes on in it
+    this.element.focus({ preventScroll: true }); // the next key belongs to it
     bringUnderBar(this.element);
   }
 }

@@ -1,4 +1,4 @@
-// One implementation at one step: its line of source, sizes, what it was made from, and its values.
+// One step of one implementation: its source line, sizes, inputs and values.
 
 import { CodeLines } from "./code_lines.js";
 import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
@@ -14,8 +14,8 @@ import { panel, rem } from "../base/view_base.js";
 /** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
 
 const PADDING = 34; // pixels of the panel beside its content
-const MEMORY = 7.6; // rem of what stands below the matrices in a projected picture: their memory, two captions, the edge
-const ROOMY = 400; // pixels; above, a step stands beside what it was made from
+const MEMORY = 7.6; // rem below projected matrices: memory, two captions, the edge
+const ROOMY = 400; // pixels; above, a step is beside its inputs
 
 export class Side {
   /** @param {import("./steps.js").StepView} view */
@@ -24,8 +24,8 @@ export class Side {
     this.plane = new Plane((row, column) => view.pick(row, column));
     this.code = new CodeLines();
     this.strides = new Strides(() => this.lightMemory());
-    this.lesson = ""; // what happens without this step
-    /** @type {[Tensor, Painting] | null} what the memory was drawn with */
+    this.lesson = ""; // name of the exercise on this step
+    /** @type {[Tensor, Painting] | null} last arguments of the memory drawing */
     this.painted = null;
     this.parts = {
       title: h("h2"),
@@ -36,24 +36,24 @@ export class Side {
       why: h("span"),
       learn: button("", () => this.lesson && view.lesson.open(this.lesson), { class: "learn" }),
       facts: h("dl", { class: "facts" }),
-      status: h("p", { class: "said" }),
+      status: h("p", { class: "status-line" }),
       inputPictures: div("pictures"),
       outputPictures: div("pictures"),
     };
     const p = this.parts;
-    this.flow = div("made", p.inputPictures, p.outputPictures);
+    this.flow = div("tensor-flow", p.inputPictures, p.outputPictures);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
-    const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
+    const why = div("explanation", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
     const { code, flow, strides, plane } = this;
     const inside = [p.texts, why, code.element, p.facts, p.status, flow, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
   }
 
-  /** @param {import("./tensor.js").Trace} trace @param {number} index the step
-   * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
+  /** @param {import("./tensor.js").Trace} trace @param {number} index index of the step
+   * @param {{head: number, row: number, key: number | null, feature: number}} place the focus in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
-   *   floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end
-   * @param {Record<string, string>} lessons the question of each
+   *   floor: number}} ink scale: of the type size in drawings; floor: bottom of the window in pixels
+   * @param {Record<string, string>} lessons question of each exercise
    */
   draw(trace, index, place, ink, lessons) {
     const step = trace.steps[index];
@@ -61,7 +61,7 @@ export class Side {
     setText(p.title, step.title);
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
-    fillTerms(p.texts, step.texts); // what it is called in the texts that write it this way
+    fillTerms(p.texts, step.texts); // its names in the texts that write it differently
     drawAxes(p.axes, step);
     setText(p.why, step.why);
     this.lesson = step.lesson;
@@ -78,7 +78,7 @@ export class Side {
     const plane = step.plane(head);
     const cell = clamp([row, column], [0, plane.height - 1], [0, plane.width - 1]);
     this.strides.draw(step, plane.index(...cell));
-    const room = ink.floor - topOf(p.inputPictures) - MEMORY * rem(); // so that their memory ends above the floor
+    const room = ink.floor - topOf(p.inputPictures) - MEMORY * rem(); // the memory must end above the floor
     const options = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
     const share = (options.width - 10 * (from.length - 1)) / Math.max(1, from.length);
@@ -89,7 +89,7 @@ export class Side {
     this.plane.drawHead(step, trace.tokens, head, cell, ink, width);
   }
 
-  /** Draw the memory of the step anew, with the jump along the axis that is pointed at. */
+  /** Redraw the memory with the jump along the pointed axis. */
   lightMemory() {
     const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.outputPictures.querySelector(".memory canvas"));
     if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
@@ -132,7 +132,7 @@ export class Side {
   }
 }
 
-/** Terms, each with what is said of it. @param {HTMLElement} parent @param {string[][]} terms */
+/** Fill a list of terms with their descriptions. @param {HTMLElement} parent @param {string[][]} terms */
 function fillTerms(parent, terms) {
   parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
@@ -142,7 +142,7 @@ function fillTerms(parent, terms) {
   });
 }
 
-/** The axes of a step as coloured pills: "heads 12", in a list of steps the size alone.
+/** Draw the axes of a step as coloured pills: "heads 12", or the size alone in a list of steps.
  * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
  */
 export function drawAxes(parent, step, { words = true } = {}) {

@@ -1,4 +1,4 @@
-// The step view: every tensor on the way through one layer, one step at a time, in one implementation or two.
+// The Shapes page: every tensor of one layer, step by step, in one or two implementations.
 
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
@@ -29,10 +29,10 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
 const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
-const PROJECTED = 1.5; // how much larger the letters of the pictures are then
-const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
-const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no business of the traces
-const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
+const PROJECTED = 1.5; // factor of the type size in projected drawings
+const RANDOM = ["lw", "biases", "drop", "dice"]; // parameters of random weights in place of the trained ones
+const LESSON = ["f", "lesson", "wrote"]; // parameters of channel and exercise, which do not change the traces
+const IN_SIGHT = ["at", "step", ...LESSON]; // parameters of the focus, which change no number except by the layer
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
 const STYLES = [viewCss, choicesCss, stepsCss, listingCss, sheetCss, barCss, stageCss];
@@ -42,8 +42,8 @@ export class StepView extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "steps");
-    this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
-    this.tracesOf = ""; // the query that the traces answer, but for what is in sight
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // as in the link; `at` as opened
+    this.tracesOf = ""; // query of the traces, without the focus
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
@@ -75,7 +75,7 @@ export class StepView extends PlaceView {
     return this.sides[0].flow;
   }
 
-  // ---- what comes in
+  // ---- incoming messages
 
   /** @param {URLSearchParams} link */
   readLink(link) {
@@ -97,12 +97,12 @@ export class StepView extends PlaceView {
     this.tracesOf = omit(query, ...IN_SIGHT);
   }
 
-  /** The text of the box. */
+  /** The text of the sentence field. */
   get text() {
     return String(this.values.s ?? this.picture?.typed ?? "");
   }
 
-  /** The step in sight. */
+  /** The step in focus. */
   get step() {
     return String(this.values.step ?? this.picture.defaults.step);
   }
@@ -113,7 +113,7 @@ export class StepView extends PlaceView {
     return Number.isInteger(feature) && feature >= 0 ? feature : 0;
   }
 
-  // ---- what goes out
+  // ---- requests and link
 
   toParams() {
     const { values, at, opened, placed, rowChosen } = this;
@@ -125,13 +125,13 @@ export class StepView extends PlaceView {
     return { ...this.toParams(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
   }
 
-  /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
+  /** Request the traces, unless they are here with the values in focus. @param {URLSearchParams} query */
   route(query) {
     const isCurrent = this.picture?.layer === this.at.layer && this.tracesOf === omit(query, ...IN_SIGHT);
     return isCurrent && !this.isComing && !this.picture.cut ? "" : "steps";
   }
 
-  /** Tell whether the tensor in sight must still be loaded: its trace was too large to be sent whole. */
+  /** Return whether the tensor in focus must still be loaded because its trace was too large. */
   get isComing() {
     const { picture, at, step } = this;
     if (picture.head === at.head && picture.step === step) return false;
@@ -143,31 +143,31 @@ export class StepView extends PlaceView {
 
   ask() {
     super.ask();
-    if (this.route(this.query())) this.lesson.lesson.stop(); // that of earlier traces is in their way
+    if (this.route(this.query())) this.lesson.lesson.stop(); // it belongs to earlier traces and would delay these
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   /** @param {string} text */
   setText(text) {
     this.set({ s: this.clip(text, "s") }, true);
   }
 
-  /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
+  /** The visible steps, group by group; of the steps per head only those of the head in focus. */
   get listed() {
     const isListed = ({ step }) => step.onlyHead === null || step.onlyHead === this.head;
     const all = this.picture.traces[0].steps
       .map((step, index) => ({ step, at: index, group: groupOf(step) }))
       .filter(isListed);
-    return all.sort((a, b) => a.group - b.group); // q, k and v go through a group together
+    return all.sort((a, b) => a.group - b.group); // q, k and v pass a group together
   }
 
-  /** The head in focus; of the traces that are here, where the model in focus has more heads. */
+  /** The head in focus, clamped to the heads of the traces. */
   get head() {
     return Math.min(this.at.head, this.picture.traces[0].heads - 1);
   }
 
-  /** The place of the step in focus, or of what stands for it, in a trace. */
+  /** The index in a trace of the step in focus, or of its equivalent. */
   placeIn(steps) {
     return findStep(steps, this.step, this.head);
   }
@@ -187,7 +187,7 @@ export class StepView extends PlaceView {
     this.setCursor({ row });
   }
 
-  /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */
+  /** @param {import("../link/link.js").Values} change @param {boolean} [typing] more input follows */
   set(change, typing = false) {
     Object.assign(this.values, change);
     this.onChange(typing);
@@ -208,7 +208,7 @@ export class StepView extends PlaceView {
     this.drawList(index);
     fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
     fillChoice(p.heads, numbers(trace.heads), at.head, (index) => this.setCursor({ head: index }), "head");
-    // until the numbers of a step have come, nothing must be said that follows from them
+    // nothing may be derived from the numbers of a step before they have arrived
     const { isComing } = this;
     this.wait(isComing);
     const place = { head, row: at.row, key: at.key, feature: this.feature };
@@ -217,7 +217,7 @@ export class StepView extends PlaceView {
     const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, floor };
     panels.forEach((panel, n) => this.sides[n].draw(panel.trace, panel.at, place, ink, picture.lessons));
     const query = this.query();
-    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and no one types
+    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and the user has stopped typing
     this.lesson.draw();
     this.controls.draw(colours);
     this.foot.draw();

@@ -1,11 +1,11 @@
-// The list of the steps, in groups: one of them is chosen, by a click or by the arrow keys.
+// The list of the steps in groups, one of them selected by click or arrow keys.
 
 import { fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { drawAxes } from "./step_panel.js";
 import { GROUP_TITLES } from "./steps_words.js";
 
 /** @typedef {import("../base/messages.js").TraceStep} TraceStep */
-/** @typedef {{step: TraceStep, at: number, group: number}} Listed a step, its place in the trace, and its group */
+/** @typedef {{step: TraceStep, at: number, group: number}} Listed a step, its index in the trace, and its group */
 
 const MOVES = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
@@ -24,11 +24,11 @@ export class StepList {
     };
   }
 
-  /** @param {Listed[]} listed group by group @param {number} now the place of the chosen one in the trace
+  /** @param {Listed[]} listed group by group @param {number} now index of the selected step in the trace
    * @param {(name: string) => void} goTo
    */
   draw(listed, now, goTo) {
-    let n = 0; // counted through all groups
+    let n = 0; // across all groups
     const groups = GROUP_TITLES.map((title, index) => ({
       title,
       steps: listed.filter(({ group }) => group === index),
@@ -59,7 +59,7 @@ export class StepList {
 function drawOption(option, step, n, isSelected) {
   const [number, name, axes] = option.children;
   setText(number, String(n + 1));
-  // a name breaks at its dots first
+  // break the name at its dots
   if (name.textContent !== step.name)
     name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")]));
   drawAxes(axes, step, { words: false });

@@ -1,9 +1,8 @@
-// Where a step is listed, and how it came from the one before, in words that follow
-// from the tensors themselves.
+// The group of a step in the list, and a sentence on how it was made from the previous one, derived from the tensors.
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
-/** The groups of the list: title, and whether a step of this base and ending belongs to it.
+/** The groups of the list: title, and whether a step of this base name and suffix belongs to it.
  * @type {[string, (base: string, ending: string) => boolean][]}
  */
 const GROUPS = [
@@ -19,20 +18,20 @@ const GROUPS = [
 ];
 export const GROUP_TITLES = GROUPS.map(([title]) => title);
 
-/** The place of a step's group. */
+/** The index of a step's group. */
 export function groupOf({ name }) {
   const [base, ending = ""] = name.split(".");
   return GROUPS.findIndex(([, holds]) => holds(base, ending));
 }
 
 const formatCount = (/** @type {number} */ count) => count.toLocaleString("en");
-/** The steps that this one was made from; of the heads' own steps the one of the head in focus. */
+/** The steps that this one was computed from; of steps per head that of the head in focus. */
 export function sourcesOf(step, trace, head) {
   const from = step.parents.map((n) => trace.steps[n]);
   return from.filter(({ onlyHead }) => onlyHead === null || step.onlyHead !== null || onlyHead === head);
 }
 
-/** The sentence on memory: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
+/** The sentence on memory: a view moves nothing, a copy writes the same numbers again, all else computes. */
 export function madeFrom(step, trace) {
   const from = step.parents.map((n) => trace.steps[n]);
   const names = from.map(({ name }) => name).join(" and ");

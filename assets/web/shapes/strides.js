@@ -1,4 +1,4 @@
-// Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
+// Strides: the jump in memory of one step along an axis, highlighted for the pointed or focused axis.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { counted } from "../base/words.js";
@@ -27,18 +27,18 @@ export class Strides {
     this.tensor = /** @type {Tensor} */ (/** @type {unknown} */ (null));
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
-    this.status = h("p", { class: "label jumped", "aria-live": "polite" });
+    this.status = h("p", { class: "label jump-note", "aria-live": "polite" });
     const lead = span("label", "Places in memory from one step to the next along an axis:");
     this.element = div("strides", lead, this.axes, this.status);
   }
 
-  /** The step along the lit axis. */
+  /** The step along the highlighted axis. */
   get jump() {
     const { lit, tensor, index } = this;
     return lit === null || lit >= tensor.sizes.length ? null : tensor.jump(index, lit);
   }
 
-  /** @param {Tensor} tensor @param {number[]} index of the number in sight */
+  /** @param {Tensor} tensor @param {number[]} index of the number in focus */
   draw(tensor, index) {
     Object.assign(this, { tensor, index });
     if (this.lit !== null && this.lit >= tensor.sizes.length) this.lit = null;

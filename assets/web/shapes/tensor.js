@@ -1,4 +1,4 @@
-// A recorded tensor as torch sees it: a piece of memory, and where in it each index lies.
+// A recorded tensor as in torch: a storage, and the address of each index in it.
 
 import { unpack } from "../wire/packets.js";
 
@@ -6,7 +6,7 @@ import { unpack } from "../wire/packets.js";
 /** @typedef {import("../base/messages.js").TraceHeader & {steps: Tensor[]}} Trace */
 
 /**
- * A packed trace (pages/shapes/handlers.py): everything of its header, and its steps as `Tensor`s.
+ * Unpack a trace (pages/shapes/handlers.py): its header, with the steps as `Tensor`s.
  * @returns {Trace}
  */
 export function unpackTrace(packed) {
@@ -26,8 +26,8 @@ export function unpackTrace(packed) {
 }
 
 /**
- * The place of the step of that name; where there is none, of the one that it leads to, or the first.
- * The other side is `find` in pages/shapes/step_names.py.
+ * The index of the step with a name; else of the step that it leads to, else 0. The Python side is `find` in
+ * pages/shapes/step_names.py.
  */
 export function findStep(steps, name, head) {
   const exact = name.replace(/\.head\d+$/, `.head${head}`);
@@ -52,14 +52,14 @@ export class Tensor extends Step {
     this.count = this.sizes.reduce((a, b) => a * b, 1);
     const head = /\.head(\d+)$/.exec(this.name);
     this.onlyHead = head ? Number(head[1]) : null;
-    // the channels of the input and of the output belong to no head
+    // channels of input and output belong to no head
     this.ofHeads = !/^(x|out)\b/.test(this.name);
     this.isWeights = this.name.startsWith("weights") && !this.name.startsWith("weights.exp");
     this.hasKeys = this.axis("i") >= 0 && this.axis("j") >= 0;
     this.sampled = 0;
   }
 
-  /** False when its memory was too much to send. */
+  /** Whether the memory was sent; it may be too large. */
   get isSent() {
     return this.memory.length > 0;
   }
@@ -68,8 +68,8 @@ export class Tensor extends Step {
     return index.reduce((sum, position, axis) => sum + position * this.strides[axis], this.offset);
   }
 
-  /** A step along an axis from an index, or to the last one: the places of both, and of all along the axis.
-   * Null where there is no second one.
+  /** A step along an axis from an index, or to the last one: both addresses, and all on the axis. Null for an axis of
+   * length 1.
    */
   jump(index, axis) {
     const size = this.sizes[axis];
@@ -92,7 +92,7 @@ export class Tensor extends Step {
     return this.axisOf.get(letter) ?? -1;
   }
 
-  /** The head that an index belongs to, null for none. */
+  /** The head of an index; null for none. */
   headOf(index) {
     if (this.onlyHead !== null) return this.onlyHead;
     if (!this.ofHeads) return null;
@@ -100,7 +100,7 @@ export class Tensor extends Step {
     return this.axis("c") >= 0 ? Math.floor(index[this.axis("c")] / this.dHead) % this.heads : null;
   }
 
-  /** The matrix of one head: its axes' letters and sizes, the channel it begins at, and of a cell `index(i, j)` and value. */
+  /** The matrix of one head: letters and sizes of its axes, its first channel, and `index(i, j)` and value of a cell. */
   plane(head) {
     const rows = this.axis("i") >= 0 ? "i" : "j";
     const cols = this.hasKeys ? "j" : this.axis("d") >= 0 ? "d" : "c";
@@ -120,7 +120,7 @@ export class Tensor extends Step {
     return { rows, cols, height: this.sizes[rowAxis], width, first, index, value };
   }
 
-  /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
+  /** Call `visit(place, index)` for every element in row-major order; `index` is one reused array. */
   forEach(visit) {
     const { sizes, strides } = this;
     const index = new Array(sizes.length).fill(0);
@@ -137,7 +137,7 @@ export class Tensor extends Step {
     }
   }
 
-  /** The size of a large value, for colours: 97 of 100 are smaller, in a sample. */
+  /** The scale for colours: the 97th percentile of the magnitudes in a sample. */
   get scale() {
     if (!this.sampled) {
       const stride = Math.max(1, Math.floor(this.memory.length / 4000));

@@ -1,4 +1,4 @@
-// The blocks of a sheet that hold no matrix. Each kind makes its element once and updates it in place.
+// The blocks of a sheet other than matrices. Each kind makes its element once and updates it in place.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { equation } from "./equation.js";
@@ -8,7 +8,7 @@ import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
 import { fillNotices, notices, setRovingTabindex } from "../base/view_base.js";
 
-const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
+const IN_ONE_FRAME = 60; // characters of a segmented choice; longer ones are single buttons
 
 const heading = () => div("heading", h("h2"), span("label"));
 
@@ -17,7 +17,7 @@ function fillHeading(element, text, note) {
   setText(element.children[1], note);
 }
 
-/** Big numbers, each with how it comes from the one before it. */
+/** Large numbers, each with its derivation from the previous one. */
 function updateSteps(element, block) {
   const make = () => h("li", {}, h("b"), span("label"));
   fill(element, block.steps, make, (step, [value, origin]) => {
@@ -26,7 +26,7 @@ function updateSteps(element, block) {
   });
 }
 
-/** Lines of code; a mark stands at some. */
+/** Lines of code with optional marks. */
 function updateCode(element, block) {
   fill(element.firstElementChild, block.lines, "span", (line, text, index) => {
     setText(line, `${text}\n`);
@@ -41,7 +41,7 @@ function makeBar() {
   return h("li", {}, span("bar-label"), track, span("bar-value"));
 }
 
-/** Bars to both sides of a zero line; from the left edge when none is negative. */
+/** Bars on both sides of a zero line, or from the left edge if none is negative. */
 function updateBars(element, block) {
   const [name, list, note] = element.children;
   setText(name, block.name);
@@ -90,10 +90,10 @@ function updateButtons(element, block, sheet) {
   });
   if (oneOf) setRovingTabindex(group);
   else {
-    for (const child of group.children) child.removeAttribute("tabindex"); // the group may have been one stop before
+    for (const child of group.children) child.removeAttribute("tabindex"); // left from a roving tabindex
     group.onkeydown = null;
   }
-  // on a phone they stand in one line: the chosen one is brought into sight, once
+  // on a phone they are in one line: scroll to the selected one, once
   if (pressedButton && group.scrollWidth > group.clientWidth)
     group.scrollLeft = pressedButton.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
@@ -105,7 +105,7 @@ function updateLinks(element, block) {
   });
 }
 
-/** The prompt, then each generated token in a colour as strong as its probability; a tap or the pointer reads it. */
+/** The prompt and the generated tokens, coloured by probability; pointing or tapping reads one. */
 function updateContinuation(element, block) {
   const [text, readout] = element.children;
   const [prompt, tokens] = text.children;
@@ -126,15 +126,15 @@ function updateContinuation(element, block) {
 }
 
 const makeContinuation = () =>
-  div("continuation", h("p", { class: "words" }, span("given"), h("span")), h("p", { class: "label" }));
+  div("continuation", h("p", { class: "words" }, span("prompt"), h("span")), h("p", { class: "label" }));
 
 const table = {
   make: makeListing,
   update: (element, block, sheet) => updateListing(element, block, (sort) => sheet.tell({ sort })),
 };
 
-/** A word and what it means, with a link to the page where one meets it. */
-const makeTerm = () => div("term", h("dt"), h("dd"), h("dd", { class: "met" }, h("a")));
+/** A term with its meaning, and a link to the page where it first occurs. */
+const makeTerm = () => div("term", h("dt"), h("dd"), h("dd", { class: "first-page" }, h("a")));
 
 const terms = {
   make: () => h("dl", { class: "terms" }),
@@ -153,7 +153,7 @@ const terms = {
   },
 };
 
-/** The box that searches such words. */
+/** The search field of the glossary. */
 const search = {
   make: () => h("label", { class: "search" }, h("span"), h("input", { type: "search" }), h("output")),
   /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
@@ -177,7 +177,7 @@ const search = {
   },
 };
 
-/** A verdict: the element is there before its text, so that a screen reader reads the text when it comes. */
+/** A verdict: the live region exists before its text, so that screen readers announce it. */
 const verdict = {
   make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
   update: (element, block) => {
@@ -225,5 +225,5 @@ export const PLAIN = {
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
   code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
-  steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
+  steps: { make: () => h("ol", { class: "derivation" }), update: updateSteps },
 };

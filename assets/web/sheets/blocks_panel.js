@@ -1,5 +1,4 @@
-// Blocks of text, matrices, tables and bars (headlight/ui/sheet.py), drawn in the order in which the server sends them,
-// wherever a view has a place for them.
+// Blocks of text, matrices, tables and bars (headlight/ui/sheet.py), in the server's order.
 
 import { PLAIN } from "./blocks.js";
 import { div } from "../base/dom.js";
@@ -11,13 +10,13 @@ import { MATRICES } from "./matrix.js";
 const KINDS = { ...PLAIN, ...MATRICES };
 
 export class BlocksPanel {
-  /** @param {(event: object) => number} tell hears what is edited or pressed in them; the number of the edit, which `acknowledged` reaches once it is answered */
+  /** @param {(event: object) => number} tell sends an edit or click; returns its number, which `acknowledged` reaches with the response */
   constructor(tell = () => 0) {
     this.tell = tell;
     this.acknowledged = 0;
     this.theme = /** @type {import("../base/colour.js").Theme} */ ("dark");
     this.stack = div("stack");
-    this.element = div("sheet", this.stack); // drawn with sheet.css
+    this.element = div("sheet", this.stack); // styled by sheet.css
   }
 
   /** @param {Block[]} blocks @param {import("../base/colour.js").Theme} theme */
@@ -26,7 +25,7 @@ export class BlocksPanel {
     this.place(this.stack, blocks);
   }
 
-  /** Draw an element for each block. Those of the same kind and name stay, so that focus and half-typed text survive.
+  /** Draw an element for each block; those of the same kind and name are reused, so that focus and input survive.
    * @param {HTMLElement} parent @param {Block[]} blocks
    */
   place(parent, blocks) {

@@ -1,11 +1,11 @@
-// Formulas as MathML, which the browser typesets itself; they come as nested lists (headlight/ui/equations.py).
+// Formulas as MathML, from nested lists (headlight/ui/equations.py).
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const TAGS = new Set("mi mo mn mtext mrow mfrac msqrt msup msub msubsup munder".split(" "));
 
-/** @typedef {[string, string, ...any[]]} Node its element, the letter of an axis or "", then texts and nodes */
+/** @typedef {[string, string, ...any[]]} Node element name, letter of an axis or "", then texts and child nodes */
 
 /** @param {string} tag */
 const element = (tag) => document.createElementNS(MATHML, tag);
@@ -13,7 +13,7 @@ const element = (tag) => document.createElementNS(MATHML, tag);
 /** @param {Node} node */
 function build([tag, axis, ...children]) {
   const node = element(TAGS.has(tag) ? tag : "mtext");
-  setAttribute(node, "class", axis ? `of-axis ${axis}` : null);
+  setAttribute(node, "class", axis ? `axis-letter ${axis}` : null);
   node.append(...children.map((child) => (Array.isArray(child) ? build(/** @type {Node} */ (child)) : child)));
   return node;
 }

@@ -1,5 +1,5 @@
-// A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells
-// that can be changed.
+// A matrix of a sheet: read-only, or of number fields, switches or selectable cells. Arrow keys move between editable
+// cells.
 
 import { cssOf, inkOn } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -15,12 +15,12 @@ function makeMatrix() {
   return h("section", { class: "matrix" }, header, div("scroll", table), reasons, h("p", { class: "label" }));
 }
 
-/** The background of a cell and an ink that can be read on it. */
+/** Set the background of a cell and a legible text colour. */
 function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" | "light"} */ ("dark")) {
   cell.style.background = cell.style.color = "";
   if (level === undefined) return;
   if (colour === "weights") {
-    const as = /** @type {const} */ ([level, theme, "root", 255]); // as in the maps: √ weight
+    const as = /** @type {const} */ ([level, theme, "root", 255]); // √ weight, as in the maps
     Object.assign(cell.style, { background: cssOf(...as), color: inkOn(...as) });
   } else if (level) {
     const tint = level < 0 ? "var(--query)" : "var(--accent)";
@@ -28,7 +28,7 @@ function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" |
   }
 }
 
-/** Tab goes from field to field; arrows too, to the sides only from the end of what is typed. */
+/** Move the focus with arrow keys; sideways only from the ends of a field's text. */
 function walk(event) {
   const from = event.target;
   const free = from.tagName === "BUTTON";
@@ -50,7 +50,7 @@ function walk(event) {
   field.focus();
 }
 
-// ---- cells that can be changed: `sent` is the text that the server knows, `turn` the edit that it has to answer
+// ---- editable cells: `sent` is the text that the server has, `turn` the number of the pending edit
 
 const control = (element) => {
   const field = Object.assign(element, { sent: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
@@ -76,7 +76,7 @@ function makeField(sheet) {
   return field;
 }
 
-/** Half-typed text, and text that the server has not answered yet, stay as they are. */
+/** Update a field, but keep unfinished input and input that the server has not acknowledged. */
 function updateField(field, text, sheet) {
   if (field.turn > sheet.acknowledged) return;
   const typing = field.getRootNode().activeElement === field && field.value !== field.sent;
@@ -109,7 +109,7 @@ function makeChoice(sheet) {
   return press;
 }
 
-/** A cell to choose says by `aria-pressed` that it is the chosen one, which the server has framed. */
+/** Update a selectable cell; `aria-pressed` marks the one that the server has framed. */
 const updateChoice = (field, text) => show(field, text, field.closest("td").classList.contains("marked"));
 
 // ---- the matrix
@@ -127,7 +127,7 @@ function updateHead(element, table, block) {
   };
   fill(axes, block.axes, "span", fillAxis);
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
-  // a matrix that is only read is reached with Tab to be scrolled; in another one its fields are
+  // a read-only matrix is a tab stop to be scrolled; otherwise its fields are
   setAttribute(scroll, "tabindex", block.edit ? null : "0");
   setAttribute(scroll, "role", block.edit ? null : "group");
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
@@ -140,7 +140,7 @@ function updateHead(element, table, block) {
   });
 }
 
-/** A cell between its row's label and sum: its number, or its control. */
+/** Update a cell: its number or its control. */
 function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
   const { row, col } = place;
   const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));
@@ -154,10 +154,10 @@ function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, mar
   if (!field.isConnected) cell.replaceChildren(field);
   field.place = { edit: block.edit, row, col };
   const name = `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`;
-  setAttribute(field, "aria-label", field.localName === "button" ? `${name}: ${text}` : name); // who speaks says what is written
+  setAttribute(field, "aria-label", field.localName === "button" ? `${name}: ${text}` : name); // the visible text is part of the name, for speech input
   setAttribute(field, "aria-invalid", isWrong ? "true" : null);
   setAttribute(field, "aria-describedby", isWrong ? reasons.id : null);
-  if (block.kind === "choice") setAttribute(field, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one stop
+  if (block.kind === "choice") setAttribute(field, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one tab stop
   kind.update(field, text, sheet);
 }
 

@@ -1,4 +1,4 @@
-// A picture in patches, and over them how much the token that is chosen looks at each; a press chooses another token.
+// An image in patches with the attention of the selected token over them; a click selects another token.
 
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { number } from "../base/words.js";
@@ -9,14 +9,14 @@ const HOW =
   "Press a patch, or a token outside the picture, to see its row. A stronger colour means a larger weight (√ of the weight). The dashed line is the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
-/** The data of a row: `weights` are those of the row that is chosen, `rest` how many tokens are of no patch.
- * `max`: the weight from which on a token has the full colour.
+/** The data of a row: `weights` of the selected row, `rest` the number of non-patch tokens, `max` the weight of the
+ * full colour.
  * @typedef {{name: string, rest: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, max: number, inside: number[]}} Row
  */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
 
-/** Describe a row: where it is strongest, and how much of it is on the patches that the shape touches.
+/** Describe a row: its strongest patch, and the share of its weight on the patches of the shape.
  * @param {Patches} block @param {number} row
  */
 export function describe({ tokens, weights, inside, across }, row) {
@@ -30,13 +30,13 @@ export function describe({ tokens, weights, inside, across }, row) {
   return `${placeOf(tokens[row])} attends most to ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
 
-/** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
+/** An image with its patches as buttons, and the non-patch tokens beside it. @param {Element} image */
 export function makeChoice(image) {
-  const [grid, others] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
+  const [grid, others] = ["grid", "special-tokens"].map((kind) => h("div", { class: kind, role: "group" }));
   return div("choice", div("picture", image, grid), others);
 }
 
-/** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */
+/** @param {Element} choice element from `makeChoice` @param {Row} row @param {(token: number) => void} choose */
 export function drawChoice({ children: [picture, own] }, row, choose) {
   const { name, across, tokens, weights, max, inside } = row;
   const grid = /** @type {HTMLElement} */ (picture.lastElementChild);
@@ -78,7 +78,7 @@ function makePatches() {
   return h("section", { class: "patches" }, h("h3"), choice, readout, h("p", { class: "label" }, HOW));
 }
 
-/** @param {HTMLCanvasElement} canvas @param {number[]} pixels 0 to 255, row by row */
+/** @param {HTMLCanvasElement} canvas @param {number[]} pixels 0 to 255, in row-major order */
 function paint(canvas, pixels) {
   const side = Math.sqrt(pixels.length);
   canvas.width = canvas.height = side;

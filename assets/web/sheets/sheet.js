@@ -1,5 +1,5 @@
-// A sheet: blocks (blocks_panel.js) in a place of their own. What the visitor edits or presses goes back as numbered
-// events, until the server has heard it.
+// A sheet of blocks (blocks_panel.js) as a Streamlit component. Edits and clicks are sent as numbered events, repeated
+// until the server acknowledges them.
 
 import { BlocksPanel } from "./blocks_panel.js";
 import { mount } from "../base/mount.js";
@@ -9,7 +9,7 @@ import listingCss from "../picture/listing.css" with { type: "css" };
 import patchesCss from "./patches.css" with { type: "css" };
 import sheetCss from "./sheet.css" with { type: "css" };
 
-// the colours, buttons and notices are those of the map view
+// colours, buttons and notices are those of the map view
 const STYLES = [viewCss, listingCss, sheetCss, patchesCss];
 
 /** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Ack>} */
@@ -25,7 +25,7 @@ export class Sheet extends View {
     this.panel.draw(this.state.blocks, this.theme);
   }
 
-  /** Send an event, and with it every earlier one that the server has not heard yet; returns its number. */
+  /** Send an event together with every unacknowledged earlier one; returns its number. */
   tell(event) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);

@@ -1,4 +1,5 @@
-// A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
+// A printed lesson: each step with its picture, covered parts blank, its question and space to write; answers at the
+// end.
 
 import { inks } from "../base/colour.js";
 import { hidesRow } from "../base/curtain.js";
@@ -11,18 +12,19 @@ import { forbids } from "../link/painted.js";
 /** @typedef {import("../base/messages.js").HandoutStep & import("../base/messages.js").CourseStep} Step */
 /** @typedef {import("../base/messages.js").HandoutMap} Told */
 
-const LINES = 2; // to write on
+const LINES = 2; // blank lines to write on
 const ROOM = { one: 322, two: 258 }; // pixels of a map on paper
-const POINT = 4 / 3; // pixels
-const MIN_DIGIT = 6 * POINT; // of a digit that a printer shows
-const SHARP = 4; // pixels of a canvas for one of the page: 384 dots an inch
+const POINT = 4 / 3; // pixels per point
+const MIN_DIGIT = 6 * POINT; // pixels of a printed digit, at least
+const SHARP = 4; // canvas pixels per page pixel: 384 dpi
 const NOTHING = { pick: () => {}, hover: () => {} };
 
 /** The rows that a curtain covers. @param {Told} map @param {Step["hidden"]} hidden @param {boolean} second */
 const coveredRows = ({ tokens }, hidden, second) =>
   [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, hidden));
 
-/** A map, its covered rows white. @param {Told} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
+/** Draw a map with its covered rows blank.
+ * @param {Told} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
  * @param {import("../base/colour.js").Inks} colours
  */
 function drawMap(header, weights, size, covered, colours) {
@@ -41,7 +43,7 @@ function drawMap(header, weights, size, covered, colours) {
     pen.fillRect(left, top + token * step, side, step);
     pen.strokeRect(left, top + token * step, side, step);
   }
-  base.style.height = "auto"; // of as much width as there is
+  base.style.height = "auto"; // scales with the available width
   setAttribute(base, "aria-hidden", null);
   setAttribute(base, "role", "img");
   setAttribute(base, "aria-label", covered.length ? `${name}; covered: ${covered.map((row) => tokens[row])}` : name);
@@ -83,7 +85,7 @@ function questionOf(step, number, maps, colours) {
   return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, card, answers));
 }
 
-/** The votes of a class on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
+/** The votes of a class on a step: a row per answer, a bar per round. @param {Step} step @param {number[][]} votes */
 function votesOf({ choices }, votes) {
   const rows = choices.map(({ letter }, index) => {
     const bars = votes.map((counts) => {
@@ -98,7 +100,7 @@ function votesOf({ choices }, votes) {
   return votes.length ? h("table", { class: "votes" }, h("tr", {}, h("th"), ...heads), ...rows) : null;
 }
 
-/** The votes of a room, step by step, which its host's page hands on behind the #. @returns {Record<string, number[][]>} */
+/** The votes of a room by step, from the URL fragment set by the host's page. @returns {Record<string, number[][]>} */
 function handedOn() {
   try {
     return JSON.parse(decodeURIComponent(location.hash.slice(1))) ?? {};
@@ -115,7 +117,7 @@ function answerOf(step, number, votes) {
     "section",
     { class: "answer" },
     h("h2", {}, `${number} · ${answer.sentence}`),
-    h("p", { class: "asked" }, question),
+    h("p", { class: "question-text" }, question),
     votesOf(step, votes),
     answer.explanation ? h("p", {}, answer.explanation) : null,
     h("ul", { class: "numbers" }, ...numbers),
@@ -146,9 +148,9 @@ function draw(header, floats, place) {
   page.append(
     h("h1", {}, lesson.title),
     h("p", { class: "aim" }, `${lesson.objective} ${lesson.minutes} minutes.`),
-    div("who", h("span", {}, "Name"), h("span", {}, "Date")),
+    div("name-line", h("span", {}, "Name"), h("span", {}, "Date")),
     ...steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
-    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.exercise), line(), line()),
+    h("section", { class: "exercise" }, h("h2", {}, "Now you"), h("p", {}, lesson.exercise), line(), line()),
     h(
       "section",
       { class: "answers" },

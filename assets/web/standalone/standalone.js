@@ -1,4 +1,4 @@
-// The picture of one run in a file of its own (mha_core/show): all heads, one of them large, as Explore draws them.
+// The picture of one run in a standalone file (mha_core/show): all heads, one of them enlarged, as in Explore.
 
 import { gradient, inks } from "../base/colour.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -17,7 +17,7 @@ import standaloneCss from "./standalone.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StandaloneRun} Said */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
-/** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
+/** @typedef {(at: Place) => void} Moved called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
 const STYLES = [viewCss, exploreCss, standaloneCss];
@@ -47,14 +47,14 @@ class Standalone extends View {
     this.readout = h("div", { class: "readout", role: "status" });
     this.ramp = span("ramp");
     this.layers = group("Layer");
-    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
+    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle all-toggle" });
     this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
     this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.setCursor({ layer, head }),
-      lamp: (layer, head) => this.setCursor({ layer, head }), // there is no model here to switch it off in
+      lamp: (layer, head) => this.setCursor({ layer, head }), // without a model there is nothing to ablate
       hide: () => {},
       solo: () => {},
       hover,
@@ -72,8 +72,8 @@ class Standalone extends View {
     return panel(
       "large",
       "Head in focus",
-      [div("titles", this.title, div("under-title", this.label)), div("actions", this.modes.element)],
-      h("div", {}, this.map.element, div("under", legend, this.readout)),
+      [div("titles", this.title, div("subtitle", this.label)), div("actions", this.modes.element)],
+      h("div", {}, this.map.element, div("map-foot", legend, this.readout)),
     );
   }
 
@@ -84,7 +84,7 @@ class Standalone extends View {
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
     bar.append(layer, this.layers, push(), this.allHeads);
     this.show(
-      div("top", h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
+      div("top", h("h1", {}, title), h("p", { class: "model-changes" }, changed)),
       div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
@@ -115,7 +115,7 @@ class Standalone extends View {
     this.change({});
   }
 
-  /** The weights of the head in focus, and whether they are the float32 that were computed. */
+  /** The weights of the head in focus, and whether they are the original float32 values. */
   weights() {
     const { layer, head } = this.at;
     const size = this.maps.n * this.maps.keys.length;
@@ -189,7 +189,7 @@ class Standalone extends View {
   }
 }
 
-/** Draw the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
+/** Draw a run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes packed by mha_core/show/html.py
  * @param {Moved} moved
  */
 export function open(place, bytes, moved = () => {}) {

@@ -1,19 +1,19 @@
-// The picture of one run as a widget of a notebook (anywidget): what is looked at in it is state that Python shares.
+// The picture of one run as a notebook widget (anywidget); its cursor is state shared with Python.
 
 import { open } from "./standalone.js";
 import widgetCss from "./widget.css" with { type: "css" };
 
 /** @typedef {import("./standalone.js").Place} Place */
 /** @typedef {{get: (name: string) => any, set: (name: string, value: unknown) => void, save_changes: () => void,
- * on: (names: string, call: () => void) => void, off: (names: string, call: () => void) => void}} Model anywidget's
+ * on: (names: string, call: () => void) => void, off: (names: string, call: () => void) => void}} Model the anywidget model
  */
 
 const SHARED = /** @type {(keyof Place)[]} */ (["layer", "head", "row", "key"]);
 const CHANGES = SHARED.map((name) => `change:${name}`).join(" ");
 
-/** Draw the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
+/** Render the widget in a shadow root, which isolates its styles from the notebook's.
  * @param {{model: Model, el: HTMLElement}} given
- * @returns {() => void} what takes it away
+ * @returns {() => void} its cleanup
  */
 export function render({ model, el }) {
   const root = el.attachShadow({ mode: "open" });
@@ -26,7 +26,7 @@ export function render({ model, el }) {
   });
   root.adoptedStyleSheets.push(widgetCss);
   const follow = () => {
-    Object.assign(view.at, shared()); // not by `go`, which would tell Python what it has just said
+    Object.assign(view.at, shared()); // without `setCursor`, which would send the change back to Python
     view.redraw();
   };
   model.on(CHANGES, follow);

@@ -1,4 +1,4 @@
-// The film: the maps of models while they learn, side by side, from the first step to the last.
+// The film: maps of models during training, side by side, from the first step to the last.
 
 import { gradient, inks } from "../base/colour.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
@@ -12,8 +12,8 @@ import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import filmCss from "./film.css" with { type: "css" };
 
-const LENGTH = 6000; // ms that the whole film plays
-const SLOWEST = 600; // ms a step
+const LENGTH = 6000; // ms of the whole film
+const SLOWEST = 600; // ms per step, at most
 const LEGEND = "rows are queries, columns are keys; layers and heads are counted from 0";
 
 const STYLES = [viewCss, filmCss];
@@ -26,11 +26,11 @@ class FilmView extends ApiView {
     super(root, STYLES, "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
-    this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
+    this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // state from the page's script
     this.choice = parseChoice("");
-    this.position = Infinity; // the place among the steps; at the end it follows a training that goes on
-    this.sought = 0; // how often a step was asked for in the curves
-    this.goal = /** @type {number | null} */ (null); // such a step, until the film is there
+    this.position = Infinity; // index of the step; at the end it follows a running training
+    this.sought = 0; // counter of the steps selected in the curves
+    this.goal = /** @type {number | null} */ (null); // selected step, until the film has loaded
     this.playing = 0;
     this.panels = /** @type {ReturnType<FilmView["makePanel"]>[]} */ ([]);
     this.pointed = { n: -1, at: /** @type {number[] | null} */ (null) };
@@ -66,7 +66,7 @@ class FilmView extends ApiView {
     this.show(bar, player, p.panels, h("p", { class: "legend" }, ...this.scale, p.law));
   }
 
-  // ---- what comes in
+  // ---- incoming messages
 
   /** @param {State} script */
   onMessage(script) {
@@ -86,7 +86,7 @@ class FilmView extends ApiView {
     return { film: writeChoice(this.choice) };
   }
 
-  /** Go to the step that was pressed in the curves, once its map is here. */
+  /** Go to the step selected in the curves, once its map is here. */
   reach() {
     if (this.goal === null || !this.steps.length) return;
     const place = this.steps.findLastIndex((step) => step <= /** @type {number} */ (this.goal));
@@ -94,7 +94,7 @@ class FilmView extends ApiView {
     this.seek(Math.max(0, place));
   }
 
-  /** The films alone: nothing in the link changes them. */
+  /** The query of the films; no link parameter changes them. */
   query() {
     return new URLSearchParams(this.script.query);
   }
@@ -109,7 +109,7 @@ class FilmView extends ApiView {
     this.takeFilms(unpackFilms(packed));
   }
 
-  /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
+  /** Take over new snapshots or films; the current step stays, and the end stays the end. */
   takeFilms(films) {
     const step = this.steps[this.position];
     this.films = films;
@@ -121,22 +121,22 @@ class FilmView extends ApiView {
     this.redraw();
   }
 
-  /** The steps of the text in sight. */
+  /** The steps of the current text. */
   get steps() {
     return this.films.steps[this.choice.probe] ?? [];
   }
 
-  // ---- what the visitor does
+  // ---- user actions
 
   choose(change) {
     const step = this.steps[this.place];
     Object.assign(this.choice, change);
-    if (change.probe !== undefined) this.marked = null; // a cell of the other text
+    if (change.probe !== undefined) this.marked = null; // the cell belongs to the other text
     if (this.position !== Infinity) this.position = Math.max(0, this.steps.indexOf(step));
     this.onChange();
   }
 
-  /** The present step of the film. */
+  /** The current step of the film. */
   get place() {
     return Math.max(0, Math.min(this.position, this.steps.length - 1));
   }
@@ -170,7 +170,7 @@ class FilmView extends ApiView {
     this.playing = requestAnimationFrame(go);
   }
 
-  /** Read a cell in every map that has it; without one the marked cell, or the strongest. */
+  /** Read out a cell in every map that has it; without one, the marked or the strongest cell. */
   point(pointed) {
     this.pointed = pointed;
     const cell = pointed.at ?? this.marked;
@@ -199,7 +199,7 @@ class FilmView extends ApiView {
     this.panels.length = films.films.length;
     this.point(this.pointed);
     p.ramp.style.backgroundImage = gradient(theme);
-    for (const part of this.scale) part.hidden = choice.table; // nothing in a table is told by colour
+    for (const part of this.scale) part.hidden = choice.table; // tables have no colours
     setText(
       p.law,
       [
@@ -242,7 +242,7 @@ class FilmView extends ApiView {
   makePanel(n) {
     const pick = (row, key) => {
       const cell = [Math.max(0, row), key];
-      this.marked = String(this.marked) === String(cell) ? null : cell; // a second click takes the mark away
+      this.marked = String(this.marked) === String(cell) ? null : cell; // a second click clears the mark
       this.redraw();
     };
     const map = new FilmMap({ pick, hover: (_, cell) => this.point({ n, at: cell }) });

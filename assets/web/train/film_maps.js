@@ -1,10 +1,10 @@
-// The maps of a film: what was packed, one map at one step, and how it is drawn and told.
+// The maps of a film: unpacking, the map of one step, and its caption.
 
 import { BigMap } from "../picture/map.js";
 import { unpack } from "../wire/packets.js";
 import { BLOCKED, quoted } from "../base/words.js";
 
-/** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
+/** Parse "1.0.m.t" into probe, layer, head (null = mean of the heads) and table; see pages/train/film.py. */
 export function parseChoice(text) {
   const match = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
   const [, probe, layer, own, table] = match ?? ["", "0", "0", "m"];
@@ -18,7 +18,7 @@ export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}
 /** @typedef {{films: Film[], steps: number[][], probes: string[], total: number, notes: string[]}} Films */
 
 /**
- * The films of a message; `steps`: for each probe every step that some film has.
+ * The films of a message; `steps`: every step of any film, per probe.
  * @returns {Films}
  */
 export function unpackFilms(packed) {
@@ -36,10 +36,10 @@ export class Film {
   constructor(header, body) {
     this.header = header;
     this.body = body;
-    this.last = null; // the map made last: while nothing changes it is the same one
+    this.last = null; // cached, so that an unchanged map is the same object
   }
 
-  /** The map after a step: {tokens, keys, bytes, weights, caption}, or {absent, caption} with the reason why there is none. */
+  /** The map after a step: {tokens, keys, bytes, weights, caption}, or {absent, caption} with a reason. */
   shot({ probe, layer, head }, step) {
     const { probes, layers, heads, isFinished } = this.header;
     const sentence = probes[probe];
@@ -81,16 +81,16 @@ export class Film {
   }
 }
 
-/** A weight that is known to 1/510, in two digits: what would read 0 may be more. */
+/** Format a weight known to 1/510 with two digits; 0 would be too exact. */
 export function digits(weight) {
   const short = weight.toFixed(2);
   return short === "0.00" ? "<0.01" : short;
 }
 
-/** The largest weight among the queries that have a choice, in words. */
+/** The largest weight among the queries with more than one visible key, as a sentence. */
 export function strongest({ tokens, keys, weights, forbids }) {
   const n = keys.length;
-  const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees itself alone
+  const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees only itself
   let best = first;
   for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
   return `largest weight: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(keys[best % n])} ${digits(weights[best])}`;

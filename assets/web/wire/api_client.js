@@ -1,30 +1,30 @@
-// Asks the wire for a picture: the newest question wins, what nobody wants any more is given up, and a lost connection
-// or a busy server is asked again until it answers.
+// The client of the data API: the newest query wins, superseded requests are aborted, and connection errors and busy
+// servers are retried.
 
 import { urlOf } from "../base/dom.js";
 import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Hears */
-/** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
+/** @typedef {"" | "asked" | "slow" | "lost"} Waiting idle; pending; pending for long; server unreachable */
 
-const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
-const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
-const MAX_IN_FLIGHT = 2; // the newest question, and the one before: its picture is shown when it comes first
+const SLOW = 200; // ms without a response before the picture is marked as stale
+const AGAIN = [300, 600, 1200, 2500, 5000]; // ms between retries of an unreachable server
+const MAX_IN_FLIGHT = 2; // the newest request, and the previous one, whose picture is shown if it arrives first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
 
-/** The key that takes most of a query. @param {URLSearchParams} query */
+/** The longest parameter of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
 
 export class ApiClient {
-  /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
+  /** @param {Hears} handlers @param {AbortSignal} [signal] aborts everything */
   constructor(handlers, signal) {
     this.handlers = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
-    this.question = ""; // the newest one
+    this.question = ""; // the newest query
     this.count = 0;
-    this.latestShown = 0; // the number of the question whose answer is shown
+    this.latestShown = 0; // number of the request whose picture is shown
     this.failures = 0;
     this.retryTimer = 0;
     this.slow = 0;
@@ -32,7 +32,8 @@ export class ApiClient {
     this.inFlight = new Map();
   }
 
-  /** Ask unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
+  /** Send a query, unless it is the pending one.
+   * @param {string} route @param {URLSearchParams} query @param {string} visit */
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;
@@ -45,7 +46,7 @@ export class ApiClient {
     this.send(visit);
   }
 
-  /** Nothing is missing: what is on its way comes too late. */
+  /** Discard pending requests: their responses are no longer needed. */
   cancelAll() {
     const waited = this.question && this.latestShown !== this.count;
     this.stop();
@@ -83,7 +84,7 @@ export class ApiClient {
       const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
-      if (number < this.latestShown || signal.aborted) return; // a newer one came first
+      if (number < this.latestShown || signal.aborted) return; // a newer response came first
       if (bytes) {
         this.latestShown = number;
         if (isNewest()) this.markIdle();
@@ -114,7 +115,7 @@ export class ApiClient {
     this.retryTimer = setTimeout(() => this.send(visit), ms);
   }
 
-  /** The newest question is answered. */
+  /** Reset the retries after a response to the newest query. */
   markIdle() {
     this.failures = 0;
     clearTimeout(this.slow);

@@ -1,5 +1,5 @@
-// A view that owns what is shown: it reads the link when it is mounted and after Back, holds what the visitor chooses
-// since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
+// The base class of views that own their state: read from the link when mounted and after Back, changed by the user,
+// written to the address, and requested from the server. Nothing else reads or writes this state.
 
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, MAX_LINK_BYTES, MAX_TEXT_LENGTH, MODEL } from "../base/facts.js";
@@ -13,15 +13,14 @@ import { ApiClient } from "./api_client.js";
 const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 
 /** @typedef {import("../link/link.js").Values} Values */
-/** @typedef {import("../base/messages.js").PictureAnswer} PictureAnswer what every picture says of its query */
+/** @typedef {import("../base/messages.js").PictureAnswer} PictureAnswer common fields of every picture */
 
-// ms until the address says what is typed or chosen: browsers take few changes of it a second, and each takes them as long
-// as a frame, which is the picture's
+// Debounce of address updates in ms: browsers rate-limit them, and each takes a frame's time.
 const PAUSE = { typing: 400, choosing: 100 };
 const LOADS =
   "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked.";
 const OF_HEADS = ["off", "off2", "unheard", "unheard2"];
-const SHOWN = 60; // characters of a sentence that is repeated
+const SHOWN = 60; // characters of a quoted sentence
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
 
 /** @template {PictureAnswer} [Picture=any] @extends {View<any>} */
@@ -30,19 +29,19 @@ export class ApiView extends View {
   constructor(root, styles, kind) {
     super(root, styles, kind);
     this.picture = /** @type {Picture} */ (/** @type {unknown} */ (null));
-    this.modelName = /** @type {string | null} */ (null); // as in the link; null = MiniLM
+    this.modelName = /** @type {string | null} */ (null); // as in the link; null = the default model
     this.deviceName = /** @type {string | null} */ (null);
-    this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
-    this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
-    this.fits = 0; // characters of the text refused last that could be used
-    this.opened = true; // the link is shown as it was opened: nothing was chosen since
-    this.isNewest = true; // the answer that has come is to the newest question
-    this.openWarnings = /** @type {string[]} */ ([]); // what was said of the link as it was opened
-    this.isFitting = false; // another model was chosen, and its first picture has not come
-    this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
+    this.refused = /** @type {Set<string>} */ (new Set()); // parameters of unusable texts, whose last usable values are shown
+    this.refusals = /** @type {Record<string, string>} */ ({}); // parameter of such a text, or "" for other errors -> reason
+    this.fits = 0; // usable characters of the last refused text
+    this.opened = true; // the link is unchanged since it was opened
+    this.isNewest = true; // the picture is the response to the newest query
+    this.openWarnings = /** @type {string[]} */ ([]); // warnings about the opened link
+    this.isFitting = false; // another model was chosen, and its first picture is pending
+    this.shortened = /** @type {Record<string, string>} */ ({}); // parameter of a text -> the part that was cut off
     this.waiting = /** @type {import("./api_client.js").Waiting} */ ("");
     this.pause = 0;
-    this.lifetime = new AbortController(); // as long as the view is on the page
+    this.lifetime = new AbortController(); // aborted when the view leaves the page
     const { signal } = this.lifetime;
     const handlers = {
       take: (bytes, question) => this.onAnswer(bytes, question),
@@ -50,14 +49,14 @@ export class ApiView extends View {
       wait: (waiting) => this.waits(waiting),
     };
     this.wire = new ApiClient(handlers, signal);
-    this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
+    this.bare = h("div", { class: "notices bare", role: "alert" }); // notices while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
     addEventListener("headlight-choose", (event) => this.onModelEvent(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
-  // ---- for the views
+  // ---- overridden by views
 
   /** Take over the parameters of a link. @param {URLSearchParams} _link */
   readLink(_link) {}
@@ -67,32 +66,32 @@ export class ApiView extends View {
     return {};
   }
 
-  /** The request parameters: those of the link without the ones that change no picture, as the place within a map.
+  /** The request parameters: link parameters without those that do not change the picture, such as the cursor.
    * @returns {Values}
    */
   requestParams() {
     return this.toParams();
   }
 
-  /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
+  /** Words for the last usable text while the current one is not. @param {string} _key */
   staleLabel(_key) {
     return "Below is the previous text,";
   }
 
-  /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */
+  /** The route of the missing data; "" if nothing is missing. @param {URLSearchParams} _query */
   route(_query) {
     return "";
   }
 
-  /** A query is answered by the picture that is here, which was asked for in other words: the view notes them. @param {URLSearchParams} _query */
+  /** Note that the current picture also answers this query. @param {URLSearchParams} _query */
   onUnchanged(_query) {}
 
-  /** Apply the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
+  /** Apply the response to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
 
-  // ---- what comes in
+  // ---- incoming messages
 
-  /** Show what came with the page. @param {Uint8Array} bytes */
+  /** Show the prerendered picture. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
     this.applyAnswer(bytes, this.query());
@@ -103,7 +102,7 @@ export class ApiView extends View {
     return Boolean(this.picture) || this.notices.length > 0;
   }
 
-  /** Take over the message of the page's script: the visit, and nothing of the picture. @param {{visit: string}} message */
+  /** Take over the session from the page's script. @param {{visit: string}} message */
   onMessage({ visit }) {
     this.visit = visit;
     if (!this.picture) this.read();
@@ -111,7 +110,7 @@ export class ApiView extends View {
     this.redraw();
   }
 
-  /** Take over the parameters of the address. */
+  /** Read the parameters of the address. */
   read() {
     const link = read();
     [this.modelName, this.deviceName] = [link.get("model"), link.get("dev")];
@@ -123,7 +122,7 @@ export class ApiView extends View {
     this.readLink(link);
   }
 
-  /** Back, Forward, or another step of a lesson. */
+  /** Follow Back, Forward, or another step of a lesson. */
   follow() {
     clearTimeout(this.pause);
     this.pause = 0;
@@ -137,42 +136,42 @@ export class ApiView extends View {
   onAnswer(bytes, question) {
     this.applyAnswer(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
     this.drawNow();
-    if (this.isHere) this.ask(); // a newer question may have counted on what an older answer has taken away
+    if (this.isHere) this.ask(); // a newer query may have relied on data that this response evicted
   }
 
-  /** Apply the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
+  /** Apply the response to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   applyAnswer(bytes, query) {
     this.clearErrors();
-    this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
+    this.isNewest = String(query) === String(this.query()); // the picture changes the query if a text was refused
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
-    // of another model nothing is said: what it cannot take of the one before leaves the link
+    // for another model no warnings: what it cannot use leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
     const warnings = isUnusable && !this.isFitting ? this.picture.warnings : this.openWarnings;
     if (this.isNewest) this.isFitting = false;
-    // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
+    // a shorter sentence may lack the selected row; typed text updates the address after its debounce
     if (this.isNewest && !this.pause) this.writeAddress();
     if (!this.isNewest || !isUnusable) return;
-    // what the link said and could not be used must not stay in it; the picture is that of the rest
+    // unusable parameters must not stay in the link
     write(unusable);
     this.read();
     Object.assign(this, { refused, refusals, shortened, openWarnings: warnings });
     this.onUnchanged(this.query());
   }
 
-  /** Only what still cannot be used is said. */
+  /** Keep only the errors that still hold. */
   clearErrors() {
     this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
-  /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else @param {number} fits */
+  /** @param {string} sentence @param {string} key of the unusable text; "" for other errors @param {number} fits */
   refuse(sentence, key, fits) {
     this.fits = fits;
     this.refusals = { ...this.refusals, [key]: sentence };
     const again = key !== "" && !this.refused.has(key);
     this.refused.add(key);
-    if (again) this.ask(); // everything else that is chosen is shown of the last text that could be used
+    if (again) this.ask(); // everything else is computed for the last usable text
     this.redraw();
   }
 
@@ -184,12 +183,12 @@ export class ApiView extends View {
     if (marked !== (this.isLate && waiting)) this.redraw();
   }
 
-  /** Tell whether the picture has been stale for long enough to say so. */
+  /** Return whether the picture has been stale for long enough to show it. */
   get isLate() {
     return this.waiting === "slow" || this.waiting === "lost";
   }
 
-  /** The notices: why there is no newer picture, those of the picture, and what the address leaves out. @returns {string[]} */
+  /** The notices: errors, warnings of the picture, and what the address omits. @returns {string[]} */
   get notices() {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, reason]) => {
@@ -225,21 +224,21 @@ export class ApiView extends View {
     setAttribute(this.element, "data-typing", this.pause ? "" : null);
   }
 
-  // ---- what goes out
+  // ---- requests and link
 
-  /** The link parameters of all this view's keys, without defaults. @returns {Values} */
+  /** All link parameters of this view, without defaults. @returns {Values} */
   get linkParams() {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
-    if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
-    const cursor = read().get("at"); // which other pages have another default of
+    if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // its defaults are not known yet
+    const cursor = read().get("at"); // other pages have another default cursor
     const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === cursor;
     const isDefault = (/** @type {string} */ key) =>
       String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
   }
 
-  /** The link to what is seen now, which the address may not say yet. */
+  /** The link of the current state, which the address may lag behind. */
   get address() {
     const url = new URL(location.href);
     const link = read();
@@ -253,10 +252,10 @@ export class ApiView extends View {
     this.pause = 0;
     setAttribute(this.element, "data-typing", null);
     if (this.isHere) write(this.linkParams);
-    this.redraw(); // it may omit something
+    this.redraw(); // the address may omit something
   }
 
-  /** A text within its bound; what is beyond it is told. @param {string | null} text @param {string} key */
+  /** Cut a text to its maximum and warn about the rest. @param {string | null} text @param {string} key */
   clip(text, key) {
     delete this.shortened[key];
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
@@ -266,7 +265,7 @@ export class ApiView extends View {
     return text.slice(0, MAX_TEXT_LENGTH);
   }
 
-  /** The query of what is to be shown. */
+  /** The query of the current state. */
   query() {
     const query = new URLSearchParams();
     const params = this.opened ? this.asOpened() : this.requestParams();
@@ -277,7 +276,7 @@ export class ApiView extends View {
     return query;
   }
 
-  /** The parameters of the link as it was opened, unparsed: the server reports those that cannot be used. @returns {Values} */
+  /** The parameters of the link as opened, unparsed: the server reports unusable ones. @returns {Values} */
   asOpened() {
     const link = read();
     const params = this.toParams();
@@ -292,7 +291,7 @@ export class ApiView extends View {
     return route ? { route, query } : null;
   }
 
-  /** Ask for what is missing, if anything is. */
+  /** Request what is missing, if anything. */
   ask() {
     const request = this.request();
     if (request) return this.wire.ask(request.route, request.query, this.visit);
@@ -300,7 +299,7 @@ export class ApiView extends View {
     this.clearErrors();
   }
 
-  /** The visitor has chosen something. @param {boolean} [typing] it goes on */
+  /** Handle a change by the user. @param {boolean} [typing] more input follows */
   onChange(typing = false) {
     this.opened = false;
     this.openWarnings = [];
@@ -308,19 +307,19 @@ export class ApiView extends View {
     this.ask();
     clearTimeout(this.pause);
     this.pause = setTimeout(() => this.writeAddress(), typing ? PAUSE.typing : PAUSE.choosing);
-    // what is typed shows nothing new until its answer, or its pause, comes
+    // typed text is not stale before its response or debounce is due
     if (typing) setAttribute(this.element, "data-typing", "");
     else this.redraw();
   }
 
-  /** Take over a choice of the bar; the script need not know of it then. @param {CustomEvent} event */
+  /** Handle a choice in the bar, so that the script need not rerun. @param {CustomEvent} event */
   onModelEvent(event) {
     if (!this.isHere) return;
     event.preventDefault();
     this.choose(event.detail);
   }
 
-  /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.
+  /** Apply another model or device from the bar; settings that only the previous model supports leave the link.
    * @param {Values} values
    */
   choose(values) {
@@ -335,7 +334,7 @@ export class ApiView extends View {
     this.isFitting = dropped.length > 0;
   }
 
-  /** Another kind of attention of the same model: the sentence stays, its heads are others. @param {string} model */
+  /** Choose another kind of attention of the same model; the sentence stays, the heads differ. @param {string} model */
   chooseGroup(model) {
     this.writeAddress();
     write({ ...Object.fromEntries([...OF_ONE_MODEL, ...OF_HEADS].map((key) => [key, null])), model });

@@ -1,16 +1,16 @@
-// A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
+// A view with a cursor in the model: layer, head, query, and optionally a key.
 
 import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 import { ApiView } from "./api_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../base/messages.js").PictureAnswer} Placed what every picture says, where the page looks by itself too */
+/** @typedef {import("../base/messages.js").PictureAnswer} Placed common fields of a picture with a default cursor */
 
 /** @template {Placed} [Picture=any] @extends {ApiView<Picture>} */
 export class PlaceView extends ApiView {
   at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-  placed = false; // the visitor, not the page, has chosen layer and head,
-  rowChosen = false; // and the row
+  placed = false; // the user chose layer and head
+  rowChosen = false; // the user chose the row
 
   /** @param {import("../link/place.js").Place} place */
   setPlace({ at, placed, rowChosen }) {
@@ -18,22 +18,23 @@ export class PlaceView extends ApiView {
     Object.assign(this, { placed, rowChosen });
   }
 
-  /** Take over the place of a link. @param {URLSearchParams} link */
+  /** Take over the cursor of a link. @param {URLSearchParams} link */
   adoptPlace(link) {
     this.setPlace(placeOf(link.get("at"), this.picture));
   }
 
-  /** Move to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
+  /** Move the parts of the cursor that the user did not choose to those of the newest picture.
+   * @param {number} tokens @param {number} [keys] */
   choosePlace(tokens, keys = tokens) {
     if (this.isNewest) this.setPlace(arrived(this, this.picture, tokens, keys));
   }
 
-  /** Keep the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
+  /** Clamp the cursor to the drawn picture. @param {number} tokens of the picture @param {number} [keys] */
   keepWithin(tokens, keys = tokens) {
     this.setPlace(clampPlace(this, this.picture, tokens, keys));
   }
 
-  /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */
+  /** Move the cursor; a null row lets the page choose it. @param {Partial<At>} change */
   place(change) {
     this.setPlace(moved(this, change));
   }

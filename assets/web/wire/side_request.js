@@ -1,22 +1,22 @@
-// A question beside that of a view's picture, answered in text, most often JSON: what came of the newest one.
+// A request beside that of a view's picture, answered in text, mostly JSON; keeps the response to the newest query.
 
 import { ApiClient } from "./api_client.js";
 
 /** @template [Answer=any] */
 export class SideRequest {
-  pending = /** @type {string | null} */ (null); // the query that is on its way
-  key = /** @type {string | null} */ (null); // the one that was answered, or refused
+  pending = /** @type {string | null} */ (null); // query of the pending request
+  key = /** @type {string | null} */ (null); // query of the response or rejection
   answer = /** @type {Answer | null} */ (null);
-  refusal = ""; // why there is no answer
+  refusal = ""; // why there is no response
 
-  /** @param {import("./api_view.js").ApiView} view @param {string} route @param {() => void} come told of both
+  /** @param {import("./api_view.js").ApiView} view @param {string} route @param {() => void} come called for a response or rejection
    * @param {(text: string) => Answer} read
    */
   constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
     this.view = view;
     this.route = route;
     const tell = (/** @type {string | null} */ request, /** @type {Answer | null} */ answer, refusal = "") => {
-      if (this.pending === request) this.pending = null; // else a newer one is on its way
+      if (this.pending === request) this.pending = null; // otherwise a newer one is pending
       Object.assign(this, { key: request, answer, refusal });
       come();
     };
@@ -33,7 +33,7 @@ export class SideRequest {
     this.wire.ask(this.route, query, this.view.visit);
   }
 
-  /** Stop waiting: the server cancels the request, and the same one may be sent again. */
+  /** Cancel the request; the same query may be sent again. */
   stop() {
     this.wire.stop();
     this.pending = null;
