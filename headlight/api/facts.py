@@ -80,7 +80,10 @@ def modules() -> dict[Path, str]:
 
     Facts that an exported picture does not need are in a file of their own.
     """
+    titles = dict.fromkeys(field.page for field in FIELDS.values() if field.page != "several")
+    keys = {title: [key for key, field in FIELDS.items() if field.page == title] for title in titles}
     page_facts = {
+        "KEYS": ("Record<string, string[]>", "Keys of the link that only one page’s controls set, by its title.", keys),
         "TERMS": ("Record<string, string>", "Glossary terms that are marked in texts, with their meanings.", MARKED),
         "OWN_CODE": ("string", "Python code that shows a model of one’s own.", models.OWN_CODE),
     }

@@ -83,6 +83,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     # a press before Streamlit has answered: it must not take Train's settings out of the link
     train.page.locator("body").dispatch_event("pointerdown")
     train.on(Explore).settled()
+    train.page.evaluate("history.pushState({}, '', location.pathname)")  # as Streamlit does after a second run
     train.go("Train")
     train.settled().over()
     train.wait_for_query(steps="40")

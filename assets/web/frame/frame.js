@@ -1,4 +1,4 @@
-// What every page of the house shares: its question, the bar, the lesson beside it, and one entry of the history.
+// The parts that all pages share: title, navigation bar, lesson, and one history entry per page.
 
 import { drawBar, makeTitle } from "./bar.js";
 import { listenToCharts } from "./chart_keys.js";
@@ -7,6 +7,7 @@ import { openSheet } from "./control_sheet.js";
 import { h, urlOf } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { setParam, setHistory, write, writing } from "../link/link.js";
+import { KEYS } from "../base/page_facts.js";
 import { pageAt, pageNow } from "../base/page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
@@ -17,9 +18,9 @@ import { MAIN, notify } from "../link/navigation.js";
 /** @typedef {import("./pickers.js").Option} Option */
 /** @typedef {import("../base/messages.js").House} House */
 
-const PAPER = 718; // pixels of a sheet's width, A4 upright, between its margins
+const PAPER = 718; // pixels; the width of an A4 page between its margins
 
-// whoever asks to print: ink on white, and as on the screen, since no view measures itself anew for the paper
+// print black on white at the screen's layout: views do not measure themselves again for paper
 addEventListener("beforeprint", () => {
   const { style } = document.documentElement;
   style.setProperty("--paper", String(Math.min(1, PAPER / innerWidth)));
@@ -31,29 +32,35 @@ addEventListener("afterprint", () => {
   drawViews();
 });
 
-const OURS = ["big", "learn", "film"]; // keys that no script writes
+const OURS = ["big", "learn", "film"]; // parameters that no script writes
 
-const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
+const OWN = ".view, .sheet, .question"; // elements without Streamlit controls
 
-/** True when one of Streamlit's controls was used since the page was entered: the bar and the views are ours. */
+/** Whether anything of the page was used since it was opened: before that, a script has no reason to remove keys. */
+let isUsed = false;
+/** Whether a Streamlit control was used since the page was opened; the bar and the views do not count. */
 let touched = false;
-/** The parameters that a control wrote since the last press: a run of the script that began before does not know it yet. */
+/** Parameters that controls wrote since the last click: a script run that started earlier does not have them yet. */
 let writes = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
 const touch = ({ type, target }) => {
-  touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
+  if (target instanceof Element && target.closest(MAIN)) {
+    isUsed = true;
+    touched ||= !target.closest(OWN);
+  }
   if (type === "pointerdown" || type === "keydown") writes = [];
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
 addEventListener("popstate", () => {
-  touched = false;
+  isUsed = touched = false;
   writes = [];
 });
 
-/** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
- * to that of their page. One of another page begins a late run of a page that was left: Streamlit is told again which one
- * is shown. And when a page is entered it takes away what the controls of the page before said: that stays, for the
- * pages behind it. A control writes one key, so what takes several away is no control.
+/** Correct the history entries that Streamlit writes. It adds one for each parameter that its script sets; they are
+ * merged into the entry of their page. One with another page's path comes from a late run of a page that was left:
+ * Streamlit gets the current page again. When a page is opened, Streamlit removes the parameters of the previous
+ * page's controls; they stay for the next pages. A control writes one parameter, so a removal of several is not a
+ * control.
  * @param {any} event the Navigation API's
  */
 function join(event) {
@@ -70,7 +77,9 @@ function join(event) {
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
     if (next.pathname !== now.pathname) return notify();
-    for (const key of OURS) setParam(next.searchParams, key, now.searchParams.getAll(key));
+    const others = Object.keys(KEYS).filter((title) => !isUsed && title !== pageNow().title);
+    const removed = others.flatMap((title) => KEYS[title]).filter((key) => !next.searchParams.has(key));
+    for (const key of [...OURS, ...removed]) setParam(next.searchParams, key, now.searchParams.getAll(key));
     for (const [key, values] of writes) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
     setHistory("replaceState", history.state, next);
   });
@@ -79,7 +88,7 @@ function join(event) {
 
 listenToCharts();
 
-/** Remove the heading of the previous page, which Streamlit removes only when the new script has ended.
+/** Remove the heading of the previous page, which Streamlit would keep until the new script has ended.
  * @param {HTMLElement} current
  */
 function forgetOthers(current) {
@@ -94,7 +103,7 @@ function forgetOthers(current) {
 /** @param {{data: [House], parentElement: HTMLElement}} component */
 export function house({ data, parentElement }) {
   const [house] = data;
-  // behind Streamlit's own styles; before them the page has it too, until this one is there
+  // must follow Streamlit's own styles; the page has a copy before them until then
   if (!document.querySelector("link.house")) {
     const early = document.querySelector("link[href*='house.css']");
     document.head.append(
@@ -120,7 +129,7 @@ export function house({ data, parentElement }) {
   }
 }
 
-/** Remove the parameters from the address that the script of the page could not use.
+/** Remove parameters that the script of the page could not use from the address.
  * @param {{data: {unusable: string}}} component
  */
 export const page_flags = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));
