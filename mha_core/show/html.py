@@ -30,34 +30,7 @@ LEVEL = 4  # of zlib: 6 saves a fourteenth of the bytes in three times the time,
 FRAMING = 64  # bytes around the parts of a message, at most
 
 # `default-src 'none'`: the file cannot make any request
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:">
-<title>{title}</title>
-</head>
-<body>
-<div id="headlight"></div>
-<noscript>This picture needs JavaScript, which is disabled in this browser.</noscript>
-<script type="text/plain" id="headlight-code">{code}</script>
-<script type="text/plain" id="headlight-run">{run}</script>
-<script type="module">
-// The view and its numbers, packed with zlib: assets/web/standalone/standalone.js and mha_core/show of Headlight.
-const unpacked = async (id) => {{
-  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (char) => char.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}};
-const [code, run] = await Promise.all(["headlight-code", "headlight-run"].map(unpacked));
-const {{ open }} = await import(URL.createObjectURL(new Blob([code], {{ type: "text/javascript" }})));
-open(document.getElementById("headlight"), run);
-</script>
-</body>
-</html>
-"""
+_PAGE = Path(__file__).with_name("page.html")
 
 
 # the sandbox lets the page run its script and open links, and keeps it from the notebook
@@ -194,7 +167,8 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
 
 
 def _page(description: StandaloneRun, run: str) -> str:
-    return _PAGE.format(title=html.escape(f"{description['title']} · {description['changed']}"), code=_code(), run=run)
+    title = html.escape(f"{description['title']} · {description['changed']}")
+    return _PAGE.read_text("utf-8").format(title=title, code=_code(), run=run)
 
 
 def script(name: str) -> bytes:

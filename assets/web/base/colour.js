@@ -1,7 +1,8 @@
 // Colour scales of the maps: a sequential ramp per theme for attention, and a diverging scale (blue = less, orange =
 // more) from the CSS variables --less, --none and --more.
 
-/** @typedef {import("./view_base.js").Theme} Theme */
+import { pixelRatio } from "./dom.js";
+
 /** @typedef {"root" | "linear" | "own"} Scale */
 /** @typedef {[number, number, number]} Rgb */
 /** @typedef {{size: number, bytes: Uint8Array}} Bytes a map with `size` rows, one byte a cell */
@@ -19,7 +20,7 @@ const { contrast = "", hatch = "" } = globalThis.document?.documentElement?.data
 export const isPlain = hatch === "none";
 
 /** A CSS colour as "#f6b73c", without its alpha; black for an invalid one. @param {string} css */
-function hexOf(css) {
+export function hexOf(css) {
   const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   probe.fillStyle = "#000";
   probe.fillStyle = css;
@@ -157,4 +158,31 @@ export function inks(element) {
   const [text, muted, line, accent, query, key, head, panel, less, none, more] = NAMES.map(read);
   const fonts = { mono: style.getPropertyValue("--mono").trim(), sans: style.fontFamily };
   return { text, muted, line, accent, query, key, head, panel, less, none, more, ...fonts };
+}
+
+/** Draw the hatching alone, to be laid over a map. @param {number} rows @param {number} columns
+ * @param {(i: number, j: number) => boolean} isBlocked @param {{width: number, height: number}} room pixels
+ * @param {string} ink @param {number} gap pixels between two lines
+ */
+export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
+  const ratio = pixelRatio();
+  const blocked = canvasOf(columns, rows, (pixels) => {
+    for (let index = 0; index < pixels.length; index++)
+      if (isBlocked(Math.floor(index / columns), index % columns)) pixels[index] = 0xff000000;
+  });
+  const canvas = document.createElement("canvas");
+  // a canvas without a size, as before the first layout, cannot be drawn
+  [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.imageSmoothingEnabled = false;
+  context.drawImage(blocked, 0, 0, canvas.width, canvas.height);
+  context.globalCompositeOperation = "source-in";
+  context.strokeStyle = ink;
+  context.lineWidth = ratio;
+  for (let offset = 0; offset < canvas.width + canvas.height; offset += gap * ratio) {
+    context.moveTo(offset, 0);
+    context.lineTo(offset - canvas.height, canvas.height);
+  }
+  context.stroke();
+  return canvas;
 }

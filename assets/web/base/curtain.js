@@ -32,7 +32,7 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // the projector shows the typed sentence in this heading
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-chance, .changed .status-line, .change-controls, .other-views, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.title-sentence), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-chance, .changed .status-line, .change-controls, .other-views, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .tests",
@@ -46,7 +46,7 @@ const TELLING = {
 
 let hidden = /** @type {Hidden[]} */ ([]);
 let lit = false; // whether the row in focus is highlighted
-let alone = ""; // the part of the page that a lesson shows alone
+let alone = ""; // the only part of the page beside a lesson
 
 /** Return whether anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
@@ -58,7 +58,7 @@ export const isLearning = () => document.documentElement.classList.contains("lea
 export const isLit = () => lit && !isDrawn();
 
 /** The part of the page that the lesson shows alone (picture/stage.css), or "" for the whole page. */
-export const shownAlone = () => alone;
+export const lessonPart = () => alone;
 
 /** The height from an element to the bottom of the window or to the lesson panel, in pixels.
  * @param {Element} element
@@ -70,7 +70,7 @@ export function heightLeft(element) {
 }
 
 /** Set the hidden parts and redraw every view before the next frame.
- * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] the part that is shown alone
+ * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] the only visible part
  */
 export function draw(parts, lamp = false, picture = "") {
   const previous = JSON.stringify([hidden, lit, alone]);

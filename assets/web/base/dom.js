@@ -1,4 +1,5 @@
-// Make DOM elements from plain values. Strings only ever become text nodes, so that no input can inject markup.
+// Make DOM elements from plain values, and fetch routes of the server. Strings only ever become text
+// nodes, so that no input can inject markup.
 
 /** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
  * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
@@ -21,11 +22,12 @@ export const div = (kind, ...children) => h("div", { class: kind }, ...children)
 /** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
 export const span = (kind, ...children) => h("span", { class: kind }, ...children);
 
-/** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props
+/** @param {unknown} [text] other values than strings, such as the index that `fill` passes, make no text
+ * @param {((event: MouseEvent) => void) | null} [onclick] @param {Record<string, any>} [props]
  * @param {...(Node | string)} children after the text
  */
-export const button = (text, onclick, props = {}, ...children) =>
-  h("button", { type: "button", onclick, ...props }, text, ...children);
+export const button = (text, onclick = null, props = {}, ...children) =>
+  h("button", { type: "button", onclick, ...props }, typeof text === "string" ? text : "", ...children);
 
 /** Make an SVG element; numbers are rounded to two decimals. @param {string} tag @param {Record<string, unknown>} props
  * @param {...(Node | string)} children
@@ -45,10 +47,18 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
+/** Set several attributes. @param {Element} element @param {Record<string, unknown>} attributes */
+export function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+}
+
 /** Set a text if it differs: an unchanged live region would be announced again. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
+
+/** Set the texts of an element's children. @param {Element} element @param {...string} texts */
+export const setTexts = (element, ...texts) => texts.forEach((text, index) => setText(element.children[index], text));
 
 /** Set the value of a field, unless the user is typing in it. @param {HTMLInputElement} field @param {string} value */
 export function setField(field, value) {
@@ -73,6 +83,32 @@ export const areSame = (left, right) =>
 
 /** The URL of a file or route of this server, relative to its root. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);
+
+/** An error whose message is for the user. */
+export class UserError extends Error {}
+
+export const LOST = "The server cannot be reached; try again.";
+
+/** Fetch a route of this server. Throws a `UserError` with the reason of a rejection.
+ * @param {string} path @param {RequestInit} [request]
+ */
+export async function fetchRoute(path, request) {
+  const response = await fetch(urlOf(path), request).catch((error) => {
+    throw error.name === "AbortError" ? error : new UserError(LOST);
+  });
+  if (!response.ok) throw new UserError(await response.text());
+  return response;
+}
+
+/** Call an asynchronous function once, and again after a failure. @template T @param {() => Promise<T>} load */
+export function once(load) {
+  let promise = /** @type {Promise<T> | null} */ (null);
+  return () =>
+    (promise ??= load().catch((error) => {
+      promise = null;
+      throw error;
+    }));
+}
 
 /** Mark a row or column of cells: a frame, or ticks at both ends where a frame would cover the cells. */
 export function frame(context, x, y, width, height, colour) {
@@ -115,3 +151,52 @@ export function contextOf(canvas, width, height) {
 /** The distance from the top of the page to an element, in pixels. @param {Element} element */
 export const topOf = (element) =>
   element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
+
+/** Scroll an element to the top, under the navigation bar. @param {Element} element */
+export function bringUnderBar(element) {
+  /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
+  element.scrollIntoView({ block: "start" });
+}
+
+/** A framed part of a view.
+ * @param {string | null} label accessible name; null if its heading suffices
+ * @param {(Node | string | null)[]} header @param {...(Node | null)} inside
+ */
+export const panel = (kind, label, header, ...inside) =>
+  h("section", { class: `panel ${kind}`, "aria-label": label }, h("header", {}, ...header), ...inside);
+
+/** A collapsible part. @param {string} title @param {Record<string, any>} props @param {...Node} inside */
+export const fold = (title, props, ...inside) => h("details", props, h("summary", {}, title), ...inside);
+
+/** @param {Element} parent @param {string[]} sentences */
+export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
+
+/** The live region for notices. */
+export const notices = () => h("div", { class: "notices", role: "status" });
+
+/** The size of 1 rem in pixels. */
+export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** The width of an element's content box in pixels. @param {Element} element */
+export function contentWidth(element) {
+  const style = getComputedStyle(element);
+  return element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+}
+
+const COPIED_MS = 2000; // until the button has its name again
+
+/** A button that copies a text and confirms it. @param {string} name @param {() => string} text */
+export function makeCopy(name, text) {
+  const press = button(name, copy, { "aria-live": "polite" });
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text());
+      setText(press, "copied");
+      press.disabled = true;
+      setTimeout(() => Object.assign(press, { textContent: name, disabled: false }), COPIED_MS);
+    } catch {
+      window.prompt("Copy this", text()); // the clipboard API needs a secure context
+    }
+  }
+  return press;
+}

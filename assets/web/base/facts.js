@@ -30,9 +30,6 @@ export const LEFT_OUT = ["longer", "ask2", "ask", "pin", "order", "s2", "s"];
 /** Longest query that the server accepts, in bytes. @type {number} */
 export const MAX_QUERY_BYTES = 60000;
 
-/** Longest sentence that is computed, in characters. @type {number} */
-export const MAX_SENTENCE_LENGTH = 12000;
-
 /** Longest sentence that a field accepts, in characters. @type {number} */
 export const MAX_TEXT_LENGTH = 24000;
 

@@ -1,6 +1,5 @@
 // Keyboard navigation of grids that are drawn on a canvas: one focusable cell, moved by the arrow keys.
 
-import { h, setAttribute } from "./dom.js";
 import { store, stored } from "./storage.js";
 
 /** @typedef {[number, number]} Place row and column */
@@ -98,58 +97,4 @@ export function walkedTiles({ key }, index, count, columns) {
   const places = { ArrowRight: index + 1, ArrowLeft: index - 1, ArrowDown: index + columns, ArrowUp: index - columns };
   const target = key === "Home" ? 0 : key === "End" ? count - 1 : places[key];
   return target >= 0 && target < count ? target : null;
-}
-
-/** The focusable cell of a canvas grid: an invisible element at the position of the cell. */
-export class GridCell {
-  constructor() {
-    this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
-    this.row = h("div", { role: "row" }, this.element);
-    this.place = ""; // key of the current cell
-    this.former = /** @type {Element | null} */ (null); // row element of the previous cell
-  }
-
-  /** @param {string} name accessible name of the grid @param {Place} size its rows and columns @param {Place} cell
-   * @param {string} text accessible text of the cell
-   * @param {{left: number, top: number, width: number, height: number}} box pixels
-   */
-  put(grid, name, size, cell, text, box) {
-    const { row, element } = this;
-    const passes = this.place !== String(cell) && element.matches(":focus");
-    this.place = String(cell);
-    if (passes) {
-      this.row = /** @type {HTMLDivElement} */ (row.cloneNode(true));
-      this.element = /** @type {HTMLDivElement} */ (this.row.firstElementChild);
-    } else if (text !== element.getAttribute("aria-label")) this.forget();
-    setAttribute(grid, "aria-label", name);
-    setAttribute(grid, "aria-rowcount", size[0]);
-    setAttribute(grid, "aria-colcount", size[1]);
-    setAttribute(this.row, "aria-rowindex", cell[0] + 1);
-    setAttribute(this.element, "aria-colindex", cell[1] + 1);
-    setAttribute(this.element, "aria-label", text);
-    for (const [side, pixels] of Object.entries(box)) this.element.style.setProperty(side, `${pixels}px`);
-    if (passes) this.pass(row, element);
-  }
-
-  /** Move the focus to another cell without removing the focused element, so that a screen reader reads only the new
-   * cell.
-   * @param {Element} row @param {HTMLElement} previous the focused cell, removed once the next one has the focus
-   */
-  pass(row, previous) {
-    const { onkeydown, onfocus, onblur } = previous;
-    previous.onblur = null; // the focus stays in the grid
-    row.before(this.row);
-    this.element.focus({ preventScroll: true });
-    Object.assign(this.element, { onkeydown, onfocus, onblur });
-    this.forget();
-    this.former = row;
-    setAttribute(previous, "class", "former");
-    setAttribute(previous, "tabindex", "-1");
-  }
-
-  /** Remove the row of the previous cell. */
-  forget() {
-    this.former?.remove();
-    this.former = null;
-  }
 }

@@ -29,8 +29,6 @@ export function piecesOf(text, seen) {
   return [...pieces, /** @type {[string, string]} */ ([text.slice(from), ""])].filter(([piece]) => piece);
 }
 
-// ---- the popover, one per page
-
 const bubble = h("div", { id: "headlight-term", role: "status" }); // announced when its text changes
 const hide = () => setText(bubble, "");
 bubble.onpointerleave = hide;
@@ -68,8 +66,6 @@ function makeWord(text, term) {
   const word = h("span", { class: "term-word", role: "button", tabindex: "0", ...handlers }, text);
   return word;
 }
-
-// ---- texts
 
 /** Term -> the element that marks its first use on this page. @type {Map<string, Element>} */
 const places = new Map();

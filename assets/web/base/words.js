@@ -1,6 +1,7 @@
 // Sentences and number formats, computed from the displayed weights.
 
 import { NOBODY } from "./facts.js";
+import { isolated } from "./token_text.js";
 
 export const OFF = "ablated: its output counts as 0"; // text of an ablated head
 export const BLOCKED = "blocked by the mask"; // text of a masked cell
@@ -40,10 +41,14 @@ export function shortSigned(value) {
 /** A count with its noun: "1 key", "2,000 keys". @param {number} count @param {string} word */
 export const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
+/** The index of the first of the largest values. @param {ArrayLike<number>} values */
+export const argmax = (values) =>
+  Array.from(values).reduce((best, value, index, all) => (value > all[best] ? index : best), 0);
+
 /** Sort the columns of a row by weight, largest first.
  * @param {ArrayLike<number>} row @returns {[number, number][]} pairs of key and weight
  */
-export function ranked(row) {
+export function sortByWeight(row) {
   const pairs = Array.from(row, (weight, key) => /** @type {[number, number]} */ ([key, weight]));
   return pairs.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
@@ -58,7 +63,7 @@ export function percent(weight) {
 
 /** The sentence on a change of one weight: before and now.
  * @param {string} query @param {string} key @param {number} previous @param {number} now
- * @param {boolean} [isPair] both maps are shown
+ * @param {boolean} [isPair] both maps are visible
  */
 export function gave(query, key, previous, now, isPair = false) {
   const [was, is] = [number(previous), number(now)];
@@ -73,14 +78,14 @@ export function gave(query, key, previous, now, isPair = false) {
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
 
 /** Quote a token in a sentence, where its punctuation would be taken for the sentence's own. */
-export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
+export const quoted = (token) => (token === NOBODY ? token : `“${isolated(token)}”`);
 
 /** One sentence each on the query, key and value of the row in focus.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] its keys
  */
 export function story(tokens, row, weights, keys = tokens, noun = "word") {
   const token = quoted(tokens[row]);
-  const [[best, weight]] = ranked(weights);
+  const [[best, weight]] = sortByWeight(weights);
   const winner = quoted(keys[best]);
   const query = `what ${token} looks for. Its row shows how well each ${noun} matches.`;
   if (weight === 0)
@@ -103,7 +108,7 @@ export function story(tokens, row, weights, keys = tokens, noun = "word") {
 }
 
 /** A copy of a set with an item added, or removed if it was there. @template T @param {Set<T>} set @param {T} item */
-export function toggled(set, item) {
+export function toggle(set, item) {
   const other = new Set(set);
   if (!other.delete(item)) other.add(item);
   return other;

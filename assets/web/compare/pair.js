@@ -2,25 +2,25 @@
 // three maps. A phone shows one map, the projector two maps or their difference.
 
 import { inks } from "../base/colour.js";
-import { isDrawn, shownAlone } from "../base/curtain.js";
+import { isDrawn, lessonPart } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
+import { fillChoice, group, mapOrTable, namedPart, numbers } from "../base/choice.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { MODEL } from "../base/facts.js";
 import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { groupChoice, meanChoice } from "../picture/map_choice.js";
+import { mapChoice } from "../picture/map_choice.js";
 import { HeadBars, Several, ShuffleTest } from "./pair_tests.js";
 import { setParam, omit } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
-import { makeNext } from "./pair_outcome.js";
+import { drawNext, makeWord } from "../picture/next_bars.js";
 import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
-import { fillChoice, fillNotices, group, mapOrTable, namedPart, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -29,7 +29,6 @@ import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
-import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP =
@@ -45,25 +44,21 @@ const BOXES = [
   ["Sentence, right", "Right: same sentence, or type another"],
 ];
 
-const STYLES = [viewCss, choicesCss, listingCss, sheetCss, pairCss, nextCss, barCss, stageCss];
-
 /** @extends {PlaceView<import("../base/messages.js").ComparePicture>} */
 export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
-    super(root, STYLES, "pair");
-    this.pictureOf = /** @type {string | null} */ (null); // query of the picture, without the keys that do not change the maps
-    this.begins = false; // opened from another page: the right side starts as the left one with one change
+    super(root, [viewCss, choicesCss, listingCss, sheetCss, pairCss, nextCss, stageCss], "pair");
+    this.isInitial = false; // opened from another page: the right side starts as the left one with one change
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // as in the link; null = the default
-    this.look = parseLook("");
     this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // model and cursor of the right side, if it has another model
-    this.front = shownAlone() ? 1 : 0; // the map in front on a phone; 2 = the difference, also elsewhere. A lesson asks about the right one
-    this.values = /** @type {import("../link/link.js").Values} */ ({}); // link parameters of the controls; null = the default
+    this.front = lessonPart() ? 1 : 0; // the map in front on a phone; 2 = the difference, also elsewhere. A lesson asks about the right one
+    this.values = /** @type {Values} */ ({}); // link parameters of the controls; null = the default
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference if they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
-      const typed = (/** @type {string} */ text) => this.setText(side, text);
-      return new SentenceBox(this, typed, label, placeholder);
+      const onInput = (/** @type {string} */ text) => this.setText(side, text);
+      return new SentenceBox(this, onInput, label, placeholder);
     });
     this.next = makeNext(this);
     this.vectors = new BlocksPanel();
@@ -73,14 +68,10 @@ export class PairView extends PlaceView {
     this.several = new Several(this);
     this.answers = makeFigures();
     this.parts = {
-      notices: notices(),
       contrast: h("p", { class: "contrast", role: "status" }),
       copy: button("right = left", () => this.copySide(), { title: "copy the settings of the left side to the right" }),
       swap: button("swap", () => this.swap(), { title: "exchange the two sides" }),
       presets: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
-      layers: group("Layer"),
-      heads: group("Head"),
-      means: meanChoice(this),
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
@@ -88,7 +79,7 @@ export class PairView extends PlaceView {
       fronts: group("Visible map"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
     };
-    this.groups = groupChoice(this);
+    this.choice = mapChoice(this);
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.setDisplay({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
@@ -100,21 +91,11 @@ export class PairView extends PlaceView {
     addEventListener("keydown", (event) => this.key(event), { signal: this.lifetime.signal });
   }
 
-  /** Build the layout. */
   arrange() {
     const { parts: p, modes, answers } = this;
-    const bar = div(
-      "bar",
-      this.groups.element,
-      namedPart("layer", p.layers),
-      namedPart("head", p.heads),
-      p.means.element,
-      p.of2,
-      modes.element,
-      p.specials,
-    );
+    const bar = div("bar", ...this.choice.elements, p.of2, modes.element, p.specials);
     p.of2.append(namedPart("right: layer", p.layers2), namedPart("head", p.heads2));
-    const top = div("top", this.foot.room, p.notices);
+    const top = div("top", this.foot.room, this.noticeList);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
     const fronts = div("fronts", p.fronts);
@@ -132,8 +113,6 @@ export class PairView extends PlaceView {
     this.element.append(h("footer", {}, HELP));
   }
 
-  // ---- incoming messages
-
   /** @param {URLSearchParams} link */
   readLink(link) {
     this.adoptPlace(link);
@@ -144,7 +123,7 @@ export class PairView extends PlaceView {
     this.shuffle.adopt(link);
     this.several.adopt(link);
     this.next.word = link.get("word") ?? "";
-    this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
+    this.isInitial = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
 
@@ -172,28 +151,26 @@ export class PairView extends PlaceView {
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
     // a choice made meanwhile wins over the suggested right side
-    const isOther = Object.keys(header.begins).length > 0 && !this.begins;
-    this.pictureOf = isOther ? null : relevant(query);
+    const isOther = Object.keys(header.initialValues).length > 0 && !this.isInitial;
+    this.pictureOf = isOther ? null : this.relevant(query);
     this.choosePlace(tokens.length, keys.length);
     this.fillBoxes();
-    if (this.begins && String(query) === String(this.query())) this.beginRight();
+    if (this.isInitial && String(query) === String(this.query())) this.beginRight();
   }
 
   /** @param {URLSearchParams} query */
   onUnchanged(query) {
-    this.pictureOf = relevant(query);
+    super.onUnchanged(query);
     this.askBeneath();
   }
 
   /** Set the right side to that of the picture. */
   beginRight() {
-    this.begins = arrival.byBar = false;
-    Object.assign(this.values, this.picture.begins);
+    this.isInitial = arrival.byBar = false;
+    Object.assign(this.values, this.picture.initialValues);
     this.writeAddress();
     this.onUnchanged(this.query());
   }
-
-  // ---- requests and link
 
   toParams() {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
@@ -214,14 +191,18 @@ export class PairView extends PlaceView {
     return STILL[key] ?? "Still using";
   }
 
+  idleKeys() {
+    return BESIDE;
+  }
+
   /** @param {URLSearchParams} query */
   route(query) {
-    if (this.pictureOf === relevant(query)) return "";
-    return this.begins ? "begun" : "pair";
+    if (this.pictureOf === this.relevant(query)) return "";
+    return this.isInitial ? "begun" : "pair";
   }
 
   /** The query of the tests below the maps. @param {string[]} dropped further keys without effect on them
-   * @param {import("../link/link.js").Values} [more]
+   * @param {Values} [more]
    */
   queryOf(dropped, more = {}) {
     const query = new URLSearchParams(omit(this.query(), ...NOT_BENEATH, ...dropped));
@@ -257,11 +238,9 @@ export class PairView extends PlaceView {
   }
 
   onChange(typing = false) {
-    this.begins = false;
+    this.isInitial = false;
     super.onChange(typing);
   }
-
-  // ---- user actions
 
   /** @param {number} side @param {string} text */
   setText(side, text) {
@@ -275,10 +254,10 @@ export class PairView extends PlaceView {
     this.fillBoxes();
   }
 
-  /** @param {Partial<import("../link/look.js").Look>} change */
-  setDisplay(change) {
-    Object.assign(this.look, change);
-    this.onChange();
+  /** @param {Values} values of the controls @param {boolean} [typing] */
+  change(values, typing) {
+    Object.assign(this.values, values);
+    this.onChange(typing);
   }
 
   /** Copy the settings of the left side to the right side. */
@@ -347,25 +326,22 @@ export class PairView extends PlaceView {
   get preset() {
     const { picture } = this;
     const params = this.toParams();
-    const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
+    const isEqual = (/** @type {[string, unknown]} */ [key, value]) =>
       key === "at" || String(value) === String(params[key] ?? picture.defaults[key]);
     if (picture.isOfTwo) return undefined;
-    return Object.keys(picture.suggestions).find((name) => Object.entries(picture.suggestions[name]).every(isSaid));
+    return Object.keys(picture.suggestions).find((name) => Object.entries(picture.suggestions[name]).every(isEqual));
   }
 
-  // ---- drawing
-
-  /** The cell in focus, read out when no pointer is over a map. @returns {import("../base/grid_keys.js").Place} */
+  /** The cell in focus, read out when no pointer is over a map. @returns {Cell} */
   get marked() {
     const { row, key } = this.at;
     return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];
   }
 
   draw() {
-    const { picture, at, parts: p } = this;
+    const { picture, at } = this;
     const { layer, head } = picture;
     const n = picture.sides[0].tokens.length;
-    fillNotices(p.notices, this.notices);
     for (const box of this.boxes) box.input.readOnly = "s" in picture.fixed;
     if (this.waiting && at.row >= n) return; // the response for the longer sentence that has this row is pending
     this.keepWithin(n, keysOf(picture.sides[0]).length);
@@ -408,22 +384,35 @@ export class PairView extends PlaceView {
   }
 
   drawBar() {
-    const { picture, at, look, parts: p } = this;
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
-    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.setCursor({ head }), "head");
+    const { picture, look, parts: p } = this;
+    this.choice.draw();
     const [, right] = picture.sides;
     p.of2.hidden = !picture.isOfTwo;
     fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");
     fillChoice(p.heads2, numbers(right.heads), right.head, (head) => this.goRight({ head }), "head");
-    p.means.draw();
-    this.groups.draw();
     this.modes.press(look.table);
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
     p.specials.hidden = !picture.sides.some(hasSpecials);
   }
 }
 
-/** The query without the keys that do not change the maps. @param {URLSearchParams} query */
-const relevant = (query) => `${omit(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
+/** The next tokens of both sides, and the probability of a chosen word on both. @param {PairView} view */
+function makeNext(view) {
+  const word = makeWord((text) => {
+    next.word = text;
+    view.onChange(true);
+  });
+  const list = h("ol", { class: "next-list" });
+  const props = { class: "next-tokens", "aria-label": "Next-word predictions" };
+  const element = h("section", props, span("label", "Most likely next words, left → right:"), list, word.element);
+  const draw = () => {
+    const { next: tokens, wordSentence } = view.picture;
+    element.hidden = !tokens.length;
+    drawNext(list, tokens, { context: "on the left" });
+    word.draw(next.word, wordSentence);
+  };
+  const next = { word: "", element, draw }; // word: the token to look up, as in the link
+  return next;
+}
 
 export const view = mount(PairView);

@@ -4,17 +4,13 @@
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { div, frame, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
+import { div, frame, h, LETTERS, panel, rem, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
 import { specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { panel, rem } from "../base/view_base.js";
-import { gave, number } from "../base/words.js";
-
-/** @typedef {import("../base/grid_keys.js").Place} Place */
-/** @typedef {import("../base/colour.js").Inks} Inks */
+import { argmax, gave, number, quoted } from "../base/words.js";
 
 const SIDES = ["Left", "Right", "Right − left"];
 const CLASSES = ["left", "right", "difference"];
@@ -22,7 +18,7 @@ const DIFFERENCE = 2; // index of its panel
 const ROUND = 517; // pixels above and below the maps: page layout and the figures
 const LOWEST = 356; // pixels of a map, at least
 const UNDER = 2; // rem below a projected map: readout and margin
-const BENEATH = 3; // rem below a map that is shown alone: its readout
+const BENEATH = 3; // rem below the only map beside a lesson: its readout
 const PROJECTED = 16; // pixels of a number in the projector, at least
 
 /** The key tokens of a side. @param {{tokens: string[], columns: string[] | null}} of */
@@ -32,7 +28,7 @@ export const keysOf = ({ tokens, columns }) => columns ?? tokens;
 class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
 
-  /** @param {import("../picture/map.js").MapPicture} picture @param {Inks} inks @param {import("../picture/map.js").Room} room */
+  /** @param {MapPicture} picture @param {Inks} inks @param {Room} room */
   draw(picture, inks, room) {
     super.draw(picture, inks, room);
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
@@ -46,10 +42,10 @@ class SideMap extends BigMap {
 }
 
 export class PairPanels {
-  /** @param {import("./pair.js").PairView} view */
+  /** @param {PairView} view */
   constructor(view) {
     this.view = view;
-    this.pointed = { panel: -1, at: /** @type {Place | null} */ (null) };
+    this.pointed = { panel: -1, at: /** @type {Cell | null} */ (null) };
     this.panels = SIDES.map((name, n) => this.make(name, n));
   }
 
@@ -58,7 +54,7 @@ export class PairPanels {
     const actions = {
       pick: (/** @type {number} */ row, /** @type {number | null} */ key) =>
         this.view.setCursor({ row: Math.max(0, row), key }),
-      hover: (/** @type {string | null} */ _, /** @type {Place | null} */ place) => this.point(n, place),
+      hover: (/** @type {string | null} */ _, /** @type {Cell | null} */ place) => this.point(n, place),
     };
     const map = n === DIFFERENCE ? new DifferenceMap(actions) : new SideMap(actions);
     const handlers = {
@@ -77,7 +73,7 @@ export class PairPanels {
   }
 
   /** Read out a cell in every map that has it; without one, the cell in focus.
-   * @param {number} side @param {Place | null} place */
+   * @param {number} side @param {Cell | null} place */
   point(side, place) {
     this.pointed = { panel: side, at: place }; // survives a redraw
     const { picture, marked } = this.view;
@@ -91,7 +87,6 @@ export class PairPanels {
     });
   }
 
-  /** The readout of all three maps. */
   get sentence() {
     return this.panels[DIFFERENCE].readout.textContent;
   }
@@ -140,7 +135,7 @@ export class PairPanels {
     setText(title, name);
     setAttribute(title, "title", name);
     setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}${this.placeOf(n)}`);
-    setText(story, side?.story ?? [picture.mean, picture.caption || this.moved].filter(Boolean).join(" "));
+    setText(story, side?.story ?? [picture.mean, picture.caption || this.change].filter(Boolean).join(" "));
     setText(label, side?.fitness ?? "");
     setAttribute(head, "title", side?.label ?? null);
   }
@@ -158,13 +153,13 @@ export class PairPanels {
   }
 
   /** The weight of the cell in focus on both sides, and the changed share of its row, as in the bars beside the map. */
-  get moved() {
+  get change() {
     const { picture, at, marked, maps } = this.view;
     const distance = number(picture.distances[at.row] ?? 0);
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * keysOf(picture).length + key] ?? 0);
     const pair = gave(picture.tokens[row], keysOf(picture)[key], left, right, true);
-    return `${pair} Bars show each row’s moved weight. “${picture.tokens[at.row]}”: ${distance}.`;
+    return `${pair} Bars show each row’s moved weight. ${quoted(picture.tokens[at.row])}: ${distance}.`;
   }
 
   /** The title of the difference: its largest change. */
@@ -172,13 +167,11 @@ export class PairPanels {
     const { picture, maps } = this.view;
     const change = maps[DIFFERENCE];
     if (!change) return "No difference";
-    const strongest = change.reduce(
-      (best, value, index) => (Math.abs(value) > Math.abs(change[best]) ? index : best),
-      0,
-    );
+    const strongest = argmax(change.map(Math.abs));
     if (!change[strongest]) return "No weight differs";
     const keys = keysOf(picture);
-    return `Largest change: “${picture.tokens[Math.floor(strongest / keys.length)]}” → “${keys[strongest % keys.length]}”`;
+    const query = picture.tokens[Math.floor(strongest / keys.length)];
+    return `Largest change: ${quoted(query)} → ${quoted(keys[strongest % keys.length])}`;
   }
 
   /** The index in a panel of a token of the left sentence: of the same word, else the same position; null if there is

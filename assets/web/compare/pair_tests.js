@@ -1,29 +1,21 @@
 // The panels under the maps of the Compare page: words in another order, each head ablated alone, and more than two
 // maps. The server responds with blocks.
 
-import { SideRequest } from "../wire/side_request.js";
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { SideRequest } from "../wire/api_client.js";
+import { button, div, fold, h, panel, setAttribute, setText, span } from "../base/dom.js";
 import { BlocksPanel } from "../sheets/blocks_panel.js";
-import { panel } from "../base/view_base.js";
 import { SentenceBox } from "../picture/sentence.js";
-
-/** @typedef {import("./pair.js").PairView} PairView */
-/** @typedef {import("../base/messages.js").Block} Block */
 
 class Beneath {
   /** @param {PairView} view @param {string} route @param {(event: any) => void} [press] */
   constructor(view, route, press = () => {}) {
     this.view = view;
     this.aside = /** @type {SideRequest<{blocks: Block[]}>} */ (new SideRequest(view, route));
-    this.blocks = new BlocksPanel((event) => {
-      press(event);
-      return 0;
-    });
+    this.blocks = new BlocksPanel(press);
     this.why = h("p", { class: "refusal", role: "status" });
     this.element = /** @type {HTMLElement} */ (div(""));
   }
 
-  /** The query of the test. */
   get query() {
     return this.view.queryOf([]);
   }
@@ -62,10 +54,10 @@ export class HeadBars extends Beneath {
   constructor(view) {
     super(view, "each", ({ row, col }) => view.setCursor({ layer: row, head: col }));
     this.since = 0; // timestamp of the request in ms
-    this.begins = button("Ablate each head in turn", () => this.begin());
+    this.startButton = button("Ablate each head in turn", () => this.begin());
     this.stops = button("Stop", () => this.stop());
     this.progress = h("span", { class: "label", role: "status" });
-    const bar = div("form-row", this.begins, this.stops, this.progress);
+    const bar = div("form-row", this.startButton, this.stops, this.progress);
     this.element = div("head-bars", bar, this.why, this.blocks.element);
   }
 
@@ -99,7 +91,7 @@ export class HeadBars extends Beneath {
     const { aside, isOld, view } = this;
     const { eachIsQuick, layer, head } = view.picture;
     const isAsked = aside.pending !== null && !eachIsQuick;
-    this.begins.hidden = (!isOld && !aside.refusal) || eachIsQuick || isAsked;
+    this.startButton.hidden = (!isOld && !aside.refusal) || eachIsQuick || isAsked;
     this.stops.hidden = !isAsked;
     setText(
       this.progress,
@@ -124,8 +116,8 @@ export class ShuffleTest extends Beneath {
     super(view, "shuffled");
     this.order = ""; // as typed; "" = a random one
     this.seed = 1; // of the random order
-    const typed = (/** @type {string} */ text) => this.choose({ order: view.clip(text, "order") ?? "" }, true);
-    this.box = new SentenceBox(view, typed, LABEL, "a random order");
+    const onInput = (/** @type {string} */ text) => this.choose({ order: view.clip(text, "order") ?? "" }, true);
+    this.box = new SentenceBox(view, onInput, LABEL, "a random order");
     const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MAX_SEED) + 1 }));
     const header = [h("h2", {}, "Shuffle test"), span("label", NOTE)];
     this.element = panel(
@@ -172,15 +164,9 @@ export class Several extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
     super(view, "several", (values) => this.choose({ ...this.link, ...values }));
-    this.link = /** @type {import("../link/link.js").Values} */ ({}); // parameters of this panel
-    const summary = h("summary", {}, "compare more than two");
-    this.element = h(
-      "details",
-      { class: "more", ontoggle: () => this.toggle() },
-      summary,
-      this.why,
-      this.blocks.element,
-    );
+    this.link = /** @type {Values} */ ({}); // parameters of this panel
+    const props = { class: "more", ontoggle: () => this.toggle() };
+    this.element = fold("compare more than two", props, this.why, this.blocks.element);
   }
 
   /** Take over the parameters; while it is open, the mean over heads is explicit even if it is the default.
@@ -197,7 +183,7 @@ export class Several extends Beneath {
     if (open !== (this.link.mean !== null)) this.choose({ three: [], kin: null, mean: open ? "true" : null });
   }
 
-  /** @param {import("../link/link.js").Values} link */
+  /** @param {Values} link */
   choose(link) {
     this.link = link;
     this.view.onChange();

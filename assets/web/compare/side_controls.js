@@ -1,10 +1,7 @@
 // The controls of one side of the Compare page: link parameters, and a line of chips, each of which opens a panel.
 
 import { SIDE } from "../base/facts.js";
-import { headsOf } from "../link/look.js";
 import { ControlChips } from "../picture/control_chips.js";
-
-/** @typedef {import("./pair.js").PairView} PairView */
 
 /** @extends {ControlChips<PairView>} */
 export class SideControls extends ControlChips {
@@ -16,7 +13,7 @@ export class SideControls extends ControlChips {
     this.panel.classList.add(side ? "right-settings" : "left-settings");
   }
 
-  /** @param {string} key of the left side */
+  /** @param {string} key */
   keyOf(key) {
     return this.side ? `${key}2` : key;
   }
@@ -29,54 +26,18 @@ export class SideControls extends ControlChips {
     }
   }
 
-  /** The value of a control. @param {string} key */
-  get(key) {
-    const sideKey = this.keyOf(key);
-    return this.view.values[sideKey] ?? this.view.picture.defaults[sideKey];
-  }
-
-  /** The values of all controls, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
+  /** The values of all controls, by the keys of the left side. @returns {Change} */
   get all() {
     return Object.fromEntries(SIDE.map((key) => [key, this.get(key)]));
   }
 
-  /** @param {import("../picture/choices.js").Change} change keyed as on the left side */
+  /** @param {Change} change keyed as on the left side */
   put(change) {
-    const { values, picture } = this.view;
-    for (const [key, value] of Object.entries(change)) {
-      const sideKey = this.keyOf(key);
-      values[sideKey] = String(value) === String(picture.defaults[sideKey]) ? null : value;
-    }
+    Object.assign(this.view.values, this.paramsOf(change));
   }
 
-  /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
-  set(change, typing = false) {
-    this.put(change);
-    this.view.onChange(typing);
-  }
-
-  /** @param {string} key */
-  value(key) {
-    return String(this.get(key));
-  }
-
-  get off() {
-    return headsOf([this.get("off")].flat());
-  }
-
-  /** The model of this side. */
   get model() {
     return this.view.picture.sides[this.side];
-  }
-
-  /** @param {string} key */
-  whyNot(key) {
-    return this.model.fixed[key] ?? "";
-  }
-
-  /** @param {string} key @param {import("../picture/choices.js").Inks} inks */
-  fill(key, inks) {
-    super.fill(key, inks, this.model);
   }
 
   /** @param {string} key */

@@ -5,7 +5,7 @@ import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
 import { FAMILIES, familyOf } from "../picture/heads.js";
 
 export class AllHeads {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.kinds = Object.keys(FAMILIES).map((family) =>

@@ -7,12 +7,12 @@ import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { headName, meanOf, writeAt } from "../link/look.js";
 import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
-import { gave, ranked, short } from "../base/words.js";
+import { gave, sortByWeight, short } from "../base/words.js";
 
 const UNCHANGED = { mask: null, pos: null, t: null, unheard: null };
 
 export class ChangeChips {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.list = span("list");
@@ -44,7 +44,6 @@ export class ChangeChips {
     return `./compare?${link}`;
   }
 
-  /** Select the cell with the largest change. */
   go() {
     const cell = this.view.picture.effect?.cell;
     if (!cell) return;
@@ -72,7 +71,7 @@ export class ChangeChips {
     if (!baseline || !weights || !effect) return "";
     if (!effect.cell) return "No weight changed.";
     const [was, is] = [baseline.weights, weights].map((map) => rowOf(map, visibleMap.row, keys.length));
-    const key = visibleMap.key ?? ranked(was)[0][0];
+    const key = visibleMap.key ?? sortByWeight(was)[0][0];
     const pair = gave(tokens[visibleMap.row], keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
   }
@@ -80,7 +79,7 @@ export class ChangeChips {
   draw() {
     const { view } = this;
     const list = changed(view.controls, view.off, view.maps.tokens);
-    const make = () => button("", () => {}, { class: "change-chip" });
+    const make = () => button("", null, { class: "change-chip" });
     fill(this.list, list, make, (chip, { text, back, heads }) => {
       setText(chip, `${text} ×`);
       setAttribute(chip, "aria-label", `undo: ${text}`);
@@ -95,7 +94,7 @@ export class ChangeChips {
       const [layer, head, row, key] = cell;
       const { tokens, keys } = view.maps;
       setText(this.strongest, `Largest change: layer ${layer}, head ${head} ›`);
-      setAttribute(this.strongest, "title", gave(tokens[row], keys[key], ...effect.moved));
+      setAttribute(this.strongest, "title", gave(tokens[row], keys[key], ...effect.weights));
     }
     // kept while the next picture is pending: a button that has just been clicked must not lose the focus
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
@@ -109,7 +108,7 @@ export class ChangeChips {
   /** The largest change in a layer: as ".12" ("" if small) and as a share of the largest in any layer. Nothing under
    * a lesson's curtain. @param {number} layer
    */
-  movedIn(layer) {
+  changeIn(layer) {
     const layers = (!isDrawn() && this.view.matching && this.view.picture.effect?.layers) || [];
     const change = layers[layer] ?? 0;
     return { badge: short(change), share: change / (Math.max(...layers, 0) || 1) };

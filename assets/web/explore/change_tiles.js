@@ -1,13 +1,11 @@
 // The four kinds of change as tiles, each with a panel of its options.
 
-import { bringUnderBar, choice } from "../base/view_base.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { isAcross } from "../picture/heads.js";
+import { choice } from "../base/choice.js";
+import { bringUnderBar, button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { ControlChips } from "../picture/control_chips.js";
-import { isAcross } from "../picture/heads_order.js";
 import { MASKS } from "../base/facts.js";
 import { number } from "../base/words.js";
-
-/** @typedef {import("./explore.js").Explore} Explore */
 
 const NAMES = { mask: "Mask", pos: "Positional encoding", off: "Ablate heads", t: "Temperature" };
 
@@ -66,11 +64,11 @@ export class ChangeTiles extends ControlChips {
     };
   }
 
-  /** @param {string} key @param {import("../base/colour.js").Inks} inks */
+  /** @param {string} key @param {Inks} inks */
   fill(key, inks) {
     this.lamps.hidden = isAcross(this.view.maps); // too many to switch one by one
     if (key === "off") this.finder.draw();
-    super.fill(key, inks, this.view.maps);
+    super.fill(key, inks);
   }
 }
 
@@ -103,8 +101,7 @@ class FindHeads {
     this.list = h("ol", { class: "head-results" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Ablate the strongest of them" });
     const label = span("label", "Find the heads of one kind");
-    this.element = div("find-heads");
-    this.element.append(label, this.kinds.element, this.rule, this.off, this.list);
+    this.element = div("find-heads", label, this.kinds.element, this.rule, this.off, this.list);
   }
 
   draw() {
@@ -126,12 +123,7 @@ class FindHeads {
   /** @param {[number, number, number][]} heads */
   drawList(heads) {
     const { view } = this;
-    const make = () =>
-      h(
-        "li",
-        {},
-        button("", () => {}),
-      );
+    const make = () => h("li", {}, button(""));
     fill(this.list, heads, make, (item, [layer, head, score]) => {
       const press = /** @type {HTMLElement} */ (item.firstElementChild);
       const off = view.off.has(`${layer}.${head}`) ? " off" : "";
@@ -143,7 +135,7 @@ class FindHeads {
   /** @param {string[]} ids of the matching heads, best first */
   drawOff(ids) {
     const { view } = this;
-    const make = () => /** @type {HTMLElement} */ (button("", () => {}));
+    const make = () => /** @type {HTMLElement} */ (button(""));
     fill(this.off, SEVERAL, make, (press, count) => {
       const all = ids.slice(0, count);
       press.onclick = () => view.edit({ off: all });

@@ -1,14 +1,13 @@
 // The view "channels": the contribution of each channel of a head to the score of the pair in focus.
 
-import { choice, contentWidth } from "../base/view_base.js";
-import { div, fill, LETTERS, setText } from "../base/dom.js";
+import { choice } from "../base/choice.js";
+import { contentWidth, div, fill, LETTERS, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { FoldedTable } from "../picture/listing.js";
 import { headName, writeAt } from "../link/look.js";
-import { signed } from "../base/words.js";
+import { quoted, signed } from "../base/words.js";
 import { unpackFloats } from "../wire/packets.js";
 
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{q: Float32Array, k: Float32Array, products: Float32Array}} Channels */
 /** @typedef {{name: string, top: number, height: number, values: number[], zero: number, unit: number}} Strip of bars; zero: y of 0; unit: pixels per 1 */
 /** @typedef {import("../base/messages.js").ChannelsAnswer & Channels} Answer */
@@ -27,7 +26,7 @@ export class ChannelsView {
   title = "Split a score into its channels";
   route = "channels";
 
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
@@ -84,7 +83,7 @@ export class ChannelsView {
     };
     grid.drawGrid(
       {
-        name: `Channels of ${head}, “${answer.query}” → “${answer.looked}”`,
+        name: `Channels of ${head}, ${quoted(answer.query)} → ${quoted(answer.keyToken)}`,
         how: "q × k, and the sum so far",
         size: [1, order.length],
         say: ([, place]) => say(place),

@@ -5,14 +5,12 @@ import { DifferenceMap, signedGradient } from "../picture/differences.js";
 import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
-import { quoted, signed } from "../base/words.js";
-
-/** @typedef {import("../picture/map.js").MapPicture} MapPicture */
+import { argmax, quoted, signed } from "../base/words.js";
 
 const NAME = "New − original";
 
 export class DifferenceOverlay {
-  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {Explore} view @param {GridActions} actions */
   constructor(view, actions) {
     this.view = view;
     this.map = new DifferenceMap(actions);
@@ -28,7 +26,7 @@ export class DifferenceOverlay {
   }
 
   /** Return whether the last difference stays until the weights of another head arrive, to avoid flicker.
-   * @param {import("../picture/map.js").BigMap} picture
+   * @param {BigMap} picture
    */
   isComing(picture) {
     const { visibleMap, isLate } = this.view;
@@ -57,7 +55,7 @@ export class DifferenceOverlay {
     const { picture, visibleMap } = this.view;
     if (!this.isOn || !picture.baseline) return null;
     const row = rowOf(picture.baseline.difference().change, visibleMap.row, visibleMap.keys.length);
-    const strongest = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
+    const strongest = argmax(row.map(Math.abs));
     const key = visibleMap.key ?? strongest;
     if (!row[strongest]) return ["No difference from the original model in this row"];
     const query = span("query", quoted(visibleMap.tokens[visibleMap.row]));
@@ -65,7 +63,7 @@ export class DifferenceOverlay {
     return [`${NAME}: `, query, " → ", keyName, ` ${signed(row[key])}`];
   }
 
-  /** @param {HTMLElement[]} parts @param {import("../base/colour.js").Inks} inks */
+  /** @param {HTMLElement[]} parts @param {Inks} inks */
   drawLegend([low, ramp, high, law], inks) {
     setText(low, "−1, less");
     ramp.style.backgroundImage = signedGradient(inks);

@@ -1,34 +1,31 @@
 // The Explore page: a sentence, the heads of one or all layers, and one of them enlarged.
 
+import { SideRequest } from "../wire/api_client.js";
 import { AllHeads } from "./all_heads.js";
-import { SideRequest } from "../wire/side_request.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { inks } from "../base/colour.js";
-import { button, div, h, setText } from "../base/dom.js";
+import { button, div, fold, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
 import { Suggestions } from "./suggestions.js";
 import { unpackPicture } from "./explore_picture.js";
-import { FocusPanel } from "./focus_panel.js";
-import { HeadsGrid } from "../picture/heads.js";
-import { columns, isAcross, order } from "../picture/heads_order.js";
+import { FocusPanel, PinnedPanel } from "./focus_panel.js";
+import { HeadsGrid, columns, isAcross, order } from "../picture/heads.js";
 import { setParam, omit } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
 import { parts as partsOf, specials } from "../wire/packets.js";
-import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
 import { Media, recordedSteps } from "./media.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { FIRST, isOf, isRowHere, linkOf, reduce, requestFor, runOf, samplingOf, textOf, valuesOf } from "./state.js";
 import { ValueLengths } from "./value_lengths.js";
-import { fillNotices, notices } from "../base/view_base.js";
 import { Progress } from "./progress.js";
-import { toggled } from "../base/words.js";
+import { toggle } from "../base/words.js";
 import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -37,7 +34,6 @@ import listingCss from "../picture/listing.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import otherCss from "./other_views.css" with { type: "css" };
 import patchesCss from "../sheets/patches.css" with { type: "css" };
-import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP = [
@@ -45,16 +41,18 @@ const HELP = [
   "Keyboard: arrow keys move between heads, cells, points and bars, ten at a time with Shift; Enter enlarges or selects; + and − zoom a long map; s shows one head alone, h hides it, o ablates it in the model. In the word list, type the first letters of a word, or its number, to select it.",
 ].join(" ");
 
-const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
-
-/** @extends {ApiView<import("./explore_picture.js").ExplorePicture>} */
+/** @extends {ApiView<ExplorePicture>} */
 export class Explore extends ApiView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
-    super(root, STYLES, "explore");
+    super(root, [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, stageCss], "explore");
     this.state = FIRST;
+    this.at = FIRST.at;
+    this.look = FIRST.look;
+    this.off = FIRST.off;
+    this.controls = FIRST.controls;
     this.mapsOf = ""; // run of the complete maps
-    this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
+    this.maps = /** @type {Maps} */ (/** @type {unknown} */ (null));
     this.pinOf = ""; // pinned picture whose weights are here
     this.samplingOf = ""; // sampling parameters of the picture
     this.compared = ""; // digest of the picture whose comparison was requested
@@ -87,15 +85,9 @@ export class Explore extends ApiView {
     this.figures = makeFigures(() => this.askComparison());
     const cut = () => this.retype([...this.text].slice(0, this.fits).join(""));
     this.cutText = button("shorten it to what fits", cut, { hidden: "", class: "cut" });
-    this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
-    const { notices: noticeList, status, pieces } = this.parts;
-    const proof = h(
-      "details",
-      { class: "proof" },
-      h("summary", {}, "Numbers and checks"),
-      this.figures.element,
-      status,
-    );
+    this.parts = { status: div("status"), pieces: h("p", { class: "pieces" }) };
+    const { status, pieces } = this.parts;
+    const proof = fold("Numbers and checks", { class: "proof" }, this.figures.element, status);
     this.inBox = div("in-box", this.changes.undo, this.bar.presetMenu.element);
     this.box.element.append(this.inBox);
     const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
@@ -105,7 +97,7 @@ export class Explore extends ApiView {
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     const [media, recorded, progressBar] = [this.media, this.recorded, this.progress].map(({ element }) => element);
     this.show(
-      div("top", this.box.element, media, recorded, noticeList, this.cutText, progressBar),
+      div("top", this.box.element, media, recorded, this.noticeList, this.cutText, progressBar),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("change-controls", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -118,9 +110,7 @@ export class Explore extends ApiView {
     );
   }
 
-  // ---- incoming messages
-
-  /** @param {import("../base/messages.js").Ack & {media: Record<"picture" | "sound", string>}} message media: names of the uploaded files */
+  /** @param {Ack & {media: Record<"picture" | "sound", string>}} message media: names of the uploaded files */
   onMessage(message) {
     this.acknowledged = message.acknowledged;
     super.onMessage(message);
@@ -152,26 +142,15 @@ export class Explore extends ApiView {
   /** @param {URLSearchParams} link */
   readLink(link) {
     const text = this.clip(link.get("s"), "s");
-    this.state = reduce(this.state, { type: "open", link, text, picture: this.picture });
+    this.reduce({ type: "open", link, text, picture: this.picture });
     this.box.text = this.text;
   }
 
-  // ---- derived state
-
-  get at() {
-    return this.state.at;
-  }
-
-  get look() {
-    return this.state.look;
-  }
-
-  get off() {
-    return this.state.off;
-  }
-
-  get controls() {
-    return this.state.controls;
+  /** Apply an action to the state. @param {import("./state.js").Action} action */
+  reduce(action) {
+    this.state = reduce(this.state, action);
+    const { at, look, off, controls } = this.state;
+    Object.assign(this, { at, look, off, controls });
   }
 
   /** The text of the sentence field. */
@@ -190,7 +169,7 @@ export class Explore extends ApiView {
       this.maps = this.progress.take(maps, query);
       this.onUnchanged(query);
     } else if (tile) this.progress.comes(Math.min(done, this.progress.done), layers, query);
-    this.state = reduce(this.state, { type: "arrive", picture, maps: this.maps, isNewest });
+    this.reduce({ type: "arrive", picture, maps: this.maps, isNewest });
     this.box.text = this.text;
     this.pinOf = query.get("pin") ?? "";
     this.samplingOf = samplingOf(query);
@@ -201,8 +180,6 @@ export class Explore extends ApiView {
     const { fullLayers, thumbnail, layers } = this.maps;
     this.mapsOf = thumbnail || fullLayers.length === layers ? runOf(query) : ""; // a page starts with one layer
   }
-
-  // ---- requests and link
 
   toParams() {
     return linkOf(this.state);
@@ -219,7 +196,7 @@ export class Explore extends ApiView {
 
   query() {
     const query = super.query();
-    if (this.state.text !== null && this.isBlank) setParam(query, "s", this.picture?.typed ?? null);
+    if (this.state.text !== null && this.isBlank) setParam(query, "s", this.picture?.sentence ?? null);
     return query;
   }
 
@@ -238,11 +215,9 @@ export class Explore extends ApiView {
     return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
-  // ---- user actions
-
   /** @param {import("./state.js").Action} action @param {boolean} [typing] more input follows */
   dispatch(action, typing = false) {
-    this.state = reduce(this.state, action);
+    this.reduce(action);
     this.box.text = this.text;
     this.onChange(typing);
   }
@@ -265,23 +240,23 @@ export class Explore extends ApiView {
     this.dispatch({ type: "edit", ...change }, typing);
   }
 
-  /** @param {import("./state.js").Controls} controls @param {boolean} [sliding] more input follows; undone as one step */
+  /** @param {Controls} controls @param {boolean} [sliding] more input follows; undone as one step */
   change(controls, sliding = false) {
     this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
   }
 
-  /** @param {Partial<import("../link/look.js").At>} cursor @param {Partial<import("../link/look.js").Look>} [look] */
+  /** @param {Partial<At>} cursor @param {Partial<Look>} [look] */
   setCursor(cursor, look) {
     this.dispatch({ type: "go", at: cursor, look });
   }
 
-  /** @param {Partial<import("../link/look.js").Look>} look */
+  /** @param {Partial<Look>} look */
   setDisplay(look) {
     this.dispatch({ type: "set", values: { look: { ...this.look, ...look } } });
   }
 
   toggleHidden(layer, head) {
-    this.setDisplay({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+    this.setDisplay({ hidden: toggle(this.look.hidden, `${layer}.${head}`), solo: null });
   }
 
   toggleSolo(layer, head) {
@@ -291,7 +266,7 @@ export class Explore extends ApiView {
   }
 
   toggleOff(layer, head) {
-    if (!this.picture.fixed.off) this.edit({ off: toggled(this.off, `${layer}.${head}`) });
+    if (!this.picture.fixed.off) this.edit({ off: toggle(this.off, `${layer}.${head}`) });
   }
 
   /** Pin the picture in view, or unpin it. */
@@ -299,8 +274,6 @@ export class Explore extends ApiView {
     const pin = this.state.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
     this.dispatch({ type: "set", values: { pin } });
   }
-
-  // ---- drawing
 
   leave() {
     super.leave();
@@ -320,11 +293,10 @@ export class Explore extends ApiView {
 
   draw() {
     const { maps, picture } = this;
-    fillNotices(this.parts.notices, this.notices);
     this.progress.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && this.at.row >= maps.n) return; // the response for the longer sentence that has this row is pending
-    this.state = reduce(this.state, { type: "fit", picture, maps });
+    this.reduce({ type: "fit", picture, maps });
     const { look, at } = this.state;
     this.matching = picture.digest === maps.digest;
     const isNow = this.matching && isOf(picture, this.state);
@@ -338,7 +310,7 @@ export class Explore extends ApiView {
     this.bar.draw(all);
     this.all.draw();
     const colours = inks(this.element);
-    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // special tokens not shown
+    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // hidden special tokens
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
     const modelState = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };

@@ -1,18 +1,17 @@
 // The toolbar of Explore: example sentences, tokens, layers, and display options.
 
+import { isolated } from "../base/token_text.js";
+import { isAcross, sortKey } from "../picture/heads.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { choice, group, setRovingTabindex } from "../base/choice.js";
+import { button, div, fill, h, setAttribute, setAttributes, setText, setTexts, span } from "../base/dom.js";
 import { hearWords } from "../base/grid_keys.js";
 import { store } from "../base/storage.js";
-import { isAcross, sortKey } from "../picture/heads_order.js";
 import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, group, setRovingTabindex } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
-/** @type {[import("../base/colour.js").Scale, string, string][]} */
+/** @type {[Scale, string, string][]} */
 const SCALES = [
   [
     "root",
@@ -109,15 +108,15 @@ export class ExploreBar {
     this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.allHeads);
   }
 
-  /** @param {boolean} shownAll all layers are shown */
-  draw(shownAll) {
+  /** @param {boolean} isAll all layers are visible */
+  draw(isAll) {
     const { view } = this;
     const { look, picture, at } = view;
     this.drawPresets();
     this.empty.hidden = view.text.trim() !== ""; // without a sentence the last maps stay
     this.drawChips();
     this.groups.draw();
-    this.drawLayers(shownAll);
+    this.drawLayers(isAll);
     this.scales.press(look.scale);
     setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
     this.specials.hidden = !hasSpecials(view.maps) || picture.tile > 0;
@@ -133,14 +132,13 @@ export class ExploreBar {
   /** Draw the example sentences, each behind the name of what it demonstrates. */
   drawPresets() {
     const { picture, text } = this.view;
-    const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
+    const make = () => /** @type {HTMLElement} */ (button("", null, {}, h("strong"), h("span")));
     fill(this.presets, picture.presets, make, (element, preset, index) => {
       element.onclick = () => {
         this.presetMenu.open(false);
         this.view.retype(preset);
       };
-      setText(element.children[0], picture.presetNames[index] && `${picture.presetNames[index]}: `);
-      setText(element.children[1], preset);
+      setTexts(element, picture.presetNames[index] && `${picture.presetNames[index]}: `, preset);
       setAttribute(element, "aria-pressed", String(preset === text));
     });
   }
@@ -150,7 +148,7 @@ export class ExploreBar {
     const key = at.key ?? focus.best;
     const make = (/** @type {number} */ row) => button("", () => this.view.focus.pickRow(row), { class: "chip" });
     fill(this.chips, maps.tokens, make, (chip, token, row) => {
-      setText(chip, token);
+      setText(chip, isolated(token));
       setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
@@ -168,24 +166,23 @@ export class ExploreBar {
     if (chip) chips.scrollLeft = chip.offsetLeft + (chip.offsetWidth - chips.clientWidth) / 2;
   }
 
-  drawLayers(shownAll) {
+  drawLayers(isAll) {
     const { maps, at, changes } = this.view;
     const go = (/** @type {number} */ layer) => this.view.setCursor({ layer }, { all: false, open: false });
     const make = (/** @type {number} */ layer) => button("", () => go(layer), {}, h("span"), h("small"));
     fill(this.layers, [...Array(maps.layers).keys()], make, (element, layer) => {
-      const { badge, share } = changes.movedIn(layer);
-      setText(element.children[0], String(layer));
-      setText(element.children[1], badge);
+      const { badge, share } = changes.changeIn(layer);
+      setTexts(element, String(layer), badge);
       element.style.setProperty("--change", String(share));
       setAttribute(element, "aria-label", `layer ${layer}`);
       setAttribute(element, "title", badge ? `largest change of a weight in layer ${layer}: ${badge}` : null);
-      setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
+      setAttribute(element, "aria-pressed", String(!isAll && layer === at.layer));
     });
     setRovingTabindex(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
-    this.allHeads.hidden = maps.layers < 2 && !shownAll;
-    setText(this.allHeads, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
-    setAttribute(this.allHeads, "aria-pressed", String(shownAll));
+    this.allHeads.hidden = maps.layers < 2 && !isAll;
+    setText(this.allHeads, isAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setAttribute(this.allHeads, "aria-pressed", String(isAll));
   }
 
   /** Under a lesson's curtain the key is not named: it may be the answer. */
@@ -194,7 +191,6 @@ export class ExploreBar {
     const key = isDrawn() ? null : sortKey(this.view);
     const source = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
     setText(this.sort, `sort heads${source}`);
-    setAttribute(this.sort, "aria-pressed", String(look.sort));
-    setAttribute(this.sort, "disabled", key === null);
+    setAttributes(this.sort, { "aria-pressed": String(look.sort), disabled: key === null });
   }
 }

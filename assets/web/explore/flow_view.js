@@ -1,17 +1,16 @@
 // The view "flow": the input tokens that the row in focus is composed of, layer by layer, by rollout or attention ×
 // value norm.
 
-import { choice, contentWidth } from "../base/view_base.js";
 import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
-import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
+import { choice } from "../base/choice.js";
+import { contentWidth, div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { FoldedTable } from "../picture/listing.js";
-import { percent, quoted, ranked } from "../base/words.js";
+import { isolated } from "../base/token_text.js";
+import { percent, quoted, sortByWeight } from "../base/words.js";
 import { unpackFloats } from "../wire/packets.js";
 import { writeAt } from "../link/look.js";
 
-/** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {[number, number, number, number]} Line upper level, its token, token one level below, share */
 /** @typedef {{tokens: string[], layers: number, row: number, lines: Line[], path: number[], masses: Float32Array}} Flow masses: level by level, from the input up */
 /** @typedef {import("../base/messages.js").FlowAnswer & {masses: Float32Array}} Answer */
@@ -33,7 +32,7 @@ export class FlowView {
   title = "Trace a word through the layers";
   route = "flow";
 
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
@@ -120,12 +119,12 @@ export class FlowView {
   /** @param {Answer} answer */
   fillTable({ tokens, layers, masses, row }) {
     const levels = [...Array(layers + 1).keys()];
-    const listed = ranked(masses.subarray(0, tokens.length)).slice(0, MAX_ROWS);
+    const listed = sortByWeight(masses.subarray(0, tokens.length)).slice(0, MAX_ROWS);
     const rest =
       tokens.length > listed.length ? ` Only the ${listed.length} largest of ${tokens.length} are listed.` : "";
     const rows = listed.map(([token]) => {
       const shares = levels.map((level) => percent(masses[level * tokens.length + token]));
-      return [`${token} ${tokens[token]}`, ...shares];
+      return [`${token} ${isolated(tokens[token])}`, ...shares];
     });
     const caption = `Share of ${quoted(tokens[row])} that passes through each token at each level.${rest}`;
     this.table.fill(["token", ...levels.map(levelName)], rows, caption);
@@ -163,14 +162,14 @@ export const spotOf = ({ left, top, step, high, layers }, level, token) => [
 ];
 
 /** The level and token nearest to a pixel; null outside.
- * @param {Layout} layout @param {number} x @param {number} y @returns {Place | null} */
+ * @param {Layout} layout @param {number} x @param {number} y @returns {Cell | null} */
 export function nodeAt({ left, top, step, high, layers, count }, x, y) {
   const token = Math.floor((x - left) / step);
   const level = layers - Math.round((y - top) / high);
   return token < 0 || token >= count || level < 0 || level > layers ? null : [level, token];
 }
 
-/** The bounding box of a node. @param {Layout} layout @param {Place} at level and token */
+/** The bounding box of a node. @param {Layout} layout @param {Cell} at level and token */
 export function boxOfNode(layout, [level, token]) {
   const [x, y] = spotOf(layout, level, token);
   const [width, height] = [Math.max(6, Math.min(layout.step, 28)), Math.min(layout.high - 4, 22)];

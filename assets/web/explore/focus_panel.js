@@ -1,25 +1,24 @@
-// The head in focus, enlarged: its map, lines or table, the strongest keys of the row in focus, and an explanation.
+// The head in focus, enlarged: its map, lines or table, the strongest keys of the row in focus, and an explanation; and
+// the pinned map beside it.
 
+import { isolated } from "../base/token_text.js";
+import { sortKey } from "../picture/heads.js";
 import { changed } from "../link/changes.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { IN_TABLE } from "../picture/differences.js";
-import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
+import { choice } from "../base/choice.js";
+import { button, contentWidth, div, fill, h, LETTERS, panel, rem, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MAX_WORDS } from "../picture/lines.js";
-import { BigMap } from "../picture/map.js";
+import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches } from "./word_switches.js";
-import { reads, writeAt } from "../link/look.js";
-import { sortKey } from "../picture/heads_order.js";
-import { rowOf, trimmed } from "../wire/packets.js";
+import { reads, writeAt, parseAt } from "../link/look.js";
+import { rowOf, trimmed, specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { choice, contentWidth, panel, rem } from "../base/view_base.js";
-import { number, OFF, quoted, ranked, story } from "../base/words.js";
-
-/** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../base/colour.js").Inks} Inks */
+import { number, OFF, quoted, sortByWeight, story } from "../base/words.js";
 
 const PARTS = ["query", "key", "value"];
 const LAWS = {
@@ -52,7 +51,7 @@ export class FocusPanel {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    /** @type {import("../picture/map.js").Actions} */
+    /** @type {GridActions} */
     const actions = { pick: (row, key, adds) => this.pick(row, key, adds), hover: (text) => this.read(text) };
     this.plain = large(new BigMap(actions));
     this.long = large(new LongMap(view, actions));
@@ -64,7 +63,7 @@ export class FocusPanel {
     this.title = h("h2");
     this.label = span("label");
     // the projector hides the sentence field and the changes
-    this.typed = span("typed");
+    this.sentence = h("span", { class: "title-sentence", dir: "auto" });
     this.changed = span("in-title");
     const draw = (/** @type {string} */ mode) => view.setDisplay({ table: mode === "table", lines: mode === "lines" });
     this.modes = choice("Lines, map or table", MODES, draw);
@@ -81,7 +80,7 @@ export class FocusPanel {
     this.from = h("a", { class: "page-link by-hand" });
     this.words = div("large-words", this.summary, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
-    const titles = div("titles", this.title, this.typed, div("subtitle", this.label, this.changed));
+    const titles = div("titles", this.title, this.sentence, div("subtitle", this.label, this.changed));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "Display" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
     const map = div("large-map", this.map.element, div("map-foot", div("legend", ...this.legend), this.readout));
@@ -140,7 +139,7 @@ export class FocusPanel {
     const { visibleMap, reading } = this.view;
     const { row } = this;
     if (isDrawn() || !row || this.difference.isOn || visibleMap.row >= visibleMap.tokens.length) return null;
-    const [[key, weight]] = ranked(row);
+    const [[key, weight]] = sortByWeight(row);
     return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
 
@@ -150,7 +149,7 @@ export class FocusPanel {
     const { maps, picture, at, look, theme, matching, visibleMap } = view;
     const { tokens, keys } = visibleMap;
     setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
-    setText(this.typed, picture.typed);
+    setText(this.sentence, picture.sentence);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
@@ -188,7 +187,7 @@ export class FocusPanel {
     else if (!maps.isHere(at.layer)) setText(this.title, `Layer ${at.layer} is not computed yet`);
   }
 
-  /** @param {import("../picture/map.js").MapPicture} mapPicture @param {string} mode @param {Inks} inks */
+  /** @param {MapPicture} mapPicture @param {string} mode @param {Inks} inks */
   drawMap(mapPicture, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px at the projector's type size
@@ -207,7 +206,7 @@ export class FocusPanel {
     } else map.draw(mapPicture, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }
 
-  /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
+  /** @param {MapPicture} picture @param {string} mode @param {Inks} inks */
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
     const isOn = this.difference.isOn;
@@ -247,7 +246,7 @@ export class FocusPanel {
         `: ${number(share)}`,
         view.reading.isMean ? " on average" : "",
       );
-    else this.title.replaceChildren(query, " may look at no key");
+    else this.title.replaceChildren(query, " attends to no token: all its weights are 0");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
@@ -261,9 +260,9 @@ export class FocusPanel {
     const { tokens, keys } = visibleMap;
     const token = tokens[visibleMap.row];
     const best = looksOf(row);
-    const parts = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
+    const parts = best.map(([key, weight]) => `${isolated(keys[key])} ${number(weight)}`);
     this.drawTitle(token, best[0], row);
-    setText(this.queryLabel, token);
+    setText(this.queryLabel, isolated(token));
     setAttribute(this.summary, "data-empty", best.length ? null : "");
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
@@ -274,13 +273,13 @@ export class FocusPanel {
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
     const place = `L${this.view.reading.place.slice(1)}`;
-    this.view.say(`${place}${off}. ${change}${token} attends to ${parts.join(", ") || "nothing"}.`);
+    this.view.say(`${place}${off}. ${change}${isolated(token)} attends to ${parts.join(", ") || "nothing"}.`);
   }
 }
 
 /** The keys with the largest weights of a row. @param {Float32Array} row */
 export const looksOf = (row) =>
-  ranked(row)
+  sortByWeight(row)
     .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
@@ -289,16 +288,63 @@ export const looksOf = (row) =>
 export function fillLooks(list, tokens, best) {
   fill(list, best, makeBar, (bar, [key, weight]) => {
     const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
-    setText(name, tokens[key]);
+    setText(name, isolated(tokens[key]));
     /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
     setText(value, number(weight));
   });
 }
 
-/** Make a key of a row with its weight as a bar and as a number. */
 const makeBar = () =>
   h("div", { class: "key-bar", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
 
 /** Join names: "a", "a and b", "a, b and c together". @param {string[]} names */
 const listed = (names) =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)} together`;
+
+export class PinnedPanel {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
+    const actions = { pick: () => {}, hover };
+    this.map = new MapPanel(large(new BigMap(actions)), "Pinned weights as a table");
+    this.title = h("h2");
+    this.label = span("label");
+    this.readout = div("readout");
+    this.queryLabel = span("query-label");
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "What the pinned row attends to" });
+    this.summary = div("top-keys", this.queryLabel, this.list);
+    const unpin = button("unpin", () => view.togglePin());
+    const header = [div("titles", this.title, this.label), div("actions", unpin)];
+    this.element = panel("pinned", "Pinned map", header, this.map.element, div("map-foot", this.readout), this.summary);
+  }
+
+  /** @param {Inks} inks */
+  draw(inks) {
+    const { picture, look, theme } = this.view;
+    const { pin, pinWeights } = picture;
+    if (!pin) return;
+    const { layer, head, row, key } = parseAt(pin.cursor);
+    setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
+    const maximum = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
+    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${maximum}` : ""));
+    const [first, last] = specials(pin, look);
+    const keys = pin.columns ?? pin.tokens;
+    const mapPicture = wholeMap(pin.tokens, pinWeights, {
+      keys,
+      name: `Pinned: layer ${layer} head ${head}`,
+      row: row ?? -1,
+      key,
+      scale: look.scale,
+      theme,
+      first,
+      last,
+      forbids: forbids(pin.forbidden, head, pin.tokens.length, keys.length),
+    });
+    this.summary.hidden = row === null;
+    setText(this.queryLabel, isolated(pin.tokens[row ?? 0]));
+    fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
+    this.map.map.project(this.view.foot.isOn);
+    this.map.draw(mapPicture, look.table, inks, roomFor(this.view, this.map.element));
+  }
+}

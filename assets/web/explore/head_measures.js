@@ -1,9 +1,9 @@
-// Measures of all heads: which are shown, in what order, similar ones, and means over several texts.
+// Measures of all heads: the selected ones, their order, and means over several texts.
 
 /** @typedef {{name: string, title: string, unit: string, description: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
  * `values`: one per head, layer by layer
  */
-/** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Shown
+/** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Settings
  * measures of both axes and of the sort order; ascending or not; the text that is measured
  */
 
@@ -12,7 +12,7 @@ export const SOURCES = ["random", "ours"]; // texts that a link can name, beside
 const isSwitch = (/** @type {string} */ word) => word === "up" || word.startsWith("by-") || SOURCES.includes(word);
 
 /** @param {string} state as in the link: `previous.entropy.by-first.up.ours`
- * @param {string[]} names of the measures; empty while they are pending @returns {Shown}
+ * @param {string[]} names of the measures; empty while they are pending @returns {Settings}
  */
 export function readShown(state, names) {
   const words = state.split(".");
@@ -23,7 +23,7 @@ export function readShown(state, names) {
   return { x, y, by: sortKey === HEAD || isName(sortKey) ? sortKey : x, up: words.includes("up"), on: measuredOn };
 }
 
-/** @param {Shown} shown */
+/** @param {Settings} settings */
 export const writeShown = ({ x, y, by, up, on }) =>
   [x, y, by === x ? "" : `by-${by}`, up ? "up" : "", on].filter(Boolean).join(".");
 
@@ -39,10 +39,6 @@ export function ordered(count, values, up) {
 
 /** Format a value with four digits, as in every table. @param {number} value */
 export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
-
-/** The first head with the largest value. @param {ArrayLike<number>} values */
-export const argmax = (values) =>
-  Array.from(values).reduce((best, value, index, all) => (value > all[best] ? index : best), 0);
 
 /** @param {import("../base/messages.js").HeadsOverview} header @param {Float32Array} floats @returns {Measure[]} */
 export function withValues({ measures, layers, heads }, floats) {

@@ -1,20 +1,19 @@
 // A scatter plot of all heads by two measures; a click selects a head.
 
-import { contentWidth, namedPart } from "../base/view_base.js";
-import { digits, argmax } from "./head_measures.js";
-import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
+import { digits } from "./head_measures.js";
+import { argmax } from "../base/words.js";
+import { namedPart } from "../base/choice.js";
+import { contentWidth, div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 
-/** @typedef {import("./head_measures.js").Measure} Measure */
 /** @typedef {{low: number, high: number, title: string}} Axis */
 /** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points: in pixels, one per head */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HIGH = 360; // pixels of the plot
 const MAX_NAMED = 3; // heads that are named at one point
 
 export class HeadPlot {
-  /** @param {import("./heads_view.js").HeadsView} view */
+  /** @param {HeadsView} view */
   constructor(view) {
     this.view = view;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {
@@ -43,7 +42,7 @@ export class HeadPlot {
     return `${view.nameOf(index)}: ${texts.join(", ")}${suffix}`;
   }
 
-  /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
+  /** @param {Measure[]} columns @param {Inks} inks */
   draw(columns, inks) {
     const { view, settings: measures, head } = this.view;
     const columnOf = (/** @type {string} */ name) => columns.find((column) => column.name === name);
@@ -60,8 +59,8 @@ export class HeadPlot {
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
     this.layout = layout;
-    const toIndex = (/** @type {Place} */ [layer, column]) => layer * heads + column;
-    const off = new Set([...view.off].map((id) => toIndex(/** @type {Place} */ (id.split(".").map(Number)))));
+    const toIndex = (/** @type {Cell} */ [layer, column]) => layer * heads + column;
+    const off = new Set([...view.off].map((id) => toIndex(/** @type {Cell} */ (id.split(".").map(Number)))));
     const labelled = new Set([head, argmax(x.values ?? []), argmax(y.values ?? [])]);
     const marked = { focus: head, off, names: new Map([...labelled].map((index) => [index, this.view.nameOf(index)])) };
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
@@ -85,8 +84,6 @@ export class HeadPlot {
     if (!this.grid.element.matches(":hover, :focus-within")) setText(this.readout, this.say(head));
   }
 }
-
-// ---- the scatter plot
 
 const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
 const RADIUS = 4;
@@ -141,7 +138,7 @@ export function boxOfPoint({ points }, index) {
 
 const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
 
-/** @param {CanvasRenderingContext2D} pen @param {Scatter} layout @param {import("../base/colour.js").Inks} inks
+/** @param {CanvasRenderingContext2D} pen @param {Scatter} layout @param {Inks} inks
  * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, the ablated heads, and
  * the heads with name labels
  */

@@ -1,21 +1,18 @@
 // The texts that heads are measured on: the sentence, random tokens, or a text collection. A collection is measured
 // sentence by sentence, so that results appear early and the work stops with the last request.
 
-import { SideRequest } from "../wire/side_request.js";
+import { choice } from "../base/choice.js";
 import { div, h, setText, span } from "../base/dom.js";
-import { choice } from "../base/view_base.js";
 import { counted } from "../base/words.js";
 import { parts } from "../wire/packets.js";
 import { Pool } from "./head_measures.js";
 import { setParam } from "../link/link.js";
-import { ApiClient } from "../wire/api_client.js";
-
-/** @typedef {import("./head_measures.js").Measure} Measure */
+import { ApiClient, SideRequest } from "../wire/api_client.js";
 
 const TWICE = "meaningless text, repeated once: in the second half a head can only copy from the first";
 
 export class HeadSources {
-  /** @param {import("./heads_view.js").HeadsView} owner */
+  /** @param {HeadsView} owner */
   constructor(owner) {
     const { view } = owner;
     this.view = owner;
@@ -62,7 +59,7 @@ export class HeadSources {
 }
 
 export class CollectionRun {
-  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "lifetime">} view
+  /** @param {Pick<Explore, "queryOfRun" | "visit" | "redraw" | "lifetime">} view
    * @param {(bytes: Uint8Array) => Measure[]} unpack unpacks a response
    */
   constructor(view, unpack) {

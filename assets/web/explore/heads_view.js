@@ -1,20 +1,18 @@
 // All heads by a measure, as a plot, as a table and by name; of the sentence, random tokens, or a text collection.
 
+import { makeListing, updateListing } from "../picture/listing.js";
 import { button, div, fill, h, setText, span } from "../base/dom.js";
-import { digits, argmax, readShown, withValues, writeShown } from "./head_measures.js";
+import { digits, readShown, withValues, writeShown, HEAD, ordered } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources } from "./head_sources.js";
-import { HeadTable } from "./head_table.js";
 import { unpackFloats } from "../wire/packets.js";
-import { counted } from "../base/words.js";
-
-/** @typedef {import("./head_measures.js").Measure} Measure */
+import { argmax, counted } from "../base/words.js";
 
 export class HeadsView {
   name = "heads";
   title = "Rank all heads";
 
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
@@ -60,9 +58,7 @@ export class HeadsView {
     this.sources.close();
   }
 
-  // ---- user actions
-
-  /** @param {Partial<import("./head_measures.js").Shown>} change */
+  /** @param {Partial<import("./head_measures.js").Settings>} change */
   change(change) {
     this.view.others.show(this, writeShown({ ...this.settings, ...change }));
   }
@@ -71,8 +67,6 @@ export class HeadsView {
   open(index) {
     this.view.all.open(Math.floor(index / this.heads), index % this.heads);
   }
-
-  // ---- drawing
 
   get heads() {
     return this.header?.heads ?? 1;
@@ -93,7 +87,7 @@ export class HeadsView {
     return `L${Math.floor(index / this.heads)} H${index % this.heads}`;
   }
 
-  /** @param {import("../base/colour.js").Inks} inks */
+  /** @param {Inks} inks */
   draw(inks) {
     const { sources, header, ofText } = this;
     sources.draw(header ? `${counted(this.count, "head")} on ${counted(this.tokens, "token")}.` : "…");
@@ -115,7 +109,7 @@ export class HeadsView {
       const values = columns.find(({ name }) => name === measure)?.values;
       return values ? [{ title, who: unit, at: argmax(values), value: values[argmax(values)] }] : [];
     });
-    const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
+    const makePress = () => /** @type {HTMLElement} */ (button(""));
     const make = () => h("li", {}, makePress(), span("label"));
     fill(this.names, results, make, (item, { title, who, at, value }) => {
       const [press, status] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
@@ -132,4 +126,48 @@ function withoutOf(measures) {
   for (const { title, values, missing } of measures)
     if (!values && missing) reasons.set(missing, [...(reasons.get(missing) ?? []), title]);
   return [...reasons].map(([why, titles]) => `No ${titles.join(", ")}: ${why.replace(/\.$/, "")}.`).join(" ");
+}
+
+const FEW = 15; // rows before “show all”
+
+export class HeadTable {
+  /** @param {HeadsView} view */
+  constructor(view) {
+    this.view = view;
+    this.isWhole = false;
+    this.listing = makeListing();
+    this.showAll = button("", () => {
+      this.isWhole = !this.isWhole;
+      view.view.redraw();
+    });
+    this.element = div("head-table", this.listing, this.showAll);
+  }
+
+  /** @param {Measure[]} columns @param {number} column */
+  sort(columns, column) {
+    const { settings } = this.view;
+    const sortKey = [HEAD, ...columns.map(({ name }) => name)][column];
+    this.view.change({ by: sortKey, up: sortKey === settings.by && !settings.up });
+  }
+
+  /** @param {Measure[]} columns */
+  draw(columns) {
+    const { settings, head, count } = this.view;
+    const column = columns.findIndex(({ name }) => name === settings.by);
+    const all = ordered(count, columns[column]?.values, settings.up);
+    const rows = this.isWhole ? all : all.slice(0, FEW);
+    const focused = rows.indexOf(head);
+    const block = {
+      caption: `${counted(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} listed` : ""}.`,
+      head: ["head", ...columns.map(({ title }) => title)],
+      rows: rows.map((head) => [this.view.nameOf(head), ...columns.map(({ values }) => digits(values?.[head] ?? 0))]),
+      marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "focus"]]),
+      right: [false, ...columns.map(() => true)],
+      order: /** @type {[number, boolean]} */ ([column + 1, !settings.up]),
+    };
+    const open = (/** @type {number} */ row) => this.view.open(rows[row]);
+    updateListing(this.listing, block, (column) => this.sort(columns, column), open);
+    this.showAll.hidden = all.length <= FEW;
+    setText(this.showAll, this.isWhole ? `the first ${FEW}` : `all ${all.length} heads`);
+  }
 }

@@ -9,10 +9,6 @@ import { cellsOf, including, pieceOf, previewOf, stepOf, clampWindow, zoomed } f
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { ApiClient } from "../wire/api_client.js";
 
-/** @typedef {import("../picture/window.js").Window} Window */
-/** @typedef {import("../picture/map.js").MapPicture} MapPicture */
-/** @typedef {import("../picture/map.js").Room} Room */
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
 
 const MAX_PIECES = 16; // 4 MiB
@@ -22,14 +18,14 @@ const DRAGGED = 5; // pixels from which a press is a drag
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
 
 export class LongMap extends BigMap {
-  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {Explore} view @param {GridActions} actions */
   constructor(view, actions) {
     super({
       pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),
       hover: (text, cell) => actions.hover(text, cell),
     });
     this.view = view;
-    this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
+    this.window = /** @type {MapWindow} */ ({ row: 0, column: 0, size: 0 });
     this.digest = ""; // of the map in the window
     this.placed = ""; // row and key that the window was last moved to
     this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by query
@@ -39,7 +35,7 @@ export class LongMap extends BigMap {
     };
     this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.again = () => {}; // redraws only this map, with its last arguments
-    this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
+    this.from = /** @type {{x: number, y: number, window: MapWindow} | null} */ (null); // where a drag began
     this.wasDragged = false;
     this.overview = h("canvas", { class: "whole-map", "aria-hidden": "true" });
     this.status = span("label");
@@ -100,7 +96,7 @@ export class LongMap extends BigMap {
     setText(this.status, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
-  /** Move the window to the row and key in focus, if they have changed. @param {MapPicture} shown */
+  /** Move the window to the row and key in focus, if they have changed. @param {MapPicture} picture */
   place({ row, key, name }) {
     const { n } = this;
     const { digest } = this.view.maps;
@@ -113,7 +109,7 @@ export class LongMap extends BigMap {
     Object.assign(this, { digest, placed: label, name });
   }
 
-  /** The cells in the window, as far as they have arrived. @param {MapPicture} shown @param {Piece | undefined} piece
+  /** The cells in the window, as far as they have arrived. @param {MapPicture} picture @param {Piece | undefined} piece
    * @returns {Pick<MapPicture, "map" | "weights" | "whole" | "forbids">}
    */
   cells({ map }, piece) {
@@ -163,7 +159,7 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  /** Draw the overview with the frame of the window. @param {MapPicture} shown @param {Inks} inks */
+  /** Draw the overview with the frame of the window. @param {MapPicture} picture @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
     const context = contextOf(this.overview, WHOLE, WHOLE);
@@ -173,7 +169,7 @@ export class LongMap extends BigMap {
     frame(context, scaled(column), scaled(row), Math.max(4, scaled(size)), Math.max(4, scaled(size)), inks.query);
   }
 
-  /** @param {Window} place */
+  /** @param {MapWindow} place */
   moveWindow(place) {
     const { row, column } = this.window;
     const { active } = this;
@@ -194,8 +190,6 @@ export class LongMap extends BigMap {
     const [i, j] = this.active ?? [size / 2, size / 2];
     return [row + i, column + j];
   }
-
-  // ---- pointer input
 
   /** @param {WheelEvent} event */
   wheel(event) {
@@ -246,8 +240,6 @@ export class LongMap extends BigMap {
     this.moveWindow(clampWindow({ row, column, size }, this.n));
     this.again();
   }
-
-  // ---- keyboard input
 
   /** @param {KeyboardEvent} event */
   key(event) {

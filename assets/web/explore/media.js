@@ -1,26 +1,26 @@
 // The inputs that replace the sentence in models of images and audio.
 
-import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
+import { isolated } from "../base/token_text.js";
+import { fillChoice } from "../base/choice.js";
+import { areSame, div, h, setAttribute, setAttributes, setText, span, svg, urlOf } from "../base/dom.js";
 import { drawChoice, makeChoice } from "../sheets/patches.js";
-import { fillChoice } from "../base/view_base.js";
-import { number, ranked } from "../base/words.js";
+import { number, sortByWeight } from "../base/words.js";
 import { setParam } from "../link/link.js";
 import { rowOf } from "../wire/packets.js";
 import { walked } from "../base/grid_keys.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {"picture" | "sound"} Kind */
 /** The data of a board: the names as text, the address of the file, the row in focus, and `isNew` on the first draw.
- * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} Shown
+ * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} BoardState
  */
 
 const SAYS = {
   picture: {
-    question: "Which patches does each patch look at?",
+    question: "Which patches does each patch attend to?",
     line: "This is attention inside a vision transformer. It cuts the picture into patches, and each row of a map is one patch.",
   },
   sound: {
-    question: "Which moments does each moment look at?",
+    question: "Which moments does each moment attend to?",
     line: "This is attention inside a speech model. It cuts the sound into moments, and each row of a map is one moment.",
   },
 };
@@ -93,18 +93,18 @@ export class Media {
     setText(this.question, SAYS[kind].question);
     setText(this.line, SAYS[kind].line);
     setAttribute(this.names, "aria-label", kind === "picture" ? "Pictures" : "Sounds");
-    const { presets, typed } = picture;
+    const { presets, sentence } = picture;
     const ownFile = this.files?.[kind];
     const names = ownFile ? [...presets, ownFile] : presets;
     const texts = names.map((name) => (name === ownFile ? `your own ${kind}` : name));
     fillChoice(this.names, texts, names.indexOf(view.text), (index) => this.choose(names[index]));
     if (!weights || !view.matching) return; // the weights are pending
-    const name = texts[names.indexOf(typed)] ?? kind;
+    const name = texts[names.indexOf(sentence)] ?? kind;
     const now = [weights, at.row, at.key, name];
     const isNew = !areSame(this.inputs, now);
     this.inputs = now;
     const file = new URLSearchParams();
-    for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
+    for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: sentence }))
       setParam(file, key, value);
     const keys = maps.columns ?? maps.tokens;
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
@@ -118,8 +118,7 @@ export class Media {
     return kind === "sound" || narrow || look.all ? this.element : allHeads;
   }
 
-  /** Request the upload control when the first input of its kind is shown: no other page needs it.
-   * @param {Kind} kind */
+  /** Request the upload control for the first input of its kind: no other page needs it. @param {Kind} kind */
   askForFiles(kind) {
     const { visit } = this.view;
     if (!visit || this.requested === visit + kind) return;
@@ -137,7 +136,7 @@ function pictureBoard(view) {
   const choice = makeChoice(image);
   const hint = h("p", { class: "label" }, OF_PATCHES);
   const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, hint);
-  const draw = (/** @type {Shown} */ { name, file, row, weights, isNew }) => {
+  const draw = (/** @type {BoardState} */ { name, file, row, weights, isNew }) => {
     const { picture, maps, focus } = view;
     setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
@@ -213,12 +212,11 @@ class SoundBoard {
     else if (picture.group === "cross") this.view.setCursor({ row: at.row, key: moment });
   }
 
-  /** @param {Shown} shown */
+  /** @param {BoardState} state */
   draw({ name, file, weights, isNew }) {
     const { picture, maps } = this.view;
     const { sound, group } = picture;
-    setAttribute(this.player, "src", urlOf(`api/heard?${file}`));
-    setAttribute(this.player, "aria-label", name);
+    setAttributes(this.player, { src: urlOf(`api/heard?${file}`), "aria-label": name });
     setText(this.hint, OF_MOMENTS[group]);
     if (!isNew || !sound) return;
     const { wave } = sound;
@@ -234,12 +232,11 @@ class SoundBoard {
     const place = now === null ? [] : [svg("rect", { x: now, y: 0, width: 1, height: HEIGHT, class: "place" })];
     this.moments.replaceChildren(...moments, ...place);
     const keys = maps.columns ?? maps.tokens;
-    const [[best, weight]] = ranked(weights);
-    const sentence = `${maps.tokens[this.view.at.row]} attends most to ${keys[best]}: ${number(weight)}`;
+    const [[best, weight]] = sortByWeight(weights);
+    const sentence = `${isolated(maps.tokens[this.view.at.row])} attends most to ${isolated(keys[best])}: ${number(weight)}`;
     const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: sentence };
     for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
-    setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
-    setAttribute(this.slider, "aria-disabled", isLookedAt ? null : "true");
+    setAttributes(this.slider, { tabindex: isLookedAt ? "0" : null, "aria-disabled": isLookedAt ? null : "true" });
   }
 }
 

@@ -3,14 +3,14 @@
 import { button, div, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { number } from "../base/words.js";
+import { number, quoted } from "../base/words.js";
 
 const LARGE_LOSS = 11; // nats; above the loss of a uniform guess over the vocabulary
 const ABOUT =
   "At 0 the likeliest token is chosen. Above 0 a token is sampled; a temperature below 1 sharpens the probabilities, above 1 evens them out.";
 
 export class NextTokens {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // tokens appended here, the latest last; n: number of tokens before
@@ -18,7 +18,7 @@ export class NextTokens {
     this.word = makeWord((word) => this.choose({ word: word || null }));
     this.draws = makeSampling((change) => this.choose(change));
     this.inputs = /** @type {unknown[]} */ ([]); // what the losses were drawn from
-    this.isSaid = false; // sampling or a word is set: the fields are then open
+    this.isSet = false; // sampling or a word is set: the fields are then open
     const key = { title: "appends the next token (key n)", "aria-keyshortcuts": "n" };
     this.addOne = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
@@ -53,8 +53,7 @@ export class NextTokens {
     this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
-  /** The next token: the sampled one, otherwise the likeliest.
-   * @returns {import("../base/messages.js").NextToken | undefined} */
+  /** The next token: the sampled one, otherwise the likeliest. @returns {NextToken | undefined} */
   get first() {
     const { sample, next } = this.view.picture;
     return sample ?? next[0];
@@ -62,7 +61,7 @@ export class NextTokens {
 
   writeNext() {
     const { picture, text, waiting } = this.view;
-    if (this.first?.text && picture.typed === text && !waiting) this.write(this.first.text);
+    if (this.first?.text && picture.sentence === text && !waiting) this.write(this.first.text);
   }
 
   /** Append a token to the sentence. @param {string} text */
@@ -81,16 +80,16 @@ export class NextTokens {
   draw() {
     const { picture, text } = this.view;
     this.element.hidden = !picture.next.length;
-    setAttribute(this.element, "data-typed", `${picture.typed} …`); // title where it is shown alone
+    setAttribute(this.element, "data-sentence", `${picture.sentence} …`); // its title beside a lesson
     if (this.additions.at(-1)?.text !== text) this.additions = []; // the sentence was typed since
     this.back.hidden = !this.additions.length;
     const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, context: "in the unchanged model" });
     this.draws.draw(picture);
-    const isSaid = Boolean(picture.sample || picture.sampling[2]);
-    if (isSaid && !this.isSaid) this.open(true);
-    this.isSaid = isSaid;
-    this.word.draw(picture.sampling[2], picture.wordSaid);
+    const isSet = Boolean(picture.sample || picture.sampling[2]);
+    if (isSet && !this.isSet) this.open(true);
+    this.isSet = isSet;
+    this.word.draw(picture.sampling[2], picture.wordSentence);
     setAttribute(this.losses, "aria-pressed", String(this.view.look.surprise));
     this.drawLosses();
   }
@@ -109,7 +108,7 @@ export class NextTokens {
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
       const was = previous === null ? "" : ` (${previous.toFixed(2)} in the unchanged model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
-      const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
+      const piece = maps.tokens[index]?.startsWith("##") ? "## continues the word before it" : "";
       const lossText = loss === null ? "" : `loss ${loss.toFixed(2)}${was}; probability ${chance}`;
       setAttribute(chip, "data-chance", previous === null ? chance : `${number(Math.exp(-previous))} → ${chance}`);
       setAttribute(chip, "data-generated", index >= from ? "" : null);
@@ -141,7 +140,10 @@ function makeSampling(choose) {
     setField(degrees.input, String(sampling[0]));
     setField(seed.input, String(sampling[1]));
     seed.element.hidden = !sample;
-    setText(text, sample ? `sampled: “${sample.label}”, probability ${number(sample.chance)} at this temperature` : "");
+    setText(
+      text,
+      sample ? `sampled: ${quoted(sample.label)}, probability ${number(sample.chance)} at this temperature` : "",
+    );
   };
   return { element, draw };
 }

@@ -2,27 +2,27 @@
 // sends requests, once the picture is here.
 
 import { ChannelsView } from "./channels_view.js";
+import { setRovingTabindex } from "../base/choice.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
-import { setRovingTabindex } from "../base/view_base.js";
 import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {object} OtherView
  * @property {string} name its name in the link
  * @property {string} title text of its toggle button
  * @property {string} route its route; "" = it sends its own requests
- * @property {() => import("../link/link.js").Values} params parameters added to the query of the run
+ * @property {() => Values} params parameters added to the query of the run
  * @property {HTMLElement} element
  * @property {(parts: Uint8Array[]) => void} take
- * @property {(colours: import("../base/colour.js").Inks) => void} draw draws it, also before the first response
+ * @property {(colours: Inks) => void} draw draws it, also before the first response
  * @property {() => void} [close] cancels its own requests
  */
 
 export class OtherViews {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.current = /** @type {OtherView | null} */ (null); // the view drawn last
@@ -77,7 +77,7 @@ export class OtherViews {
     this.wire.ask(open.route, query, this.view.visit);
   }
 
-  /** @param {import("../base/colour.js").Inks} colours */
+  /** @param {Inks} colours */
   draw(colours) {
     const { view, open, room, current } = this;
     if (open !== current) {
@@ -89,7 +89,7 @@ export class OtherViews {
     this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
     setRovingTabindex(this.row);
     room.hidden = !open;
-    if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture is shown alone
+    if (!open || view.alone || (view.projector && !view.narrow)) return; // there is room for one picture only
     if (room.firstChild !== open.element) room.replaceChildren(open.element);
     this.ask(open);
     open.draw(colours);

@@ -5,7 +5,7 @@ import { runOf } from "./state.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
 export class Progress {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.run = ""; // the run in progress
@@ -27,14 +27,14 @@ export class Progress {
     const { digest, layers, heads, thumbnail, first, done } = header;
     if (first === undefined) {
       Object.assign(this, { run: "", digest: "" });
-      return mapsOf(header, body);
+      return mapsOf({ header, body });
     }
     const layerBytes = heads * thumbnail ** 2;
     if (this.digest !== digest)
       Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * layerBytes) });
     this.body.set(body, first * layerBytes);
     this.comes(done, layers, query);
-    return mapsOf(header, this.body);
+    return mapsOf({ header, body: this.body });
   }
 
   /** @param {number} done layers that have arrived @param {number} layers their total @param {URLSearchParams} query */
@@ -53,7 +53,7 @@ export class Progress {
     return `${done} of ${layers} layers of this text are computed. ${next}${last}.`;
   }
 
-  /** Stop or resume. The previous text stays until a layer of the new one is shown. */
+  /** Stop or resume. The previous text stays until the first layer of the new one. */
   toggle() {
     const { view, done, layers } = this;
     if (view.maps?.digest === this.digest) {

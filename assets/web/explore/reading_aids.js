@@ -7,8 +7,6 @@ import { meanOf } from "../link/look.js";
 import { rowOf, specials } from "../wire/packets.js";
 import { counted, number, quoted, total } from "../base/words.js";
 
-/** @typedef {import("../base/colour.js").Bytes} Bytes */
-/** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {{
  *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
  *   weights: Float32Array | null, ofRow: Float32Array | null, map: Bytes, whole: boolean, isHere: boolean, isWords: boolean,
@@ -17,13 +15,13 @@ import { counted, number, quoted, total } from "../base/words.js";
  */
 
 const WORDS = "adds up the weights on the pieces of a word and averages its rows";
-const RENORM = "divides each row by the sum of what is shown of it";
+const RENORM = "divides each row by the sum of its visible weights";
 const SEVERAL = "clicking a cell adds its column to the selection; so do Shift-click and Shift-Enter";
-const ALL = "This would hide every token, so all are shown.";
-const LONG = "a text this long is shown with every token";
+const ALL = "This would hide every token, so all stay visible.";
+const LONG = "a text this long keeps every token";
 
 export class ReadingAids {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
@@ -145,19 +143,21 @@ export class ReadingAids {
     const front = keys.slice(0, first).map((key) => (maps.ends[0] ? key : quoted(key)));
     const hidden = [...front, ...keys.slice(keys.length - last)];
     const names = [...new Set(hidden)].join(" and ");
-    const clause = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
-    if (row < first || row >= keys.length - last) return `Row ${quoted(visibleMap.tokens[row])} itself is not shown.`;
+    const clause = `${names}, which ${hidden.length > 1 ? "are" : "is"} hidden`;
+    if (row < first || row >= keys.length - last) return `Row ${quoted(visibleMap.tokens[row])} itself is hidden.`;
     const rowWeights = rowOf(weights, row, keys.length);
     const visible = rowWeights.subarray(first, keys.length - last);
     const ends = [...rowWeights.subarray(0, first), ...rowWeights.subarray(keys.length - last)];
-    const sunk = look.renorm ? (picture.reading?.sunk[row] ?? 0) : ends.reduce((sum, weight) => sum + weight, 0);
+    const hiddenShare = look.renorm
+      ? (picture.reading?.hiddenShares[row] ?? 0)
+      : ends.reduce((sum, weight) => sum + weight, 0);
     const isNone = visible.every((weight) => weight === 0);
     const rest = !look.renorm
-      ? `what is shown sums to ${total(visible)}`
+      ? `the visible weights sum to ${total(visible)}`
       : isNone
         ? "nothing of it is left"
         : "the rest is divided by its sum";
-    return `A weight of ${number(sunk)} of this row is on ${clause}; ${rest}.`;
+    return `A weight of ${number(hiddenShare)} of this row is on ${clause}; ${rest}.`;
   }
 
   draw() {

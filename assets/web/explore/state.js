@@ -2,31 +2,16 @@
 
 import { changed, controlsOf } from "../link/changes.js";
 import { setParam, omit } from "../link/link.js";
-import {
-  askedOf,
-  headName,
-  headsOf,
-  inOrder,
-  singleMapLook,
-  parseLook,
-  reads,
-  writeAt,
-  writeLook,
-} from "../link/look.js";
-import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
+import { askedOf, headNames, headsOf, singleMapLook, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 
-/** @typedef {import("../link/changes.js").Controls} Controls */
-/** @typedef {import("../link/look.js").Look} Look */
-/** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../link/place.js").Spot} Spot */
-/** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 /** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and the cursor in it */
 /** @typedef {{controls: Controls, off: Set<string>, sentence?: Sentence}} Before sentence: if a click changed it */
 
-/** `text`: null while the page chooses the sentence, which is then `typed`; `off`: ablated heads; `pin`, `panel`: the
+/** `text`: null while the page chooses the sentence, which is then `sentence`; `off`: ablated heads; `pin`, `panel`: the
  * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up; `past`:
  * undo stack; `slid`: controls of the current slide.
- * @typedef {import("../link/place.js").Place & {text: string | null, typed: string, look: Look, off: Set<string>,
+ * @typedef {import("../link/place.js").Place & {text: string | null, sentence: string, look: Look, off: Set<string>,
  *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
  */
 
@@ -34,8 +19,8 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
  * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>, slides?: boolean, undoable?: boolean}} Edit
  */
 
-/** @typedef {{type: "open", link: URLSearchParams, text: string | null, picture: Picture | null}
- *   | {type: "arrive", picture: Picture, maps: {n: number, keys: string[]}, isNewest: boolean}
+/** @typedef {{type: "open", link: URLSearchParams, text: string | null, picture: ExplorePicture | null}
+ *   | {type: "arrive", picture: ExplorePicture, maps: {n: number, keys: string[]}, isNewest: boolean}
  *   | {type: "fit", picture: Spot, maps: {n: number, keys: string[]}}
  *   | {type: "go", at: Partial<At>, look?: Partial<Look>}
  *   | {type: "set", values: Partial<Pick<State, "look" | "pin" | "panel" | "sampling">>}
@@ -45,7 +30,7 @@ import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
 
 /** The responses of the server: the picture in focus with the pin and sampling that it was requested with, the maps
  * with the run that they are complete for, and the progress of a long text.
- * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
+ * @typedef {{picture: ExplorePicture, maps: Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
  *   progress: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
@@ -57,14 +42,12 @@ const MAX_UNDO = 20; // undo steps
 /** @type {State} */
 export const FIRST = {
   ...placeOf(null, null),
-  ...{ text: null, typed: "", look: parseLook(""), off: new Set(), controls: {}, pin: "" },
+  ...{ text: null, sentence: "", look: parseLook(""), off: new Set(), controls: {}, pin: "" },
   ...{ panel: null, sampling: {}, past: [], slid: "" },
 };
 
-// ---- the state
-
 /** The text of the sentence field. @param {State} state */
-export const textOf = ({ text, typed }) => text ?? typed;
+export const textOf = ({ text, sentence }) => text ?? sentence;
 
 /** The sentence and the cursor in it. @param {State} state @returns {Sentence} */
 export const sentenceOf = (state) => ({ ...state.at, text: textOf(state), rowChosen: state.rowChosen });
@@ -86,12 +69,12 @@ function step(state, action) {
     case "arrive": {
       const { picture, maps, isNewest } = action;
       const look = picture.tile ? singleMapLook(state.look) : state.look;
-      return { typed: picture.typed, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
+      return { sentence: picture.sentence, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
     }
     case "fit":
       return clampPlace(state, action.picture, action.maps.n, action.maps.keys.length);
     case "go": {
-      const place = moved(state, action.at);
+      const place = movePlace(state, action.at);
       const look = { ...state.look, ...action.look };
       if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`; // solo mode follows the head in focus
       return { ...place, look };
@@ -107,7 +90,7 @@ function step(state, action) {
   }
 }
 
-/** Read the link parameters except the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
+/** Read the link parameters except the sentence. @param {URLSearchParams} link @param {ExplorePicture | null} picture */
 const readLink = (link, picture) => ({
   ...placeOf(link.get("at"), picture),
   look: parseLook(link.get("look") ?? ""),
@@ -135,12 +118,10 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
   };
 }
 
-// ---- link and requests
-
-/** The link parameters of the state. @param {State} state @returns {import("../link/link.js").Values} */
+/** The link parameters of the state. @param {State} state @returns {Values} */
 export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, panel, sampling }) {
   const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
-  const model = { ...controls, off: inOrder(off).map(headName) };
+  const model = { ...controls, off: headNames(off) };
   return { s: text, ...model, ...place, pin: pin || null, view: panel, ...sampling };
 }
 
@@ -156,11 +137,10 @@ export function valuesOf(state, isLong) {
 /** The query of the run, without the place in it. @param {URLSearchParams} query */
 export const runOf = (query) => omit(query, ...PLACE);
 
-/** The parameters of the next token: sampling, and the word whose probability is shown.
- * @param {URLSearchParams} query */
+/** The parameters of the next token: sampling, and a word to look up. @param {URLSearchParams} query */
 export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
-/** Return whether the weights of a picture belong to the map in focus. @param {Picture} picture @param {State} state */
+/** Return whether the weights of a picture belong to the map in focus. @param {ExplorePicture} picture @param {State} state */
 export const isOf = (picture, { at, look }) =>
   picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);
 

@@ -5,7 +5,7 @@ import { addressOf, find, load } from "../lessons/course.js";
 import { go } from "../link/navigation.js";
 import { sentenceOf } from "./state.js";
 import { isWord, rowOf } from "../wire/packets.js";
-import { quoted, ranked, toggled } from "../base/words.js";
+import { quoted, sortByWeight, toggle } from "../base/words.js";
 
 const STRONG = 0.05; // weight of a noteworthy cell
 const TWINS = [
@@ -14,7 +14,7 @@ const TWINS = [
 ]; // a Winograd schema: one word decides what “it” refers to
 
 export class Suggestions {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.index = 0; // of the next suggestion
@@ -31,10 +31,10 @@ export class Suggestions {
   get steps() {
     const { maps, at, off, text, picture, controls, state, weights } = this.view;
     const row = weights ? rowOf(weights, at.row, maps.n) : [];
-    const [key, weight] = ranked(row).find(([key]) => isWord(maps, key)) ?? [0, 0];
+    const [key, weight] = sortByWeight(row).find(([key]) => isWord(maps, key)) ?? [0, 0];
     const query = quoted(maps.tokens[at.row]);
-    const question = `what does ${query} look at now?`;
-    const still = weight >= STRONG ? `does ${query} still look at ${quoted(maps.tokens[key])}?` : question;
+    const question = `what does ${query} attend to now?`;
+    const still = weight >= STRONG ? `does ${query} still attend to ${quoted(maps.tokens[key])}?` : question;
     const [word, twin] = TWINS.find(([ending]) => text.endsWith(ending)) ?? [];
     // the row in question stays in focus
     const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
@@ -46,9 +46,9 @@ export class Suggestions {
     const head = `${at.layer}.${at.head}`;
     const press = off.has(head) ? "restore this head" : "ablate this head";
     return [
-      ...(word ? [{ label: `replace “${word}” with “${twin}”: ${question}`, change: { sentence } }] : []),
+      ...(word ? [{ label: `replace ${quoted(word)} with ${quoted(twin)}: ${question}`, change: { sentence } }] : []),
       ...(takesOrder ? [{ label: order, change: { controls: { pos: isNone ? null : "none" } } }] : []),
-      { label: `${press}: which layers change?`, change: { off: toggled(off, head) } },
+      { label: `${press}: which layers change?`, change: { off: toggle(off, head) } },
     ];
   }
 

@@ -4,24 +4,24 @@ import { valuesOff } from "../link/changes.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
-import { number, percent, quoted, ranked } from "../base/words.js";
+import { number, percent, quoted, sortByWeight } from "../base/words.js";
 
 const MAX_LISTED = 5; // keys in the list
 const COLUMNS = ["key", "weight", "length", "share"];
-const HANDED = "how much is passed on: the weight times the norm of the value";
-const LAW = "norm: ‖v‖ of the column’s value in this head; share: weight × norm, as a part of the row’s total";
+const CONTRIBUTION = "how much is passed on: the weight times the norm of the value";
+const LEGEND = "norm: ‖v‖ of the column’s value in this head; share: weight × norm, as a part of the row’s total";
 
 /** Format a value: 0.0132 -> "0.013". @param {number} value */
 const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
 
 export class ValueLengths {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value norms", () => view.setDisplay({ values: !view.look.values }), { title: HANDED });
+    this.opener = button("value norms", () => view.setDisplay({ values: !view.look.values }), { title: CONTRIBUTION });
     this.status = h("p", { class: "contribution", role: "status" });
     this.rows = h("tbody");
-    this.table = listOf(COLUMNS, this.rows, { title: LAW });
+    this.table = listOf(COLUMNS, this.rows, { title: LEGEND });
     this.element = div("values", this.status, this.table);
   }
 
@@ -34,26 +34,26 @@ export class ValueLengths {
     const { lengths } = picture.fixed;
     const isOther = view.reading.isMean || view.reading.isOn; // merged words and means have no value vector of their own
     this.opener.disabled = isOther || Boolean(lengths) || picture.tile > 0;
-    setAttribute(this.opener, "title", lengths ?? HANDED);
+    setAttribute(this.opener, "title", lengths ?? CONTRIBUTION);
     this.element.hidden = !look.values || isOther || !values;
     // the table lists the weights too
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
     const zeroed = new Set(valuesOff(controls));
     const isZeroed = (/** @type {number} */ key) => zeroed.has(key) && key !== at.row;
-    const handed = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
-    const all = handed.reduce((sum, length) => sum + length, 0);
-    const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
-    const [[most]] = ranked(handed);
-    const listed = ranked(row).slice(0, MAX_LISTED);
+    const contributions = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
+    const all = contributions.reduce((sum, length) => sum + length, 0);
+    const share = (/** @type {number} */ key) => (all ? contributions[key] / all : 0);
+    const [[most]] = sortByWeight(contributions);
+    const listed = sortByWeight(row).slice(0, MAX_LISTED);
     const nothing = `Nothing is passed on to ${quoted(maps.tokens[at.row])}.`;
     setText(this.status, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
-      const [name, looked, length, effect] = /** @type {HTMLElement[]} */ ([...line.children]);
+      const [name, weightCell, length, shareCell] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.keys[key]);
       setText(length, digits(values[key]));
-      fillShare(looked, percent(weight), weight);
-      fillShare(effect, percent(share(key)), share(key));
+      fillShare(weightCell, percent(weight), weight);
+      fillShare(shareCell, percent(share(key)), share(key));
     });
   }
 
@@ -65,7 +65,7 @@ export class ValueLengths {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
     const { tokens, keys } = maps;
-    const [[best, weight]] = ranked(row);
+    const [[best, weight]] = sortByWeight(row);
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [query, keyName] = [quoted(tokens[at.row]), quoted(keys[best])];

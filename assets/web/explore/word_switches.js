@@ -1,11 +1,11 @@
 // Buttons for one key of the large map: remove its column.
 
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { sortKey } from "../picture/heads.js";
+import { button, div, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { maskOf, ruleOf, toggledUnseen, unseenOf, valuesOff } from "../link/changes.js";
-import { quoted, toggled } from "../base/words.js";
+import { quoted, toggle } from "../base/words.js";
 import { readFlips, writeFlips } from "../link/painted.js";
-import { sortKey } from "../picture/heads_order.js";
 
 const SEEN = "masks this key: the softmax distributes its weight over the other keys";
 const HEARD = "zeroes the value: every weight stays, but this key’s value counts as 0 for all other tokens";
@@ -14,7 +14,7 @@ const HEARD = "zeroes the value: every weight stays, but this key’s value coun
  * value. A second click undoes it.
  */
 export class ColumnSwitches {
-  /** @param {import("./explore.js").Explore} view */
+  /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.name = span("label");
@@ -32,7 +32,7 @@ export class ColumnSwitches {
   }
 
   /** Change a column; its key stays in focus although the row's strongest key may change.
-   * @param {number} key @param {import("../link/changes.js").Controls} controls
+   * @param {number} key @param {Controls} controls
    */
   set(key, controls) {
     this.view.edit({ controls, sentence: { key, rowChosen: true } });
@@ -58,7 +58,7 @@ export class ColumnSwitches {
   toggleValue() {
     const { key, view } = this;
     if (key === null) return;
-    const places = toggled(new Set(valuesOff(view.controls)), key);
+    const places = toggle(new Set(valuesOff(view.controls)), key);
     this.set(key, { unheard: [...places].sort((a, b) => a - b).join("-") || null });
   }
 
@@ -77,8 +77,7 @@ export class ColumnSwitches {
     this.unseen.disabled = long || Boolean(mask);
     setAttribute(this.unseen, "title", mask ?? (long ? `a rule may have ${MAX_RULE_LENGTH} characters` : SEEN));
     this.value.disabled = Boolean(unheard);
-    setAttribute(this.value, "title", unheard ?? HEARD);
-    setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));
+    setAttributes(this.value, { title: unheard ?? HEARD, "aria-pressed": String(valuesOff(controls).includes(key)) });
     setText(this.status, view.matching ? picture.columns : "");
   }
 }

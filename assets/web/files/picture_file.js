@@ -3,7 +3,6 @@
 import { drawing } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
 
-/** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be exported */
 /** @typedef {{lines: string[], theme: Theme}} Caption lines under the picture, the link last */
 

@@ -2,12 +2,11 @@
 
 import { themeOf } from "../base/colour.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
+import { button, div, fetchRoute, fill, h, setText, UserError } from "../base/dom.js";
 import { views } from "../base/view_base.js";
 import { read } from "../link/link.js";
 import { picturesOfPage, pngOf } from "./picture_file.js";
 
-/** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{page: string, routes: string[], link: () => string}} Place page: its name; routes: its export routes;
  * link: to the current state
  */
@@ -46,9 +45,6 @@ export function fileNameOf(page, title, link) {
   const name = words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
   return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
 }
-
-/** An error whose message is shown to the user. */
-class Told extends Error {}
 
 /** Download a file. @param {BlobPart} content @param {string} name @param {string} type */
 function save(content, name, type) {
@@ -98,11 +94,8 @@ export class TakeAlong {
     const index = Math.max(0, this.picture.selectedIndex);
     const name = this.picture.options[index]?.textContent;
     const pictures = this.list();
-    const picture =
-      pictures[index]?.name === name
-        ? pictures[index]
-        : (pictures.find((candidate) => candidate.name === name) ?? pictures[0]);
-    if (!picture) throw new Told(NO_PICTURE);
+    const picture = [pictures[index], ...pictures].find((candidate) => candidate?.name === name) ?? pictures[0];
+    if (!picture) throw new UserError(NO_PICTURE);
     this.picture.selectedIndex = pictures.indexOf(picture);
     return picture;
   }
@@ -117,32 +110,26 @@ export class TakeAlong {
   async take(kind) {
     setText(this.status, "");
     try {
-      const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.makePicture(kind));
+      const content = await (OF_SERVER.includes(kind)
+        ? (await fetchRoute(`api/${this.place.page}.${kind}?${read()}`)).arrayBuffer()
+        : this.makePicture(kind));
       const name = `${fileNameOf(this.place.page, this.title, read())}${kind === "slide" ? "-slide.png" : `.${kind}`}`;
       save(content, name, KINDS[kind][1]);
       setText(this.status, `Saved as ${name}.`);
     } catch (error) {
-      setText(this.status, error instanceof Told ? error.message : "The file could not be created; try again.");
+      setText(this.status, error instanceof UserError ? error.message : "The file could not be created; try again.");
     }
   }
 
   /** @param {Kind} kind */
   makePicture(kind) {
-    if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new Told(COMING);
+    if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new UserError(COMING);
     const picture = this.selected;
     const theme = this.theme.selectedIndex ? /** @type {Theme} */ (this.theme.value) : themeOf(this.element);
     const title = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
     const label = picture.element.querySelector(".titles .label")?.textContent; // with the changes
     const caption = { lines: [title, ...(label ? [label] : []), this.place.link()], theme };
     return pngOf(picture, caption, kind === "slide");
-  }
-
-  /** Fetch the export of the link from the server. @param {Kind} kind */
-  async fetched(kind) {
-    const answer = await fetch(urlOf(`api/${this.place.page}.${kind}?${read()}`)).catch(() => null);
-    if (!answer) throw new Told("The server cannot be reached; try again.");
-    if (!answer.ok) throw new Told(await answer.text());
-    return answer.arrayBuffer();
   }
 }
 

@@ -1,17 +1,15 @@
 // The navigation bar: brand, pages in groups, model and device, Share, projector and theme. It is outside Streamlit's
 // elements, there from the first frame, and survives page changes.
 
+import { addressOf, PAGES, pageNow } from "../link/navigation.js";
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { lettersAct, switchLetters } from "../base/grid_keys.js";
-import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
 import { makeSearch } from "./search.js";
 import { share } from "./share.js";
 import { explain, forgetTerms } from "../base/terms.js";
-
-/** @typedef {import("../base/page_list.js").Page} Page */
 
 const ID = "headlight-bar";
 const OPENED = ':is(.group > button, .menu, .share-place > button)[aria-expanded="true"]';
@@ -42,7 +40,6 @@ function close(target = null) {
       setAttribute(opener, "aria-expanded", "false");
 }
 
-/** Switch the theme of every page; the link keeps the whole state. */
 function switchTheme() {
   const theme = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
   for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), theme);
@@ -178,7 +175,6 @@ export function drawBar(theme) {
   document.documentElement.style.colorScheme = theme; // also for the lists that Streamlit adds to the body
   const other = theme === "light" ? "dark theme" : "light theme";
   const switcher = /** @type {HTMLElement} */ (bar.querySelector(".theme"));
-  setAttribute(switcher, "aria-label", other);
-  setAttribute(switcher, "title", other);
+  setAttributes(switcher, { "aria-label": other, title: other });
   setText(switcher, theme === "light" ? "☾" : "☀");
 }

@@ -15,7 +15,7 @@ let request = "";
 export function news({ data, setTriggerValue }) {
   if (!data.number || data.number === request) return;
   request = data.number;
-  setTriggerValue("asked", data.number);
+  setTriggerValue("request", data.number);
 }
 
 /** Report to a page's script whether the projector is on: charts then have larger letters.

@@ -33,7 +33,6 @@ function leave() {
   opener()?.focus();
 }
 
-/** The button in the bar that opens the sheet. */
 export const makeOpener = () =>
   button("⚙", () => openSheet(!isOpen()), {
     class: "jump",

@@ -1,13 +1,13 @@
 // Draws the bar, the head of the page and its prerendered picture (headlight/api/prerender.py) before Streamlit has
 // loaded, each at its final position. The view then moves into its Streamlit element.
 
+import { pageNow } from "../link/navigation.js";
 import { drawBar, makeTitle } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
-import { pageNow } from "../base/page_list.js";
 
-const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page is shown
+const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
 const FONT_WAIT = 600; // ms for the font, so that lines do not reflow
 const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },

@@ -8,15 +8,11 @@ import { h, urlOf } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { setParam, setHistory, write, writing } from "../link/link.js";
 import { KEYS } from "../base/page_facts.js";
-import { pageAt, pageNow } from "../base/page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
 import { drawRoom } from "../rooms/room_bar.js";
 import { drawViews } from "../base/view_base.js";
-import { MAIN, notify } from "../link/navigation.js";
-
-/** @typedef {import("./pickers.js").Option} Option */
-/** @typedef {import("../base/messages.js").House} House */
+import { MAIN, notify, pageAt, pageNow } from "../link/navigation.js";
 
 const PAPER = 718; // pixels; the width of an A4 page between its margins
 

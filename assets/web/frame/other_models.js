@@ -1,12 +1,13 @@
 // The dialog “Another model”: models cached on the server, a local folder, a model of the Hugging Face hub, and code
 // for own models. Remote users see only the last.
 
-import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
+import { button, div, fetchRoute, fill, h, LOST, setText, setTexts, span } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
+import { descriptions } from "../link/model_name.js";
 
-/** @typedef {{name: string, title: string, description: string, why_not: string}} Found a cached model of the server */
+/** @typedef {{name: string, title: string, description: string, why_not: string,
+ * halves: Found[]}} Found a cached model of the server; `halves` of a dual encoder */
 
-const LOST = "The server cannot be reached; try again.";
 /** Name of an error -> its message here. @type {Record<string, string>} */
 const WHY = { AbortError: "Stopped. What was downloaded is kept, and the download can be continued.", TypeError: LOST };
 const LEAVES = "This sends the model’s name and your IP address to huggingface.co.";
@@ -17,25 +18,15 @@ const OPENS = [
 const IN_PYTHON =
   "load_model opens the folder of any text model of transformers, and of most image and speech models; watch records any torch module.";
 
-/** Titles of the models opened here, by name. @type {Map<string, string>} */
-export const titles = new Map();
-
-/** Fetch a response about the server's machine. Throws an Error with the reason of a rejection.
- * @param {string} question @param {Record<string, string>} [params]
- */
-async function answered(question, params) {
-  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(params)}`)).catch(() => null);
-  if (!answer) throw new Error(LOST);
-  if (!answer.ok) throw new Error(await answer.text());
-  return answer.json();
-}
+/** Fetch a response about the server's machine. @param {string} question @param {Record<string, string>} [params] */
+const fetchMachine = async (question, params) =>
+  (await fetchRoute(`api/machine/${question}?${new URLSearchParams(params)}`)).json();
 
 /** Read a response of JSON lines.
  * @param {Response} answer @param {(line: any) => void} take called for each line
  */
 async function eachLine(answer, take) {
-  if (!answer.ok || !answer.body) throw new Error(await answer.text());
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream} */ (answer.body).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
     const lines = (rest + piece.value).split("\n");
@@ -51,7 +42,7 @@ export const formatBytes = (bytes) =>
 /** A text field with a button.
  * @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
 function line(name, placeholder, does, act) {
-  const field = h("input", { type: "text", "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false" });
+  const field = h("input", { "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false", dir: "auto" });
   const press = h("button", { type: "submit" }, does);
   const form = /** @type {HTMLFormElement} */ (h("form", { class: "form-row" }, field, press));
   form.onsubmit = (event) => {
@@ -109,40 +100,44 @@ export class OtherModels {
   /** List the models in the cache. */
   look() {
     this.tell("Reading the cache …", async () => {
-      this.draw(/** @type {Found[]} */ (await answered("cached")));
+      this.draw(/** @type {Found[]} */ (await fetchMachine("cached")));
       return this.list.children.length ? "" : "No downloaded Hugging Face model found on this computer.";
     });
   }
 
   /** @param {Found[]} models */
   draw(models) {
-    for (const { name, title } of models) titles.set(name, title);
+    for (const { name, title, description } of models) descriptions.set(name, [title, description]);
     const make = (/** @type {number} */ index) => {
       const press = button("", () => this.take(/** @type {Found} */ (models[index])), {});
-      press.append(h("strong"), span("description"));
+      press.append(h("strong", { dir: "auto" }), span("description"));
       return h("li", {}, press);
     };
     this.list.replaceChildren();
     fill(this.list, models, make, (item, { title, description, why_not }) => {
       const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
-      setText(press.children[0], title);
-      setText(press.children[1], [description, why_not].filter(Boolean).join(": "));
+      setTexts(press, title, [description, why_not].filter(Boolean).join(": "));
       press.disabled = Boolean(why_not);
     });
   }
 
-  /** @param {Found} found */
-  take({ name, title }) {
-    titles.set(name, title);
+  /** Open a model, or list the halves of a dual encoder. @param {Found} found @returns {string} the status */
+  take({ name, title, description, halves }) {
+    if (halves.length > 1) {
+      this.draw(halves);
+      /** @type {HTMLElement | null} */ (this.list.querySelector("button"))?.focus();
+      return `${title} is a dual encoder: choose one of its halves above.`;
+    }
+    descriptions.set(name, [title, description]);
     this.element.close();
     this.choose(name);
+    return "";
   }
 
   /** @param {string} path */
   open(path) {
     this.tell("Opening …", async () => {
-      this.take(/** @type {Found} */ (await answered("folder", { path })));
-      return "";
+      return this.take(/** @type {Found} */ (await fetchMachine("folder", { path })));
     });
   }
 
@@ -150,7 +145,7 @@ export class OtherModels {
   size(id) {
     this.bring.hidden = true;
     this.tell("Asking the hub …", async () => {
-      const { size } = await answered("size", { id });
+      const { size } = await fetchMachine("size", { id });
       this.bring.dataset.id = id;
       setText(this.bring, size ? `Download ${formatBytes(size)}` : "Open (already downloaded)");
       this.bring.hidden = false;
@@ -166,13 +161,14 @@ export class OtherModels {
     const { signal } = this.controller;
     this.tell(`Downloading ${id} …`, async () => {
       this.bringing(true);
-      const answer = await fetch(urlOf(`api/machine/download?${new URLSearchParams({ id })}`), { signal });
+      const answer = await fetchRoute(`api/machine/download?${new URLSearchParams({ id })}`, { signal });
+      let status = "";
       await eachLine(answer, (step) => {
         if (step.error) throw new Error(step.error);
-        if (step.name) this.take(step);
+        if (step.name) status = this.take(step);
         else this.bar.setAttribute("value", String(step.done));
       });
-      return "";
+      return status;
     }).finally(() => this.bringing(false));
   }
 

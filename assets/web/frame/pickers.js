@@ -3,9 +3,9 @@
 
 import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
-import { baseOf, isForeign, isRecording, titleOf } from "../link/model_name.js";
+import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { notify } from "../link/navigation.js";
-import { OtherModels, titles } from "./other_models.js";
+import { OtherModels } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
 
@@ -70,7 +70,7 @@ class Picker {
     const now = baseOf(read().get(this.key) ?? "");
     const index = this.options.findIndex(([value]) => value === now);
     if ((isForeign(now) || isRecording(now)) && index < 0 && this.options.length)
-      return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
+      return this.draw(this.options.toSpliced(-1, 0, [now, titleOf(now), HERE]));
     this.select.selectedIndex = Math.max(0, index);
   }
 }
@@ -92,7 +92,9 @@ export const pickers = h("div", { class: "pickers", hidden: "" }, model.element,
 
 const first = document.getElementById("headlight-model"); // server-rendered, until the page sends its options
 if (first) {
-  drawPickers([["", JSON.parse(first.textContent ?? ""), "Pretrained"]], []);
+  const [name, title, summary] = JSON.parse(first.textContent ?? "");
+  descriptions.set(name, [title, summary]);
+  drawPickers([["", title, "Pretrained"]], []);
   model.select.disabled = true;
 }
 

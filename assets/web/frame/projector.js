@@ -10,7 +10,6 @@ const isLarge = () => read().get("big") === "true";
 
 export const switchProjector = () => write({ big: isLarge() ? null : "true" });
 
-/** Apply the state in the address. */
 function follow() {
   const { classList } = document.documentElement;
   if (classList.contains("projector") === isLarge()) return;

@@ -1,65 +1,59 @@
 // The search box of the bar: terms, pages, lessons, claims and controls in one list; `/` opens it.
 
-import { button, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
+import { button, div, fetchRoute, h, once, setAttribute, setText, span, svg } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { MAIN, visit } from "../link/navigation.js";
 import { normalise, search } from "./search_rank.js";
-
-/** @typedef {import("./search_rank.js").Entry} Entry */
-/** @typedef {import("./search_rank.js").Group} Group */
+import { isolated } from "../base/token_text.js";
 
 const LIST = "headlight-results";
-const MAX_WAIT_MS = 10_000; // for a page to show the result
-const POLL_MS = 100;
+const MAX_WAIT_MS = 10_000; // for a page to render the result
 const LOST = "The search index cannot be loaded: the server does not answer. Close this box and open it again.";
 
-/** @type {Promise<Group[]> | null} */
-let loading = null;
-
-async function fetchIndex() {
-  const response = await fetch(urlOf("api/search"));
-  if (!response.ok) throw new Error(await response.text());
-  return /** @type {import("../base/messages.js").SearchIndex} */ (await response.json()).groups;
-}
-
-/** Load the index once; a failed request is repeated at the next use. */
-function loadIndex() {
-  loading ??= fetchIndex().catch((error) => {
-    loading = null;
-    throw error;
-  });
-  return loading;
-}
+/** Load the index. @type {() => Promise<SearchGroup[]>} */
+const loadIndex = once(async () => (await (await fetchRoute("api/search")).json()).groups);
 
 /** The address of a result, with the present query where its group carries it.
- * @param {Entry} entry @param {boolean} carries */
+ * @param {SearchEntry} entry @param {boolean} carries */
 const addressOf = ({ link }, carries) => new URL(`./${link}${carries ? location.search : ""}`, document.baseURI);
 
-/** All matching elements of the page, including those in the shadow roots of views. @param {string} selector */
-const findAll = (selector) => {
-  const views = [...document.querySelectorAll(`${MAIN} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
-  return [document, ...views].flatMap((root) => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]));
-};
+/** The document and the shadow roots of the views. @returns {(Document | ShadowRoot)[]} */
+const roots = () => [
+  document,
+  ...[...document.querySelectorAll(`${MAIN} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []),
+];
 
-/** Focus a term or control as soon as its page shows it, and open its folded parents. @param {string} target */
-function reveal(target, start = performance.now()) {
+/** All matching elements of the page and its views. @param {string} selector */
+const findAll = (selector) =>
+  roots().flatMap((root) => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]));
+
+/** Focus a term or control as soon as its page renders it, and open its folded parents. @param {string} target */
+function reveal(target) {
   const key = CSS.escape(target);
   const inControl = `.st-key-${key} :is(input, select, textarea, button)`;
-  const matches = findAll(`[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`);
-  const element = matches.find((match) => match.checkVisibility());
-  if (!element && performance.now() - start < MAX_WAIT_MS) return setTimeout(reveal, POLL_MS, target, start);
-  if (element?.ariaExpanded === "false" && element.dataset.key) element.click();
-  if (element && element.tabIndex < 0) element.tabIndex = -1; // a term is focusable only here
-  element?.scrollIntoView({ block: "center" });
-  return element?.focus();
+  const selector = `[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`;
+  const observer = new MutationObserver(focus);
+  /** Focus the first visible match; without one, wait for the next change of the page or of a view in it. */
+  function focus() {
+    const element = findAll(selector).find((match) => match.checkVisibility());
+    if (!element) return roots().forEach((root) => observer.observe(root, { childList: true, subtree: true }));
+    observer.disconnect();
+    if (element.ariaExpanded === "false" && element.dataset.key) element.click();
+    if (element.tabIndex < 0) element.tabIndex = -1; // a term is focusable only here
+    element.scrollIntoView({ block: "center" });
+    return element.focus();
+  }
+  setTimeout(() => observer.disconnect(), MAX_WAIT_MS);
+  focus();
 }
 
 class SearchBox {
   constructor() {
-    this.groups = /** @type {Group[]} */ ([]);
+    this.groups = /** @type {SearchGroup[]} */ ([]);
     this.options = /** @type {HTMLAnchorElement[]} */ ([]);
     this.active = -1;
     this.input = h("input", {
+      dir: "auto",
       type: "text",
       role: "combobox",
       "aria-label": "Search",
@@ -119,19 +113,19 @@ class SearchBox {
     const { length } = this.options;
     const message = length
       ? `${length} ${length === 1 ? "result" : "results"}`
-      : `Nothing matches “${query}”. ${summary}`;
+      : `Nothing matches “${isolated(query)}”. ${summary}`;
     setText(this.status, normalise(query) ? message : summary);
     this.activate(0);
   }
 
-  /** @param {Group} group @param {Entry[]} entries */
+  /** @param {SearchGroup} group @param {SearchEntry[]} entries */
   makeGroup({ name, carries }, entries) {
     const id = `${LIST}-${name}`;
     const options = entries.map((entry) => this.makeOption(entry, carries));
     return h("div", { role: "group", "aria-labelledby": id }, span("", name), ...options);
   }
 
-  /** @param {Entry} entry @param {boolean} carries */
+  /** @param {SearchEntry} entry @param {boolean} carries */
   makeOption(entry, carries) {
     const { title, also, text, page } = entry;
     const choose = (/** @type {MouseEvent} */ event) => {
@@ -180,7 +174,7 @@ class SearchBox {
     event.preventDefault();
   }
 
-  /** @param {Entry} entry @param {boolean} carries */
+  /** @param {SearchEntry} entry @param {boolean} carries */
   choose(entry, carries) {
     this.element.close();
     dispatchEvent(new Event("headlight-leave")); // views write pending changes to the address
@@ -193,7 +187,6 @@ class SearchBox {
 const makeLens = () =>
   svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M10 3a7 7 0 1 0 .01 0M15 15l6 6" }));
 
-/** The button in the bar. */
 export function makeSearch() {
   const box = new SearchBox();
   addEventListener("keydown", (event) => {

@@ -1,8 +1,5 @@
 // Ranks search results: titles and synonyms before texts, whole words before prefixes, one typo allowed.
 
-/** @typedef {import("../base/messages.js").SearchEntry} Entry */
-/** @typedef {import("../base/messages.js").SearchGroup} Group */
-
 const MAX_RESULTS = 6; // per group
 const MIN_TYPO_LENGTH = 4; // letters of a word that may have a typo
 const MIN_SHARE = 0.05; // of the best score; typos count only if nothing matches exactly
@@ -38,7 +35,7 @@ function fit(typed, text) {
 }
 
 /** Score how well an entry matches; 0 = a typed word is nowhere in it.
- * @param {Entry} entry @param {string} typed normalised */
+ * @param {SearchEntry} entry @param {string} typed normalised */
 export function scoreOf({ title, also, text }, typed) {
   const names = [title, ...also].map(normalise);
   const fits = typed
@@ -56,7 +53,7 @@ export function scoreOf({ title, also, text }, typed) {
   return mean + (names.some((name) => name.startsWith(typed)) ? 20 : 0);
 }
 
-/** The groups with their best entries, that of the best entry first. @param {Group[]} groups @param {string} query */
+/** The groups with their best entries, that of the best entry first. @param {SearchGroup[]} groups @param {string} query */
 export function search(groups, query) {
   const typed = normalise(query);
   if (!typed) return [];

@@ -1,7 +1,6 @@
 // The Share panel of the bar: the link, its QR code, exports, and how the picture was computed.
 
-import { makeCopy } from "../base/copy_button.js";
-import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { button, div, fetchRoute, fill, fold, h, makeCopy, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
 import { openRoom, room } from "../rooms/room_line.js";
@@ -9,11 +8,11 @@ import { openRoom, room } from "../rooms/room_line.js";
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared page: its name; address: its URL for other machines, or
  * ""; kinds: its export routes
  */
-/** @typedef {{facts: string[], code: string}} About facts of each picture; code of all pictures */
+/** @typedef {[name: string, lines: string[]]} Fact */
+/** @typedef {{facts: Fact[][], code: string}} About facts of each picture; code of all pictures */
 
 const ONLY_HERE =
   "Only this computer can open the link. For a class, start Headlight with headlight --host 0.0.0.0 (in a checkout: make run ARGS=--server.address=0.0.0.0)";
-const LOST = "The server cannot be reached; try again.";
 
 /** The link to the current state at another address of the same page. @param {string} address */
 function linkAt(address) {
@@ -22,12 +21,14 @@ function linkAt(address) {
   return url.href;
 }
 
-/** Fetch the response of a route to a query. @param {string} route @param {URLSearchParams} query */
-async function fetched(route, query) {
-  const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
-  const text = answer ? await answer.text() : LOST;
-  return { text, isThere: answer?.ok ?? false };
-}
+/** Fetch a route's text, or the reason for a failure. @param {string} route @param {URLSearchParams} query */
+const fetchText = (route, query) =>
+  fetchRoute(`api/${route}?${query}`)
+    .then(async (response) => ({ text: await response.text(), isThere: true }))
+    .catch(({ message }) => ({ text: message, isThere: false }));
+
+/** A name and its lines. @param {Fact} fact */
+const describeFact = ([name, lines]) => [h("dt", {}, name), ...lines.map((line) => h("dd", { dir: "auto" }, line))];
 
 class SharePanel {
   constructor() {
@@ -42,27 +43,21 @@ class SharePanel {
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");
-    this.about = this.fold("How was this computed?", this.facts);
+    const ontoggle = () => this.tell();
+    this.about = fold("How was this computed?", { ontoggle }, this.facts);
     const copy = makeCopy("copy code", () => this.code.textContent ?? "");
-    this.snippet = this.fold("Python code for this picture", h("pre", {}, this.code), copy);
+    this.snippet = fold("Python code for this picture", { ontoggle }, h("pre", {}, this.code), copy);
     this.notebook = h("a", { download: "headlight.ipynb" }, "The same code as a notebook, .ipynb");
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
     this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
-    this.pictured = ""; // link of the QR code that is shown or pending
+    this.pictured = ""; // link of the QR code that is visible or pending
     this.requested = ""; // query of the facts and the code
   }
 
-  /** The link to share. */
   get link() {
     return linkAt(shared.address);
-  }
-
-  /** @param {string} title @param {...Node} inside */
-  fold(title, ...inside) {
-    const ontoggle = () => this.tell();
-    return h("details", { ontoggle }, h("summary", {}, title), ...inside);
   }
 
   draw() {
@@ -100,7 +95,7 @@ class SharePanel {
     if (!shared.address) setText(this.note, ONLY_HERE);
     if (!shared.address || this.pictured === link) return;
     this.pictured = link;
-    const { text, isThere } = await fetched("qr", new URLSearchParams({ to: link }));
+    const { text, isThere } = await fetchText("qr", new URLSearchParams({ to: link }));
     if (this.pictured !== link) return; // the link has changed meanwhile
     if (!isThere) this.pictured = "";
     this.camera.hidden = !isThere;
@@ -121,16 +116,16 @@ class SharePanel {
     else this.camera.requestFullscreen?.();
   }
 
-  /** Load the contents of the open sections. */
   async tell() {
     const request = `${shared.page}?${read()}`;
     if (!(this.about.open || this.snippet.open) || this.about.hidden || this.requested === request) return;
     this.requested = request;
-    const { text, isThere } = await fetched(`${shared.page}.about`, read());
+    const { text, isThere } = await fetchText(`${shared.page}.about`, read());
     if (this.requested !== request) return;
     if (!isThere) this.requested = "";
-    const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
-    fill(this.facts, facts, "pre", setText);
+    const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [], code: "" });
+    const lists = facts.map((side) => h("dl", {}, ...side.flatMap(describeFact)));
+    this.facts.replaceChildren(...lists, isThere ? "" : text);
     setText(this.code, code);
   }
 }

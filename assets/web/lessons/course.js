@@ -1,14 +1,11 @@
 // The course: loading it, the step in the address, and progress. The browser stores completed steps; the tab stores
 // classroom mode and the chosen route through the course.
 
-import { urlOf } from "../base/dom.js";
+import { fetchRoute, once } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
 import { prerequisites } from "../link/navigation.js";
 
-/** @typedef {import("../base/messages.js").CourseMessage} Course */
-/** @typedef {import("../base/messages.js").CourseLesson} Lesson */
-/** @typedef {import("../base/messages.js").CourseStep} Step */
-/** @typedef {{lesson: Lesson, number: number, total: number, step: Step, at: number, again: boolean}} Place a step and its lesson, numbered from 1; again: the step's second question */
+/** @typedef {{lesson: CourseLesson, number: number, total: number, step: CourseStep, at: number, again: boolean}} Place a step and its lesson, numbered from 1; again: the step's second question */
 
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way steps: names in order, such as "it.2" */
 
@@ -17,28 +14,13 @@ const TAUGHT = "headlight-class"; // sessionStorage key of classroom mode
 const WAY = "headlight-way";
 const KEY = "learn"; // link parameter
 
-/** @type {Promise<Course> | null} */
-let loading = null;
-/** @type {Course | null} */
+/** @type {CourseMessage | null} */
 let course = JSON.parse(document.getElementById("headlight-course")?.textContent ?? "null");
 
-/** Load the course; a page opened by a lesson's link contains it. */
-export function load() {
-  loading ??= course ? Promise.resolve(course) : fetchCourse();
-  return loading;
-}
+/** Load the course; a page opened by a lesson's link contains it. @type {() => Promise<CourseMessage>} */
+export const load = once(async () => (course ??= await (await fetchRoute("api/course")).json()));
 
 prerequisites.lesson = load;
-
-async function fetchCourse() {
-  const answer = await fetch(urlOf("api/course"));
-  if (!answer.ok) {
-    loading = null;
-    throw new Error(await answer.text());
-  }
-  course = /** @type {Course} */ (await answer.json());
-  return course;
-}
 
 /** The step in the address, such as "it.2"; "" without one. */
 export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";

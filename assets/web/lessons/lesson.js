@@ -1,26 +1,13 @@
 // The lesson beside the page: question, answer, and the curtain over the picture. The step is in the link (learn=it.2);
 // answers are kept while the tab is open, progress in the browser.
 
-import {
-  addressOf,
-  askedFor,
-  find,
-  isTaught,
-  keepTaught,
-  load,
-  markDone,
-  nameOf,
-  neighbour,
-  whyNot,
-} from "./course.js";
+import * as course from "./course.js";
 import { draw as drawCurtain } from "../base/curtain.js";
 import { h, setAttribute, urlOf } from "../base/dom.js";
-import { Hands } from "./hands.js";
 import { wishOf } from "./lesson_keys.js";
-import { LessonPanel } from "./lesson_panel.js";
+import { LessonPanel, Hands } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
-import { pageNow } from "../base/page_list.js";
-import { go } from "../link/navigation.js";
+import { go, pageNow } from "../link/navigation.js";
 import { ApiClient } from "../wire/api_client.js";
 
 const COURSE = "lessons"; // path of the page with all lessons
@@ -36,15 +23,15 @@ const black = h("div", { id: "headlight-black", hidden: "" });
 const visited = new Map();
 const state = {
   name: "", // of the step, as in the link
-  place: /** @type {import("./course.js").Place | null} */ (null),
+  place: /** @type {LessonPlace | null} */ (null),
   answer: /** @type {string | null} */ (null),
   open: false,
-  verdict: /** @type {import("./lesson_panel.js").Verdict | null} */ (null),
+  verdict: /** @type {StepVerdict | null} */ (null),
   sentence: "",
   notes: false,
   keys: false,
-  isWholePage: false, // the page is shown with all controls, not the step's picture alone
-  taught: isTaught(),
+  isWholePage: false, // the whole page with all controls, not the step's picture alone
+  taught: course.isTaught(),
   room: false, // the class votes by phone
 };
 let pause = 0;
@@ -74,17 +61,17 @@ const acts = {
   next: () => step(1),
   back: () => step(-1),
   leave: () => {
-    const url = addressOf(null);
+    const url = course.addressOf(null);
     take("");
     go(url);
   },
-  again: () => state.place && go(addressOf(state.place)),
+  again: () => state.place && go(course.addressOf(state.place)),
   lessons: () => toCourse(),
   notes: () => setState({ notes: !state.notes, keys: false }),
   page: () => state.open && setState({ isWholePage: !state.isWholePage }),
   class: () => {
     setState({ taught: !state.taught });
-    keepTaught(state.taught);
+    course.keepTaught(state.taught);
   },
   keys: () => setState({ keys: !state.keys, notes: false }),
 };
@@ -102,7 +89,7 @@ function open() {
 function done() {
   const { name, place, answer } = state;
   visited.set(name, { answer, open: state.open });
-  if (place) markDone(place);
+  if (place) course.markDone(place);
   show();
 }
 
@@ -110,7 +97,7 @@ function done() {
 function judge() {
   clearTimeout(pause);
   const { place } = state;
-  if (!place || !state.open || isAway() || askedFor() !== state.name) return;
+  if (!place || !state.open || isAway() || course.askedFor() !== state.name) return;
   wire.ask("lesson", new URLSearchParams(location.search), "");
 }
 
@@ -127,38 +114,37 @@ const isAway = () => state.place !== null && pageNow().path !== state.place.step
 /** Set the step; "" for none. @param {string} name */
 function take(name) {
   if (name === state.name && (state.place || !name)) {
-    state.place &&= find(name); // the route may have changed
+    state.place &&= course.find(name); // the route may have changed
     return show();
   }
   wire.stop();
-  const place = name ? find(name) : null;
+  const place = name ? course.find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
   Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", isWholePage: false });
   hands.begin(name, place?.step.choices.map(({ letter }) => letter) ?? []);
   show();
-  if (name && !place) load().then(() => name === state.name && missed(), missed);
+  if (name && !place) course.load().then(() => name === state.name && missed(), missed);
   follow();
 }
 
 /** Handle the loaded course, or its failure. @param {Error} [error] */
 function missed(error) {
-  if (find(state.name)) {
+  if (course.find(state.name)) {
     state.name += " "; // trailing space: forces the step to be set again once its lesson is loaded
     take(state.name.trim());
-  } else setState({ sentence: error?.message || whyNot(state.name) });
+  } else setState({ sentence: error?.message || course.whyNot(state.name) });
 }
 
 /** @param {1 | -1} way */
 function step(way) {
-  const next = state.place && neighbour(state.place, way);
+  const next = state.place && course.neighbour(state.place, way);
   if (!next) return way > 0 ? toCourse() : undefined;
-  take(nameOf(next)); // the curtain must come before the picture
-  go(addressOf(next));
+  take(course.nameOf(next)); // the curtain must come before the picture
+  go(course.addressOf(next));
   panel.element.scrollTop = 0;
   panel.p.title.focus({ preventScroll: true });
 }
 
-/** Go to the page with all lessons. */
 function toCourse() {
   take("");
   go(new URL(`./${COURSE}`, new URL("./", location.href)));
@@ -185,7 +171,6 @@ export const roomActions = {
   },
 };
 
-/** Draw the lesson. */
 function show() {
   const { place, open: isOpen } = state;
   const isShown = isHere();
@@ -199,7 +184,7 @@ function show() {
   dispatchEvent(new Event("headlight-lesson"));
   panel.element.hidden = !isShown || (!place && !state.sentence);
   if (panel.element.hidden) return;
-  const following = place && neighbour(place, 1);
+  const following = place && course.neighbour(place, 1);
   const isLast = following?.lesson.id !== place?.lesson.id;
   const next = !following ? "all lessons" : isLast ? "next lesson →" : "next →";
   panel.draw({ ...state, away, next, back: place && place.at > 1 ? "← back" : "" });
@@ -233,7 +218,7 @@ function begin() {
     document.head.append(h("link", { rel: "stylesheet", class: "lesson", href: urlOf("lessons/lesson.css").href }));
   document.getElementById("headlight-bar")?.after(panel.element); // tab order: bar, lesson, page
   document.body.append(black);
-  addEventListener("popstate", () => take(askedFor()));
+  addEventListener("popstate", () => take(course.askedFor()));
   addEventListener("headlight-address", follow);
   addEventListener("keydown", key, true);
 }
@@ -242,7 +227,7 @@ function begin() {
 export function drawLesson(theme) {
   if (!panel.element.isConnected) {
     begin();
-    take(askedFor());
+    take(course.askedFor());
   }
   setAttribute(panel.element, "class", theme);
   show();

@@ -1,23 +1,13 @@
 // The cards of all lessons with their progress, and the routes through them by time and audience.
 
 import { done, keepWay, wayKept } from "./course.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { fillChoice, group } from "../base/choice.js";
+import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
 
 const EVERY = "all lessons";
-
-/** @param {string} label @param {(string | number)[]} options @param {(string | number)} now @param {(value: any) => void} choose */
-function drawChoice(group, label, options, now, choose) {
-  setAttribute(group, "aria-label", label);
-  const make = () => button("", () => {});
-  fill(group, options, make, (press, option) => {
-    setText(press, typeof option === "number" ? `${option} minutes` : option);
-    setAttribute(press, "aria-pressed", String(option === now));
-    /** @type {HTMLButtonElement} */ (press).onclick = () => choose(option);
-  });
-}
 
 /** The first step that is not completed in this browser, counted from 0; −1 if there is none.
  * @param {Card} card @param {number[]} done */
@@ -87,8 +77,10 @@ function update(element, block) {
   const minutes = [...new Set(ways.map((way) => way.minutes))];
   const people = [...new Set(ways.filter((way) => way.minutes === choice.minutes).map(({ audience }) => audience))];
   if (people.length && !people.includes(choice.audience)) choice.audience = people[0];
-  drawChoice(times, "Time", [EVERY, ...minutes], choice.minutes, (value) => choose({ minutes: value }));
-  drawChoice(audiences, "For", people, choice.audience, (value) => choose({ audience: value }));
+  const spans = [EVERY, ...minutes];
+  const texts = [EVERY, ...minutes.map((count) => `${count} minutes`)];
+  fillChoice(times, texts, spans.indexOf(choice.minutes), (index) => choose({ minutes: spans[index] }));
+  fillChoice(audiences, people, people.indexOf(choice.audience), (index) => choose({ audience: people[index] }));
   const way = ways.find((path) => path.minutes === choice.minutes && path.audience === choice.audience);
   const numbered = cards.map((card, index) => ({ card, number: index + 1, steps: way?.lessons[card.id] ?? [] }));
   const visible = numbered.filter(({ card }) => !way || card.id in way.lessons);
@@ -105,8 +97,13 @@ function update(element, block) {
 }
 
 function make() {
-  const [times, audiences] = [0, 1].map(() => h("div", { class: "segments", role: "group" }));
-  return div("course", times, audiences, h("a", { class: "start", hidden: "" }), h("ol", { class: "cards" }));
+  return div(
+    "course",
+    group("Time"),
+    group("For"),
+    h("a", { class: "start", hidden: "" }),
+    h("ol", { class: "cards" }),
+  );
 }
 
 export const lessons = { make, update };

@@ -1,22 +1,20 @@
 // The panel of a lesson: progress, instruction, question, choices, and after the answer the numbers. It draws a state
-// and forwards user actions.
+// and forwards user actions. In a class a show of hands is counted per choice, in two rounds.
 
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 
-/** @typedef {import("./course.js").Place} Place */
-/** @typedef {import("../base/messages.js").StepVerdict} Verdict */
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "page" | "class" | "keys"} Act */
 /**
  * @typedef {object} PanelState
- * @property {Place | null} place null if the step in the link does not exist
+ * @property {LessonPlace | null} place null if the step in the link does not exist
  * @property {string} sentence status: why there is no step or verdict, or what is pending
  * @property {string | null} answer the chosen letter
  * @property {boolean} open whether the curtain is open
- * @property {Verdict | null} verdict
+ * @property {StepVerdict | null} verdict
  * @property {boolean} away whether the current page is not the step's
- * @property {boolean} notes whether the teacher's notes are shown
- * @property {boolean} keys whether the list of shortcuts is shown
- * @property {boolean} isWholePage whether the page is shown with all controls
+ * @property {boolean} notes whether the teacher's notes are open
+ * @property {boolean} keys whether the list of shortcuts is open
+ * @property {boolean} isWholePage whether the whole page with all controls is visible
  * @property {boolean} taught classroom mode: an answer does not open the curtain
  * @property {string} back @property {string} next texts of the previous and next links
  */
@@ -39,7 +37,7 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-/** The notes of a step, one per line. @param {Place} place */
+/** The notes of a step, one per line. @param {LessonPlace} place */
 function notesOf({ lesson, step }) {
   const { references } = lesson;
   const reading = references.length ? `Further reading: ${references.join("; ")}.` : "";
@@ -48,7 +46,7 @@ function notesOf({ lesson, step }) {
 }
 
 export class LessonPanel {
-  /** @param {(act: Act, letter?: string) => void} act @param {import("./hands.js").Hands} hands */
+  /** @param {(act: Act, letter?: string) => void} act @param {import("./lesson_panel.js").Hands} hands */
   constructor(act, hands) {
     this.act = act;
     this.hands = hands;
@@ -96,7 +94,6 @@ export class LessonPanel {
     this.arrange();
   }
 
-  /** Insert the parts in order. */
   arrange() {
     const { p, hands } = this;
     p.overlayNotes.append(p.lines);
@@ -126,21 +123,7 @@ export class LessonPanel {
     const { p } = this;
     const { place, sentence } = state;
     this.element.hidden = false;
-    for (const part of [
-      p.progress,
-      p.instruction,
-      p.question,
-      p.choices,
-      p.show,
-      p.taught,
-      p.back,
-      p.next,
-      p.notes,
-      p.help,
-    ])
-      part.hidden = !place;
-    for (const part of [p.page, p.misconception, p.exercise, p.away, p.overlayNotes, p.keys, this.hands.element])
-      part.hidden = true;
+    setAttribute(this.element, "data-missing", place ? null : "");
     if (place) this.drawStep({ ...state, place });
     else {
       setText(p.placeLabel, "Lesson");
@@ -150,7 +133,7 @@ export class LessonPanel {
     }
   }
 
-  /** @param {PanelState & {place: Place}} state */
+  /** @param {PanelState & {place: LessonPlace}} state */
   drawStep(state) {
     const { p } = this;
     const { lesson, number, total, step, at } = state.place;
@@ -191,11 +174,10 @@ export class LessonPanel {
    * @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
   drawOver(part, isOpen, name) {
     part.hidden = !isOpen;
-    setAttribute(part, "role", isOpen ? "dialog" : null);
-    setAttribute(part, "aria-label", isOpen ? name : null);
+    setAttributes(part, { role: isOpen ? "dialog" : null, "aria-label": isOpen ? name : null });
   }
 
-  /** @param {PanelState & {place: Place}} shown */
+  /** @param {PanelState & {place: LessonPlace}} state */
   drawChoices({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ index) => {
       const choice = button("", () => this.act("answer", this.letters[index]), { class: "option" });
@@ -209,13 +191,12 @@ export class LessonPanel {
       setText(name, letter);
       setText(words, text);
       setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
-      setAttribute(choice, "aria-pressed", String(isChosen));
-      setAttribute(choice, "data-correct", right ? "" : null);
+      setAttributes(choice, { "aria-pressed": String(isChosen), "data-correct": right ? "" : null });
       this.hands.drawBars(votes, letter);
     });
   }
 
-  /** @param {PanelState} shown */
+  /** @param {PanelState} state */
   drawVerdict({ open, verdict, sentence }) {
     const { p } = this;
     const lines = /** @type {HTMLElement[]} */ ([]);
@@ -231,5 +212,66 @@ export class LessonPanel {
     p.verdict.dataset.text = text;
     p.verdict.replaceChildren(...lines);
     if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would be below the fold
+  }
+}
+
+const ROUNDS = ["alone", "after talking"];
+
+export class Hands {
+  /** @param {() => void} counted called when a hand is counted or removed */
+  constructor(counted) {
+    this.tell = counted;
+    this.round = 0;
+    this.rounds = /** @type {string[][]} */ ([[], []]); // letters in counting order
+    this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // question -> its rounds, while the page is open
+    this.talk = button("", () => this.turn(), { class: "quiet" });
+    this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.talk);
+    this.letters = /** @type {string[]} */ ([]);
+  }
+
+  /** Start a question with the hands counted for it before.
+   * @param {string} name @param {string[]} letters letters of its choices */
+  begin(name, letters) {
+    const rounds = this.counted.get(name) ?? [[], []];
+    this.counted.set(name, rounds);
+    Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
+  }
+
+  /** Count a hand. @param {string} letter */
+  count(letter) {
+    if (this.letters.includes(letter)) this.rounds[this.round].push(letter);
+    this.tell();
+  }
+
+  undo() {
+    this.rounds[this.round].pop();
+    this.tell();
+  }
+
+  turn() {
+    this.round = 1 - this.round;
+    this.tell();
+  }
+
+  /** Return whether a hand was counted. */
+  get any() {
+    return this.rounds.some((hands) => hands.length);
+  }
+
+  draw() {
+    setText(this.talk, this.round ? "back to the first count" : "count again after talking");
+  }
+
+  /** Draw the hands of a choice as bars, round by round; nothing before the first hand.
+   * @param {Element} place @param {string} letter */
+  drawBars(place, letter) {
+    const counted = this.rounds.filter((hands) => hands.length);
+    const make = () => div("bar", span("track", h("span")), span("count"));
+    fill(place, counted, make, (bar, hands) => {
+      const count = hands.filter((hand) => hand === letter).length;
+      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = `${(100 * count) / hands.length}%`;
+      setText(bar.children[1], String(count));
+      setAttribute(bar, "title", ROUNDS[this.rounds.indexOf(hands)]);
+    });
   }
 }

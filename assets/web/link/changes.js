@@ -83,15 +83,13 @@ function changedMasks(controls, tokens) {
   if (seen.mask && seen.mask !== "none") {
     const [, ...numbers] = painted ? [] : ruleOf(seen).split(":");
     const values = seen.mask === "combination" ? [rest] : numbers;
-    const out = painted ? { mask: null } : maskOf(onlyUnseen(rule));
+    const out = painted ? { mask: null } : maskOf(withPlaces("none", unseenOf(rule)));
     parts.push({ key: "mask", text: [`mask: ${seen.mask}`, ...values].join(" "), back: out });
   }
   const back = painted ? { on: rest } : maskOf(rest);
   if (unseen.length) parts.push({ key: "unseen", text: `masked for all others: ${unseen.join(", ")}`, back });
   return parts;
 }
-
-// ---- keys that a written rule removes
 
 /** Parse a rule into terms joined by |, each a list of parts joined by &. @param {string} rule */
 const termsOf = (rule) => rule.split("|").map((term) => term.split("&").map((part) => part.replace(/\s/g, "")));
@@ -126,9 +124,6 @@ export function toggledUnseen(rule, place) {
   if (!places.delete(place)) places.add(place);
   return withPlaces(rule, places);
 }
-
-/** A rule that removes the same keys and nothing else. @param {string} rule */
-export const onlyUnseen = (rule) => withPlaces("none", unseenOf(rule));
 
 /** The rule with all keys restored. @param {string} rule */
 export const withoutUnseen = (rule) => withPlaces(rule, new Set());

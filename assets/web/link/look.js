@@ -3,7 +3,7 @@
 /** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or the visible ones */
 /** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
-/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: selected besides the one in focus */
+/** @typedef {Record<Switch, boolean> & {scale: Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: selected besides the one in focus */
 
 /** @type {Switch[]} */
 export const ASKED = ["all", "surprise", "values"]; // options that need data from the server
@@ -81,10 +81,13 @@ export const askedOf = (look) =>
   writeLook({ ...parseLook(reads(look)), ...Object.fromEntries(ASKED.map((name) => [name, look[name]])) });
 
 /** Sort heads numerically: "3.9" before "3.10". @param {Iterable<string>} heads */
-export const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 
 /** The link's name of a head, "L3 H9". @param {string} head "3.9" */
 export const headName = (head) => `L${head.replace(".", " H")}`;
+
+/** The link's names of heads. @param {Iterable<string>} heads */
+export const headNames = (heads) => inOrder(heads).map(headName);
 
 /** Parse the heads of a link. @param {string[]} names @returns {Set<string>} */
 export const headsOf = (names) => new Set(names.map((name) => name.slice(1).replace(" H", ".")));

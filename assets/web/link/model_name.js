@@ -12,12 +12,18 @@ export const isForeign = (name) => name.startsWith("hf:") || name.startsWith("fo
 /** Return whether the model is a recording, which takes no text. @param {string} name */
 export const isRecording = (name) => name.startsWith("recording:");
 
+/** Title, and size and files, of local models, by name. @type {Map<string, string[]>} */
+export const descriptions = new Map();
+
 /** The display title of a model. @param {string} name */
-export const titleOf = (name) =>
+export const titleOf = (name) => descriptions.get(baseOf(name))?.[0] ?? plainTitle(name);
+
+/** @param {string} name */
+const plainTitle = (name) =>
   name.startsWith("hf:")
     ? baseOf(name)
         .slice(3)
-        .replace(/@[0-9a-f]+$/, "")
+        .replace(/@[0-9a-f]+/, "")
     : isRecording(name)
       ? "a recording"
       : "a folder of this machine";

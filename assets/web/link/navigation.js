@@ -1,8 +1,7 @@
 // Navigation between pages and lesson steps. The new address is pushed first; then Streamlit is notified by a popstate
-// event, as after Back, and reads the address.
+// event, as after Back, and reads the address. The pages of the site are listed here too.
 
 import { push, leftOut, setParam, read, setHistory } from "./link.js";
-import { addressOf, PAGES } from "../base/page_list.js";
 
 const STAYS = ["big", "embed_options"]; // parameters of the window, kept on every page
 const BAR = "#headlight-bar";
@@ -79,3 +78,18 @@ export function visit(address, byBar) {
   const begin = () => location.href === from && go(address); // a lesson's curtain must come before the picture
   prerequisites.lesson().then(begin, begin);
 }
+
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, parent: string}} Page parent: path of the page that links to it, "" for a page of the bar */
+
+/** All pages, from headlight/ui/pages.py. @type {Page[]} */
+export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
+
+/** The URL of a page. @param {string} path */
+export const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
+
+/** The page at a path of the server; the home page if there is none. @param {string} address */
+export const pageAt = (address) =>
+  PAGES.find(({ path }) => path === address) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
+
+/** The current page. */
+export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");

@@ -2,7 +2,6 @@
 
 import { parseAt } from "./look.js";
 
-/** @typedef {import("./look.js").At} At */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Spot */
 /** `placed`: the user chose layer and head; `rowChosen`: the user chose the row.
  * @typedef {{at: Spot, placed: boolean, rowChosen: boolean}} Place
@@ -20,7 +19,7 @@ export function placeOf(link, picture) {
 /** A copy of the cursor with another layer, head, row or key; a null row leaves the row to the page.
  * @param {Place} place @param {Partial<At>} change @returns {Place}
  */
-export function moved(place, { row, ...change }) {
+export function movePlace(place, { row, ...change }) {
   const rowChosen = row === undefined ? place.rowChosen : row !== null;
   return {
     at: { ...place.at, ...change, ...(row === null ? {} : { row: row ?? place.at.row }) },

@@ -1,15 +1,12 @@
 // The gallery of masks: each rule drawn for the current sentence; a click uses it or joins it to the current rule.
 
 import { pixel, pixels, rgb } from "../base/colour.js";
-import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, fill, h, pixelRatio, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
 const SIDE = 84; // pixels of a thumbnail
 /** The action of a click on a card: its name in the link and on the button. @type {[string, string][]} */
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
-
-/** @typedef {import("../base/messages.js").Card} Card */
-/** @typedef {import("../base/messages.js").Masks} Masks */
 
 /** Draw the mask of a card: allowed cells in colour, forbidden ones in the line colour.
  * @param {HTMLCanvasElement} canvas
@@ -48,8 +45,7 @@ export function drawGallery(parent, picture, { inks, accent, join, choose }) {
     setText(name, rule.name);
     setText(line, rule.why_not || rule.line);
     setText(counted, rule.counted);
-    setAttribute(card, "title", rule.meaning);
-    setAttribute(card, "aria-pressed", String(isUsed(picture, rule)));
+    setAttributes(card, { title: rule.meaning, "aria-pressed": String(isUsed(picture, rule)) });
     setAttribute(card, "disabled", !(join in rule.clicks));
   });
 }

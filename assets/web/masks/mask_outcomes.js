@@ -1,16 +1,16 @@
 // The consequences of a mask, under its weights: rescaled rows, empty rows, and a second sentence in the same batch.
 // Requested from the server once the picture is here.
 
+import { SideRequest } from "../wire/api_client.js";
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { div, h, setAttribute, setText } from "../base/dom.js";
 import { setParam } from "../link/link.js";
 import { SentenceBox } from "../picture/sentence.js";
-import { SideRequest } from "../wire/side_request.js";
 
 const NAME = "Another sentence in the same batch";
 
 export class MaskOutcomes {
-  /** @param {import("./painter.js").Painter} view */
+  /** @param {Painter} view */
   constructor(view) {
     this.view = view;
     this.pad = /** @type {string | null} */ (null); // second sentence, as in the link

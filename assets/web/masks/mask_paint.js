@@ -2,7 +2,6 @@
 
 import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {"block" | "allow" | "row" | "column"} Tool */
 /** @typedef {"all" | "one"} Scope heads that a stroke paints */
 
@@ -53,7 +52,6 @@ export class MaskPaint {
     return !this.flips.some((cells) => cells.includes(1));
   }
 
-  /** Push the painting to the undo stack. */
   remember() {
     this.undone.push({
       paintedRule: this.paintedRule,
@@ -63,7 +61,7 @@ export class MaskPaint {
     if (this.undone.length > MAX_UNDONE) this.undone.shift();
   }
 
-  /** Start a stroke: its first cell decides the painted value. @param {Place} at */
+  /** Start a stroke: its first cell decides the painted value. @param {Cell} at */
   begin([i, j]) {
     this.remember();
     const allowed = this.allow();
@@ -75,7 +73,7 @@ export class MaskPaint {
     this.value = this.tool === "allow" || frees ? 1 : 0;
   }
 
-  /** @param {Place} at */
+  /** @param {Cell} at */
   paint([i, j]) {
     if (this.tool === "row") for (let key = 0; key < this.n; key++) this.set(i, key);
     else if (this.tool === "column") for (let row = 0; row < this.n; row++) this.set(row, j);
@@ -89,7 +87,7 @@ export class MaskPaint {
     for (const cells of this.scope === "all" ? this.flips : [this.flips[this.head]]) cells[index] = turned;
   }
 
-  /** Flip a cell, or with the line tools its whole row or column. @param {Place} cell */
+  /** Flip a cell, or with the line tools its whole row or column. @param {Cell} cell */
   toggle(cell) {
     this.begin(cell);
     if (!LINES.includes(this.tool)) this.value = 1 - this.allow()[cell[0] * this.n + cell[1]];

@@ -2,20 +2,20 @@
 
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { BigMap, wholeMap } from "../picture/map.js";
+import { isolated } from "../base/token_text.js";
 
-/** @typedef {import("../base/grid_keys.js").Place} Place */
-/** @typedef {Pick<import("../picture/map.js").MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
+/** @typedef {Pick<MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
 const GLOW = { dark: 190, light: 105 }; // brightness of an allowed cell, as a byte of the ramp
 
 export class PaintGrid extends BigMap {
-  /** @param {import("./painter.js").Painter} view */
+  /** @param {Painter} view */
   constructor(view) {
     super({ pick: () => {}, hover: (text) => view.readOut(text) });
     this.view = view;
     this.scrolls = false; // a finger scrolls instead of painting
-    this.stroke = /** @type {Place | null} */ (null); // last cell of the current stroke
-    this.tap = /** @type {Place | null} */ (null); // start of a touch that may still become a scroll
+    this.stroke = /** @type {Cell | null} */ (null); // last cell of the current stroke
+    this.tap = /** @type {Cell | null} */ (null); // start of a touch that may still become a scroll
     this.element.onclick = null;
     this.element.onpointerdown = (event) => this.down(event);
     this.element.onpointermove = (event) => this.move(event);
@@ -24,13 +24,13 @@ export class PaintGrid extends BigMap {
   }
 
   /** Draw the mask of a head, cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
-  drawMask({ allow, scrolls, ...shown }, inks, room) {
-    const n = shown.tokens.length;
-    const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };
+  drawMask({ allow, scrolls, ...picture }, inks, room) {
+    const n = picture.tokens.length;
+    const map = { size: n, bytes: allow.map((cell) => cell * GLOW[picture.theme]) };
     const forbids = (/** @type {number} */ i, /** @type {number} */ j) => !allow[i * n + j];
     this.scrolls = scrolls;
     this.draw(
-      { ...wholeMap(shown.tokens, new Float32Array(), { ...shown, map, forbids, scale: "linear" }), weights: null },
+      { ...wholeMap(picture.tokens, new Float32Array(), { ...picture, map, forbids, scale: "linear" }), weights: null },
       inks,
       room,
     );
@@ -50,17 +50,17 @@ export class PaintGrid extends BigMap {
     }
   }
 
-  /** @param {Place} cell */
+  /** @param {Cell} cell */
   begin(cell) {
     this.paintOver([cell], true);
     this.stroke = this.active = cell;
     this.cell.element.focus({ preventScroll: true });
   }
 
-  /** @param {Place[]} cells @param {boolean} [begins] whether the first cell starts a stroke */
-  paintOver(cells, begins = false) {
+  /** @param {Cell[]} cells @param {boolean} [starts] whether the first cell starts a stroke */
+  paintOver(cells, starts = false) {
     this.view.stroke((mask) => {
-      if (begins) mask.begin(cells[0]);
+      if (starts) mask.begin(cells[0]);
       for (const cell of cells) mask.paint(cell);
     }, false);
   }
@@ -86,8 +86,8 @@ export class PaintGrid extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
-    return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
+    const { tokens, forbids } = /** @type {MapPicture} */ (this.picture);
+    return `row ${isolated(tokens[i])}, key ${isolated(tokens[j])}: ${forbids(i, j) ? "blocked" : "allowed"}`;
   }
 
   get label() {

@@ -2,40 +2,30 @@
 
 import { inks, isPlain } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
-import { div, h, LETTERS, setText, span } from "../base/dom.js";
+import { contentWidth, div, h, LETTERS, panel, rem, setText, span } from "../base/dom.js";
 import { drawGallery, isUsed } from "./gallery.js";
 import { ControlChips } from "../picture/control_chips.js";
-import { MaskLine } from "./mask_line.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
-import { omit } from "../link/link.js";
-import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { headNames, headsOf, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
-import { PainterBar } from "./painter_bar.js";
+import { PainterBar, MaskLine } from "./painter_bar.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { rowOf, toBytes, unpackFloats } from "../wire/packets.js";
-import { contentWidth, fillNotices, notices, panel, rem } from "../base/view_base.js";
-import { gave, counted, ranked } from "../base/words.js";
+import { gave, counted, sortByWeight } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
-import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
-
-/** @typedef {import("../picture/map.js").BigMap} BigMap */
-/** @typedef {import("../picture/map.js").Room} Room */
-/** @typedef {import("../base/messages.js").Masks} Masks */
-/** @typedef {import("../base/messages.js").Card} Card */
-/** @typedef {import("../link/changes.js").Controls} Controls */
 
 const THREE = 900; // pixels of a view with three maps in a row
 const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number in a cell
@@ -48,21 +38,17 @@ const NO_KEYS = ["embed_options", "big"]; // parameters unrelated to the picture
 const PLACE = ["at", "pad", "big"]; // parameters that do not change the maps
 const NAMES = { pos: "Positional encoding", t: "Temperature", off: "Ablate heads" }; // changes besides the mask
 
-const STYLES = [viewCss, choicesCss, listingCss, sheetCss, painterCss, barCss, stageCss];
-
 /** @extends {PlaceView<Masks>} */
 export class Painter extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
-    super(root, STYLES, "painter");
+    super(root, [viewCss, choicesCss, listingCss, sheetCss, painterCss, stageCss], "painter");
     this.chosenText = /** @type {string | null} */ (null); // as in the link; null = the default
     this.controls = /** @type {Controls} */ ({}); // link parameters of the mask, the positions and the temperature
     this.off = /** @type {Set<string>} */ (new Set()); // ablated heads
-    this.look = parseLook(""); // a mean over heads instead of one
-    this.begins = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: for a link without parameters, or opened by the bar
+    this.initial = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: for a link without parameters, or opened by the bar
     this.isOwn = false; // whether the mask is still the page's default
     this.renews = false; // the default is to be chosen again
-    this.pictureOf = ""; // query of the picture, without the cursor
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
     this.mask = new MaskPaint();
     this.requestedMask = ""; // rule and painting of the picture, or of the last request
@@ -76,7 +62,6 @@ export class Painter extends PlaceView {
     this.scrolls = matchMedia("(pointer: coarse)").matches;
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.parts = {
-      notices: notices(),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
       counted: span("label"),
       readout: h("p", { class: "readout" }),
@@ -93,7 +78,7 @@ export class Painter extends PlaceView {
     const p = this.parts;
     const room = div("room", this.grid.element);
     this.show(
-      div("top", this.box.element, p.notices),
+      div("top", this.box.element, this.noticeList),
       p.gallery,
       this.line.element,
       this.bar.topBar,
@@ -111,8 +96,6 @@ export class Painter extends PlaceView {
     });
   }
 
-  // ---- incoming messages
-
   /** @param {URLSearchParams} link */
   readLink(link) {
     this.adoptPlace(link);
@@ -121,8 +104,8 @@ export class Painter extends PlaceView {
     this.off = headsOf(link.getAll("off"));
     this.look = parseLook(link.get("look") ?? "");
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
-    this.begins = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
-    if (!this.begins) this.controls.mask ??= "none"; // the meaning of a link without a mask
+    this.initial = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
+    if (!this.initial) this.controls.mask ??= "none"; // the meaning of a link without a mask
     this.isOwn = false;
     this.ahead = true;
     this.tooLong = 0;
@@ -132,7 +115,7 @@ export class Painter extends PlaceView {
 
   /** The text of the sentence field. */
   get text() {
-    return this.chosenText ?? this.picture?.typed ?? "";
+    return this.chosenText ?? this.picture?.sentence ?? "";
   }
 
   /** Take over the masks, with the float32 weights before and after.
@@ -142,34 +125,34 @@ export class Painter extends PlaceView {
     const halves = [floats.subarray(0, floats.length / 2), floats.subarray(floats.length / 2)];
     this.weights = halves.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
-    this.pictureOf = relevant(query);
+    super.onUnchanged(query);
     this.choosePlace(header.tokens.length, (header.columns ?? header.tokens).length);
   }
 
-  /** Write the page's default mask to the address. @param {Record<string, string>} begins */
-  beginWith(begins) {
-    this.begins = "";
+  /** Write the page's default mask to the address. @param {Record<string, string>} initialValues */
+  beginWith(initialValues) {
+    this.initial = "";
     this.isOwn = true;
-    this.controls.mask = begins.mask ?? "none";
-    this.chosenText ??= begins.s ?? null;
+    this.controls.mask = initialValues.mask ?? "none";
+    this.chosenText ??= initialValues.s ?? null;
     this.writeAddress();
-    this.pictureOf = relevant(this.query());
+    super.onUnchanged(this.query());
   }
 
   /** @param {Uint8Array} bytes @param {URLSearchParams} query */
   applyAnswer(bytes, query) {
-    const begins = this.begins && String(query) === String(this.query());
+    const isInitial = this.initial && String(query) === String(this.query());
     super.applyAnswer(bytes, query);
-    if (begins) this.beginWith(this.picture.begins);
+    if (isInitial) this.beginWith(this.picture.initialValues);
     this.outcomes.ask();
   }
 
   /** @param {URLSearchParams} _query */
   onUnchanged(_query) {
-    this.begins = ""; // the link had parameters that could not be used
+    this.initial = ""; // the link had parameters that could not be used
     this.controls.mask ??= "none";
     this.writeAddress();
-    this.pictureOf = relevant(this.query());
+    super.onUnchanged(this.query());
   }
 
   /** Load the requested mask from the picture; newer painting stays. */
@@ -186,19 +169,23 @@ export class Painter extends PlaceView {
     Object.assign(this, { requestedMask: name, ahead: false, tooLong: 0 });
   }
 
-  // ---- requests and link
-
   toParams() {
     const { chosenText, controls, off, at, look, placed, rowChosen, outcomes } = this;
-    const heads = inOrder(off).map(headName);
     const place = placed ? writeAt(at, rowChosen) : null;
-    return { ...controls, s: chosenText, off: heads, at: place, look: writeLook(look) || null, pad: outcomes.pad };
+    return {
+      ...controls,
+      s: chosenText,
+      off: headNames(off),
+      at: place,
+      look: writeLook(look) || null,
+      pad: outcomes.pad,
+    };
   }
 
   /** The parameters of the link as opened; `big` and embedding options do not count as a choice. */
   asOpened() {
     const params = super.asOpened();
-    return Object.keys(params).length || this.begins ? params : { mask: "none" };
+    return Object.keys(params).length || this.initial ? params : { mask: "none" };
   }
 
   requestParams() {
@@ -215,8 +202,16 @@ export class Painter extends PlaceView {
   route(query) {
     const { picture, at, placed } = this;
     const isThere = picture && (!placed || (picture.layer === at.layer && picture.head === at.head));
-    if (isThere && !this.begins && this.pictureOf === relevant(query)) return "";
-    return this.begins === "entered" ? "entered" : "masked";
+    if (isThere && !this.initial && this.pictureOf === this.relevant(query)) return "";
+    return this.initial === "entered" ? "entered" : "masked";
+  }
+
+  /** @param {URLSearchParams} query */
+  idleKeys(query) {
+    const idle = query.get("mask") === "combination" ? [] : ["rule"];
+    if (query.get("mask") === "none") idle.push("mask"); // the same as an absent one
+    if (query.get("on") === "none") idle.push("on"); // the default
+    return [...PLACE, ...idle];
   }
 
   ask() {
@@ -225,20 +220,13 @@ export class Painter extends PlaceView {
   }
 
   get notices() {
-    return this.tooMuch ? [this.tooMuch, ...super.notices] : super.notices;
+    const limits = this.picture ? limitsInWords(this.picture, this.tooLong) : [];
+    return [...limits, ...(this.tooMuch ? [this.tooMuch] : []), ...super.notices];
   }
 
   /** Remove the default mask from the links to other pages. @param {CustomEvent<URLSearchParams>} event */
   leaveOwn({ detail }) {
     if (this.isHere && this.isOwn) detail.delete("mask");
-  }
-
-  // ---- user actions
-
-  /** @param {Partial<import("../link/look.js").Look>} change */
-  setDisplay(change) {
-    Object.assign(this.look, change);
-    this.onChange();
   }
 
   get paintable() {
@@ -320,7 +308,7 @@ export class Painter extends PlaceView {
   takeMask(message) {
     const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
     this.controls = { ...this.controls, ...rule, ...message };
-    this.begins = "";
+    this.initial = "";
     this.isOwn = false;
     this.onChange();
   }
@@ -336,14 +324,14 @@ export class Painter extends PlaceView {
     this.painted();
   }
 
-  /** @param {import("../picture/choices.js").Change} change of the other controls */
+  /** @param {Values} change of the other controls */
   change({ off, ...controls }, typing = false) {
-    if (off) this.off = headsOf([off].flat());
+    if (off !== undefined) this.off = headsOf([off ?? []].flat());
     Object.assign(this.controls, controls);
     this.onChange(typing);
   }
 
-  /** Choose the default mask again for another model. @param {import("../link/link.js").Values} values */
+  /** Choose the default mask again for another model. @param {Values} values */
   choose(values) {
     this.renews = this.isOwn;
     super.choose(this.isOwn ? { ...values, mask: null } : values);
@@ -352,7 +340,7 @@ export class Painter extends PlaceView {
 
   onChange(typing = false) {
     this.tooMuch = "";
-    if (this.begins) this.begins = "entered"; // the address is no longer empty
+    if (this.initial) this.initial = "entered"; // the address is no longer empty
     super.onChange(typing);
   }
 
@@ -366,24 +354,21 @@ export class Painter extends PlaceView {
    * @param {string | null} [text] */
   readOut(text = this.pointed) {
     this.pointed = text;
-    setText(this.parts.readout, text ?? this.moved);
+    setText(this.parts.readout, text ?? this.effect);
   }
 
-  get moved() {
+  get effect() {
     const { picture, at, weights } = this;
     const { tokens, columns } = picture;
     const keys = columns ?? tokens;
     const [was, is] = weights.map((side) => rowOf(side.weights, at.row, keys.length));
-    const key = at.key ?? ranked(was)[0][0];
+    const key = at.key ?? sortByWeight(was)[0][0];
     return gave(tokens[at.row], keys[key], was[key], is[key]);
   }
-
-  // ---- drawing
 
   draw(width) {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
-    fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     if (this.waiting && at.row >= n) return; // the response for the longer sentence that has this row is pending
     this.keepWithin(n, (picture.columns ?? picture.tokens).length);
     this.load();
@@ -420,7 +405,7 @@ export class Painter extends PlaceView {
     this.element.dataset.digest = picture.digest;
   }
 
-  /** @param {import("../base/colour.js").Inks} colours @param {import("../picture/map.js").Room} room */
+  /** @param {Inks} colours @param {Room} room */
   drawMask(colours, room) {
     const { parts: p, mask, scrolls, theme } = this;
     const { row, key, head } = this.at;
@@ -436,7 +421,7 @@ export class Painter extends PlaceView {
   }
 }
 
-/** The warnings about the limits of painting. @param {import("../base/messages.js").Masks} picture
+/** The warnings about the limits of painting. @param {Masks} picture
  * @param {number} tooLong characters of a painting that exceeds the link
  */
 function limitsInWords({ tokens, maxTokens, maxLength, cards }, tooLong) {
@@ -477,19 +462,10 @@ function roomOf(maps, { alone, foot }, n) {
 /** The height that leaves the gallery on the first screen, unless numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
 
-/** The legend of allowed and masked cells. */
 function legend() {
   const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
   const parts = [span("swatch"), "open: may attend", span(`swatch ${kind}`), `${blocked}: may not attend`];
   return h("p", { class: "legend" }, ...parts);
-}
-
-/** The query without the parameters that do not change the picture. @param {URLSearchParams} query */
-function relevant(query) {
-  const idle = query.get("mask") === "combination" ? [] : ["rule"];
-  if (query.get("mask") === "none") idle.push("mask"); // the same as an absent one
-  if (query.get("on") === "none") idle.push("on"); // the default
-  return `${omit(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
 }
 
 export const view = mount(Painter);

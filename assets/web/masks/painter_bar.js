@@ -1,12 +1,10 @@
-// The toolbars of the grids: painting tools above the mask, more options below it, and the head under the weights.
+// The line under the gallery (the mask's meaning, its numbers, and the joins of rules), and the toolbars of the grids:
+// painting tools above the mask, more options below it, and the head under the weights.
 
-import { button, div, setAttribute } from "../base/dom.js";
-import { groupChoice, meanChoice } from "../picture/map_choice.js";
-import { choice, fillChoice, group, mapOrTable, namedPart, numbers } from "../base/view_base.js";
-
-/** @typedef {import("./painter.js").Painter} Painter */
-/** @typedef {import("./mask_paint.js").Tool} Tool */
-/** @typedef {import("./mask_paint.js").Scope} Scope */
+import { isUsed, JOINS } from "./gallery.js";
+import { choice, group, mapOrTable, namedPart } from "../base/choice.js";
+import { button, div, setAttribute, fill, h, setAttributes, setField, setText, span } from "../base/dom.js";
+import { mapChoice } from "../picture/map_choice.js";
 
 /** @type {[Tool, string, string][]} */
 const TOOLS = [
@@ -26,7 +24,7 @@ const TOUCHES = [
   [true, "scroll"],
 ];
 const SIDES = ["before", "after"].map((side) => /** @type {[string, string]} */ ([side, side]));
-const EMPTY = "block every cell of the row in focus: what happens to a word that may look at no key?";
+const EMPTY = "block every cell of the row in focus: what happens to a word that may attend to no key?";
 
 export class PainterBar {
   /** @param {Painter} view */
@@ -35,10 +33,7 @@ export class PainterBar {
     this.undo = button("undo", () => view.undo());
     this.clear = button("clear", () => view.clear());
     this.empty = button("block this row", () => view.emptyRow(), { title: EMPTY });
-    this.groups = groupChoice(view);
-    this.layers = group("Layer");
-    this.heads = group("Head");
-    this.means = meanChoice(view);
+    this.choice = mapChoice(view);
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads to paint", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
@@ -48,25 +43,16 @@ export class PainterBar {
     const painting = group("Painting", this.undo, this.clear);
     this.topBar = div("bar tools", this.tools.element);
     this.brushes = div("bar brushes", painting, this.scopes.element, this.empty, this.touch);
-    this.places = div(
-      "bar places",
-      this.groups.element,
-      namedPart("layer", this.layers),
-      namedPart("head", this.heads),
-      this.means.element,
-      this.sides.element,
-      this.modes.element,
-    );
+    this.places = div("bar places", ...this.choice.elements, this.sides.element, this.modes.element);
   }
 
   draw() {
     const { view } = this;
-    const { picture, mask, at, paintable } = view;
+    const { mask, paintable } = view;
     this.tools.press(mask.tool);
     this.scopes.press(mask.scope);
     this.modes.press(view.asTable);
-    this.means.draw();
-    this.groups.draw();
+    this.choice.draw();
     this.sides.press(view.side);
     this.sides.element.hidden = !view.narrow;
     this.touches.press(view.scrolls);
@@ -74,7 +60,85 @@ export class PainterBar {
     for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
     setAttribute(this.undo, "disabled", !mask.undone.length);
     setAttribute(this.clear, "disabled", mask.isEmpty);
-    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.setCursor({ layer }), "layer");
-    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.setCursor({ head }), "head");
+  }
+}
+
+const WAYS = "& and · | or · ! not";
+
+export class MaskLine {
+  /** @param {Painter} view */
+  constructor(view) {
+    this.view = view;
+    this.opened = /** @type {boolean | null} */ (null); // by the user; null: as the rule needs it
+    this.name = h("b");
+    this.meaning = h("span");
+    this.numbers = span("numbers");
+    this.combine = button("combine", () => view.set(this, { opened: !this.isOpen }), {
+      title: "combine masks with and, or, not",
+    });
+    this.joins = choice("What a click on a mask does", JOINS, (join) => view.set(view, { join }));
+    this.rule = /** @type {HTMLInputElement} */ (
+      h("input", {
+        class: "rule",
+        type: "text",
+        spellcheck: "false",
+        autocomplete: "off",
+        onchange: () => view.useRule(this.rule.value),
+      })
+    );
+    this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
+    this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
+    const ruleText = span("named rule-text", this.ruleName, this.rule, span("label", WAYS));
+    this.row = div("joins", namedPart("a click on a mask", this.joins.element), ruleText);
+    const meaning = h("p", { class: "meaning" }, this.name, this.meaning);
+    this.element = div("line", meaning, div("bar", this.numbers, this.combine), this.row);
+  }
+
+  /** Return whether the section is open, as always for a joined rule. */
+  get isOpen() {
+    const { picture, join } = this.view;
+    const isJoined = /[&|!]/.test(picture.rule);
+    return this.opened ?? (isJoined || join !== "use");
+  }
+
+  draw() {
+    const { picture, join } = this.view;
+    const usedCard = picture.cards.find((card) => isUsed(picture, card));
+    setText(this.name, usedCard?.name ?? (picture.painted ? "painted" : picture.rule));
+    setText(this.meaning, picture.meaning);
+    this.fillNumbers(usedCard && join === "use" ? usedCard.numbers : []);
+    setAttributes(this.combine, { "aria-expanded": String(this.isOpen), "aria-pressed": String(join !== "use") });
+    this.row.hidden = !this.isOpen;
+    this.joins.press(join);
+    const name = picture.painted ? "Rule under the painted cells" : "Rules combined with & (and), | (or), ! (not)";
+    setAttribute(this.rule, "aria-label", name);
+    setText(this.ruleName, picture.painted ? "painted cells on the rule" : "rule in use");
+    const { writtenKey, refused, controls } = this.view;
+    const isRefused = refused.has(writtenKey);
+    const ruleValue = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // stays editable
+    setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
+    setField(this.rule, ruleValue);
+  }
+
+  /** @param {MaskNumber[]} numbers */
+  fillNumbers(numbers) {
+    const make = () => {
+      const field = h("input", { type: "number", step: "1" });
+      return h("label", { class: "number" }, h("span"), field);
+    };
+    fill(this.numbers, numbers, make, (label, { key, name, label: help, value, ends }) => {
+      const [text, field] = label.children;
+      if (!(field instanceof HTMLInputElement)) return;
+      setText(text, name.toLowerCase());
+      setAttribute(label, "title", help);
+      setAttributes(field, { "aria-label": help, min: ends[0], max: ends[1] });
+      field.onkeydown = (event) => event.stopPropagation();
+      field.onchange = () => {
+        if (field.value && field.checkValidity()) return this.view.useNumber(key, field.value);
+        field.reportValidity();
+        field.value = String(value);
+      };
+      setField(field, String(value));
+    });
   }
 }

@@ -1,14 +1,12 @@
 // The weights before and after a mask, as maps or tables, and the row sums after.
 
 import { gradient } from "../base/colour.js";
-import { div, h, setText, span } from "../base/dom.js";
+import { div, h, panel, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
 import { forbids } from "../link/painted.js";
-import { panel } from "../base/view_base.js";
 
-/** @typedef {import("../base/messages.js").Masks} Masks */
 /** @typedef {{weights: Float32Array, bytes: Uint8Array}} Weights */
 
 /** A heading for the header of a panel. @param {string} title */
@@ -37,8 +35,8 @@ export class WeightsPanels {
 
   /** Draw both maps.
    * @param {Masks} picture @param {{row: number, key: number | null}} at the cell in focus
-   * @param {Weights[]} weights @param {boolean} asTable @param {import("../base/colour.js").Theme} theme
-   * @param {import("../base/colour.js").Inks} colours @param {import("../picture/map.js").Room} room
+   * @param {Weights[]} weights @param {boolean} asTable @param {Theme} theme
+   * @param {Inks} colours @param {Room} room
    */
   draw(picture, { row, key }, weights, asTable, theme, colours, room) {
     const { tokens, layer, head, look } = picture;

@@ -3,9 +3,8 @@
 import { inkFor, pixel, pixels, signedColour } from "../base/colour.js";
 import { BigMap } from "./map.js";
 import { pooled } from "../wire/packets.js";
+import { isolated } from "../base/token_text.js";
 import { number, shortSigned, signed } from "../base/words.js";
-
-/** @typedef {import("../base/colour.js").Inks} Inks */
 
 const BARS = 26; // pixels of the bars beside the map
 const MIDDLE = 128; // the byte of no change
@@ -29,22 +28,22 @@ export function signedGradient(inks) {
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
-/** Noun and number format of differences in a table. @type {import("./table.js").Writing} */
+/** Noun and number format of differences in a table. @type {Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
-/** @typedef {import("./map.js").MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
+/** @typedef {MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
 
 /** A map of differences, as weights with their `asBytes`; `sides`: both maps, null while they are pending; and a
  * distance per row.
  */
 export class DifferenceMap extends BigMap {
-  /** @param {import("./map.js").Actions} actions */
+  /** @param {GridActions} actions */
   constructor(actions) {
     super(actions);
     Object.assign(this, { reservedWidth: BARS, roomy: 24, breadth: 2 }); // numbers with a sign are longer
   }
 
-  /** @param {ShownDifference} mapPicture @param {Inks} inks @param {import("./map.js").Room} room */
+  /** @param {ShownDifference} mapPicture @param {Inks} inks @param {Room} room */
   draw(mapPicture, inks, room) {
     super.draw(mapPicture, inks, room);
     const { left, top, side, step, across } = this;
@@ -78,6 +77,6 @@ export class DifferenceMap extends BigMap {
     const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.picture);
     const index = i * keys.length + j;
     const [left, right] = sides.map((side) => (side ? number(side[index]) : "…"));
-    return `${tokens[i]} → ${keys[j]} ${left} → ${right}, ${weights ? signed(weights[index]) : "…"}`;
+    return `${isolated(tokens[i])} → ${isolated(keys[j])} ${left} → ${right}, ${weights ? signed(weights[index]) : "…"}`;
   }
 }

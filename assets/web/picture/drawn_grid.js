@@ -1,15 +1,63 @@
 // A drawing with places in rows and columns, for pointer, click and arrow keys.
 
-import { areSame, contextOf, h } from "../base/dom.js";
-import { GridCell, isShortcut, clamp, walked } from "../base/grid_keys.js";
+import { areSame, contextOf, h, setAttribute, setAttributes } from "../base/dom.js";
+import { isShortcut, clamp, walked } from "../base/grid_keys.js";
 
-/** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {{left: number, top: number, width: number, height: number}} Box pixels */
-/** @typedef {{pick(row: number, column: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
-/** @typedef {{name: string, how: string, size: Place, say: (at: Place) => string, boxOf: (at: Place) => Box, at: (x: number, y: number) => Place | null}} Grid
+/** @typedef {{pick(row: number, column: number | null, adds?: boolean): void, hover(text: string | null, at: Cell | null): void}} Actions */
+/** @typedef {{name: string, how: string, size: Cell, say: (at: Cell) => string, boxOf: (at: Cell) => Box, at: (x: number, y: number) => Cell | null}} Grid
  * name and description, size, text and box of a place, and the place at a pixel
  */
+
+/** The focusable cell of a canvas grid: an invisible element at the position of the cell. */
+class GridCell {
+  constructor() {
+    this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
+    this.row = h("div", { role: "row" }, this.element);
+    this.place = ""; // key of the current cell
+    this.former = /** @type {Element | null} */ (null); // row element of the previous cell
+  }
+
+  /** @param {string} name accessible name of the grid @param {Cell} size its rows and columns @param {Cell} cell
+   * @param {string} text accessible text of the cell
+   * @param {{left: number, top: number, width: number, height: number}} box pixels
+   */
+  put(grid, name, size, cell, text, box) {
+    const { row, element } = this;
+    const passes = this.place !== String(cell) && element.matches(":focus");
+    this.place = String(cell);
+    if (passes) {
+      this.row = /** @type {HTMLDivElement} */ (row.cloneNode(true));
+      this.element = /** @type {HTMLDivElement} */ (this.row.firstElementChild);
+    } else if (text !== element.getAttribute("aria-label")) this.forget();
+    setAttributes(grid, { "aria-label": name, "aria-rowcount": size[0], "aria-colcount": size[1] });
+    setAttribute(this.row, "aria-rowindex", cell[0] + 1);
+    setAttributes(this.element, { "aria-colindex": cell[1] + 1, "aria-label": text });
+    for (const [side, pixels] of Object.entries(box)) this.element.style.setProperty(side, `${pixels}px`);
+    if (passes) this.pass(row, element);
+  }
+
+  /** Move the focus to another cell without removing the focused element, so that a screen reader reads only the new
+   * cell.
+   * @param {Element} row @param {HTMLElement} previous the focused cell, removed once the next one has the focus
+   */
+  pass(row, previous) {
+    const { onkeydown, onfocus, onblur } = previous;
+    previous.onblur = null; // the focus stays in the grid
+    row.before(this.row);
+    this.element.focus({ preventScroll: true });
+    Object.assign(this.element, { onkeydown, onfocus, onblur });
+    this.forget();
+    this.former = row;
+    setAttributes(previous, { class: "former", tabindex: "-1" });
+  }
+
+  /** Remove the row of the previous cell. */
+  forget() {
+    this.former?.remove();
+    this.former = null;
+  }
+}
 
 export class DrawnGrid {
   /** @param {Actions} actions @param {string} [kind] CSS class */
@@ -21,7 +69,7 @@ export class DrawnGrid {
     this.element = h("div", { class: kind, role: "grid" }, this.base, this.overlay, this.cell.row);
     this.grid = /** @type {Grid | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
-    this.active = /** @type {Place | null} */ (null);
+    this.active = /** @type {Cell | null} */ (null);
     this.inputs = /** @type {unknown[]} */ ([]); // inputs of the last drawing
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
@@ -57,7 +105,7 @@ export class DrawnGrid {
     return `${this.grid?.name}: ${this.grid?.how}`;
   }
 
-  /** The first and last row, and column, that the keys reach. @returns {[Place, Place]} */
+  /** The first and last row, and column, that the keys reach. @returns {[Cell, Cell]} */
   get ends() {
     const [rows, columns] = this.grid?.size ?? [1, 1];
     return [
@@ -66,20 +114,20 @@ export class DrawnGrid {
     ];
   }
 
-  /** The place under a pointer. @param {MouseEvent} event @returns {Place | null} */
+  /** The place under a pointer. @param {MouseEvent} event @returns {Cell | null} */
   cellAt(event) {
     const box = this.element.getBoundingClientRect();
     return this.grid?.at(event.clientX - box.left, event.clientY - box.top) ?? null;
   }
 
-  /** Highlight a place and show its readout. @param {Place | null} cell */
+  /** Highlight a place and show its readout. @param {Cell | null} cell */
   point(cell) {
     this.mark(cell);
     if (cell && this.grid) this.actions.hover(this.grid.say(cell), cell);
     else this.actions.hover(null, null);
   }
 
-  /** Highlight a place on a separate canvas, so that the drawing is not repainted. @param {Place | null} cell */
+  /** Highlight a place on a separate canvas, so that the drawing is not repainted. @param {Cell | null} cell */
   mark(cell) {
     const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
     context.clearRect(0, 0, this.overlay.width, this.overlay.height);
@@ -89,7 +137,7 @@ export class DrawnGrid {
     context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
   }
 
-  /** @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  /** @param {Cell} cell @param {MouseEvent | KeyboardEvent} event */
   press(cell, event) {
     this.moveTo(cell);
     this.actions.pick(...cell, event.shiftKey);
@@ -105,7 +153,7 @@ export class DrawnGrid {
     else this.press(this.active, event);
   }
 
-  /** @param {Place} cell */
+  /** @param {Cell} cell */
   moveTo(cell) {
     this.active = cell;
     this.describe();

@@ -1,20 +1,20 @@
 // The grid of heads: DOM elements for names, toggles and focus, and one canvas over the grid for all maps.
 
-import { isPlain, picture } from "../base/colour.js";
-import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
+import { isPlain, picture, hatchOf } from "../base/colour.js";
+import { button, contextOf, div, fill, frame, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
-import { hatchOf } from "./hatch.js";
 import { pooled, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { BLOCKED, number, OFF } from "../base/words.js";
+import { isolated } from "../base/token_text.js";
+import { BLOCKED, number, OFF, sortByWeight } from "../base/words.js";
 
 /** @typedef {[number, number]} Head layer and head */
 /** @typedef {(layer: number, head: number) => void} Act */
 /** @typedef {{focus: Act, lamp: Act, hide: Act, solo: Act, hover: (text: string | null) => void}} Actions */
 /**
- * @typedef {import("../link/look.js").Look & {
+ * @typedef {Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
- *   theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
+ *   theme: Theme, kinds: [string, number][][], kv: number,
  *   forbidden?: string[], across?: boolean, fixed?: string,
  * }} ShownHeads forbidden: hatched cells, as in `forbids`; across: one column per layer;
  *   fixed: why no head can be ablated, "" if each can
@@ -47,7 +47,7 @@ export class HeadsGrid {
     this.kind = ""; // key of the cached images
     this.tabStop = 0; // index of the tile that Tab reaches
     this.state = /** @type {ShownHeads} */ ({});
-    this.maps = /** @type {import("../wire/packets.js").Maps} */ ({});
+    this.maps = /** @type {Maps} */ ({});
     this.visible = /** @type {Head[]} */ ([]);
     this.columns = this.count = 0;
     this.width = this.height = 0; // pixels
@@ -71,9 +71,7 @@ export class HeadsGrid {
     return this.tiles().findIndex((tile) => tile.contains(/** @type {Node | null} */ (target)));
   }
 
-  /** Update the tiles in the given order.
-   * @param {ShownHeads} state @param {import("../wire/packets.js").Maps} maps @param {Head[]} visible
-   */
+  /** Update the tiles in the given order. @param {ShownHeads} state @param {Maps} maps @param {Head[]} visible */
   update(state, maps, visible, columns) {
     if (this.columns !== columns || this.count !== visible.length) this.rects = [];
     Object.assign(this, { state, maps, visible, columns, count: visible.length });
@@ -115,8 +113,7 @@ export class HeadsGrid {
     const name = `layer ${pair[0]} head ${pair[1]}`;
     const marks = { focused, off, away };
     for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
-    setAttribute(tile, "aria-selected", String(focused));
-    setAttribute(tile, "data-head", id);
+    setAttributes(tile, { "aria-selected": String(focused), "data-head": id });
     const is = state.all && kind ? `, ${kind[0]}` : "";
     setAttribute(tile, "aria-label", `${name}${is}${off ? ", ablated" : ""}${away ? ", hidden" : ""}`);
     const [shortName, place, lamp] = tile.children[1].children;
@@ -126,8 +123,7 @@ export class HeadsGrid {
     setAttribute(tile, "data-family", familyOf(kind) || null);
     setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
     const click = off ? "is ablated: restore it" : "is on: ablate it";
-    setAttribute(lamp, "aria-pressed", String(!off));
-    setAttribute(lamp, "aria-label", `${name} ${click}`);
+    setAttributes(lamp, { "aria-pressed": String(!off), "aria-label": `${name} ${click}` });
     setAttribute(lamp, "title", state.fixed || (off ? OFF : "on; click to ablate it (switch it off in the model)"));
     lamp.toggleAttribute("disabled", Boolean(state.fixed));
     tile.style.setProperty("--index", String(index));
@@ -151,7 +147,7 @@ export class HeadsGrid {
     setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : label);
   }
 
-  /** Return whether a head is hidden, or not the one shown alone. @param {Head} pair */
+  /** Return whether a head is hidden, or another one is solo. @param {Head} pair */
   isAway(pair) {
     const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
@@ -222,22 +218,20 @@ export class HeadsGrid {
   }
 
   hover(event) {
-    const origin = this.element.getBoundingClientRect();
-    const [px, py] = [event.clientX - origin.left, event.clientY - origin.top];
-    const index = this.rects.findIndex(
-      ({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height,
-    );
-    const pair = this.visible[index];
-    if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
-    const { x, y, width, height } = this.rects[index];
+    const square = event.target.closest(".square");
+    const pair = this.visible[this.indexOf(square)];
+    if (!square || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
+    const { x, y, width, height } = square.getBoundingClientRect();
     const { first, last, forbidden = [] } = this.state;
     const { tokens, keys, n } = this.maps;
     const toPixels = (/** @type {number} */ share, /** @type {number} */ total) =>
       first + Math.min(total - first - last - 1, Math.floor(share * (total - first - last)));
-    const [i, j] = [toPixels((py - y) / height, n), toPixels((px - x) / width, keys.length)];
+    const [i, j] = [toPixels((event.clientY - y) / height, n), toPixels((event.clientX - x) / width, keys.length)];
     const weight = this.maps.map(...pair).bytes[i * keys.length + j] / 255;
     const blocked = forbids(forbidden, pair[1], n, keys.length)(i, j) ? `, ${BLOCKED}` : "";
-    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${keys[j]} ${weight.toFixed(2)}${blocked}`);
+    return this.act.hover(
+      `${nameOf(pair, true)}: ${isolated(tokens[i])} → ${isolated(keys[j])} ${weight.toFixed(2)}${blocked}`,
+    );
   }
 
   /** Make one tile the tab stop (roving tabindex). @param {number} index */
@@ -261,4 +255,44 @@ export class HeadsGrid {
     } else return;
     event.preventDefault();
   }
+}
+
+/** @typedef {{maps: Maps, at: {layer: number, head: number, row: number, key: number | null}, look: {sort: boolean}}} Sight */
+
+/** The key that heads are sorted by: the selected one, otherwise the strongest of the row in focus.
+ * @param {Pick<Sight, "maps" | "at">} view */
+export function sortKey({ at, maps }) {
+  if (at.key !== null) return at.key;
+  if (!maps.isWhole(at.layer)) return null;
+  return sortByWeight(maps.row(at))[0][0];
+}
+
+const MAX_DOWN = 12; // layers in rows; deeper models have one column per layer
+
+/** Return whether the grid of all heads has one column per layer. @param {{layers: number}} maps */
+export const isAcross = ({ layers }) => layers > MAX_DOWN;
+
+/** The visible heads in their order.
+ * @param {Sight} view @param {boolean} all @param {boolean} [across] one column per layer
+ * @returns {[number, number][]}
+ */
+export function order(view, all, across = isAcross(view.maps)) {
+  const { maps, at, look } = view;
+  const layers = all ? [...Array(maps.layers).keys()] : [at.layer];
+  const key = sortKey(view);
+  const ordered = layers.map((layer) => {
+    const pairs = Array.from({ length: maps.heads }, (_, head) => /** @type {[number, number]} */ ([layer, head]));
+    if (!look.sort || key === null || !maps.isWhole(layer)) return pairs;
+    const byteOf = (/** @type {number} */ head) => maps.row({ ...at, layer, head })[key];
+    return pairs.sort(([, a], [, b]) => byteOf(b) - byteOf(a) || a - b);
+  });
+  return all && across ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place])) : ordered.flat();
+}
+
+/** The number of columns; two for few heads, so that they fill the space.
+ * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide @param {boolean} [across] one column per layer
+ */
+export function columns({ layers, heads }, all, wide, across = isAcross({ layers })) {
+  if (all && across) return layers;
+  return all || wide || heads <= 2 ? heads : heads <= 4 ? 2 : 3;
 }

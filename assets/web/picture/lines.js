@@ -1,6 +1,7 @@
 // The weights as lines between two lists of tokens: queries on the left, keys on the right, line width by weight.
 
 import { contextOf, div, h, LETTERS } from "../base/dom.js";
+import { isolated } from "../base/token_text.js";
 
 const ROW = 26; // pixels of a token
 const MIN_WEIGHT = 0.03; // weight of the thinnest line
@@ -21,7 +22,7 @@ export class Lines {
     };
   }
 
-  /** @param {import("./map.js").MapPicture} mapPicture @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
+  /** @param {MapPicture} mapPicture @param {Inks} inks @param {{width: number, height: number}} room */
   draw(mapPicture, inks, { width, height }) {
     const { tokens, keys, weights, row, key, first, last, name } = mapPicture;
     const words = tokens.slice(first, tokens.length - last);
@@ -40,7 +41,7 @@ export class Lines {
       context.font = `${isQuery ? "bold " : ""}${size}px ${inks.mono}`;
       context.fillStyle = isQuery ? inks.query : inks.muted;
       context.textAlign = "right";
-      context.fillText(word, left - 8, (index + 0.5) * this.step);
+      context.fillText(isolated(word), left - 8, (index + 0.5) * this.step);
     });
     others.forEach((word, index) => {
       const weight = weights ? Math.abs(weights[row * keys.length + index + first]) : 0;
@@ -49,7 +50,7 @@ export class Lines {
       context.fillStyle = inks.key;
       context.globalAlpha = isChosen ? 1 : 0.85 + 0.15 * Math.min(1, weight * 4); // a contrast of 4.5 : 1 and more
       context.textAlign = "left";
-      context.fillText(word, right + 8, (index + 0.5) * this.step);
+      context.fillText(isolated(word), right + 8, (index + 0.5) * this.step);
       context.globalAlpha = 1;
     });
     const isDifference = "sides" in mapPicture; // of two maps

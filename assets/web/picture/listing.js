@@ -1,6 +1,6 @@
 // A table of texts and numbers from headlight/ui/sheet.py, with sortable columns and clickable rows.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, fill, fold, h, setAttribute, setAttributes, setText } from "../base/dom.js";
 
 /** @typedef {object} Listing
  * @property {string} caption
@@ -12,7 +12,8 @@ import { button, fill, h, setAttribute, setText } from "../base/dom.js";
  * @property {[number, boolean] | null} [order] sorted column, and whether it is descending
  */
 
-const classes = (...names) => names.filter(Boolean).join(" ") || null;
+/** The class attribute of some of these names. */
+export const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
 export function makeListing() {
   const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
@@ -32,7 +33,7 @@ function fillColumn(cell, text, column, order, sort) {
 
 /** @param {HTMLElement} cell @param {string} text @param {() => void} act */
 function fillButton(cell, text, act) {
-  if (!cell.firstElementChild) cell.replaceChildren(button("", () => {}));
+  if (!cell.firstElementChild) cell.replaceChildren(button(""));
   const press = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
   setText(press, text);
   press.onclick = act;
@@ -64,19 +65,18 @@ export function updateListing(element, block, sort, open) {
     fill(line, texts, make, (cell, text, j) => {
       if (open && !j) fillButton(cell, text, () => open(i));
       else setText(cell, text);
-      setAttribute(cell, "title", text.length > 40 ? text : null);
-      setAttribute(cell, "class", classes(side(j), marks.get(`${i}.${j}`)));
+      setAttributes(cell, { title: text.length > 40 ? text : null, class: classes(side(j), marks.get(`${i}.${j}`)) });
     });
   });
 }
 
 /** The numbers of a drawing as a collapsible table, filled only while it is open. */
 export class FoldedTable {
-  /** @param {string} label @param {() => void} toggled called when it is opened or closed */
-  constructor(label, toggled) {
+  /** @param {string} label @param {() => void} toggle called when it is opened or closed */
+  constructor(label, toggle) {
     this.label = label;
     this.listing = makeListing();
-    this.element = h("details", { ontoggle: toggled }, h("summary", {}, "As a table"), this.listing);
+    this.element = fold("As a table", { ontoggle: toggle }, this.listing);
   }
 
   get isOpen() {

@@ -1,22 +1,18 @@
 // An enlarged map: rows are queries, columns are keys, with token labels at both sides and numbers in cells that fit
 // them.
 
-import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
+import { inkOn, isPlain, mostOf, picture, hatchOf } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
 import { clamp } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
-import { hatchOf } from "./hatch.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
-import { BLOCKED, number, ranked, short } from "../base/words.js";
+import { isolated } from "../base/token_text.js";
+import { BLOCKED, number, sortByWeight, short } from "../base/words.js";
 
-/** @typedef {import("../base/colour.js").Bytes} Bytes */
-/** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 /** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align.
  * @typedef {{width: number, height: number, labels?: string[]}} Room
  */
-/** @typedef {import("./drawn_grid.js").Actions} Actions */
 /**
  * @typedef {object} MapPicture
  * @property {string[]} tokens one per row
@@ -30,8 +26,8 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  * @property {number | null} key
  * @property {number[]} [others] further selected keys
  * @property {number | null} [best] strongest key of the row, marked while no key is selected
- * @property {import("../base/colour.js").Scale} scale
- * @property {import("../base/colour.js").Theme} theme
+ * @property {Scale} scale
+ * @property {Theme} theme
  * @property {number} first hidden tokens at the start
  * @property {number} last hidden tokens at the end
  * @property {(i: number, j: number) => boolean} forbids
@@ -53,11 +49,11 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
 });
 
 export class BigMap extends DrawnGrid {
-  /** @param {Actions} actions */
+  /** @param {GridActions} actions */
   constructor(actions) {
     super(actions, "map");
     this.bubble = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
-    this.tapped = /** @type {Place | null} */ (null); // cell tapped by a finger
+    this.tapped = /** @type {Cell | null} */ (null); // cell tapped by a finger
     this.element.append(this.bubble);
     this.picture = /** @type {MapPicture | null} */ (null);
     this.visible = /** @type {string[]} */ ([]); // visible row tokens
@@ -130,7 +126,7 @@ export class BigMap extends DrawnGrid {
         frame(context, left + (column - first) * wide, top, wide, side, inks.key);
   }
 
-  /** The first and last visible row, and column. @returns {[Place, Place]} */
+  /** The first and last visible row, and column. @returns {[Cell, Cell]} */
   get ends() {
     const { tokens, keys, first, last } = /** @type {MapPicture} */ (this.picture);
     return [
@@ -231,9 +227,7 @@ export class BigMap extends DrawnGrid {
     return inkOn(byte, theme, scale, max);
   }
 
-  /** The visible row and column under a pointer; negative on the labels; null elsewhere.
-   * @returns {Place | null}
-   */
+  /** The visible row and column under a pointer; negative on the labels; null elsewhere. @returns {Cell | null} */
   cellUnder(event) {
     if (!this.picture) return null;
     const box = this.element.getBoundingClientRect();
@@ -242,7 +236,7 @@ export class BigMap extends DrawnGrid {
     return j >= this.seen.length || i >= this.visible.length || (i < 0 && j < 0) ? null : [i, j];
   }
 
-  /** The cell under a pointer: a label means its whole row or column. @returns {Place | null} */
+  /** The cell under a pointer: a label means its whole row or column. @returns {Cell | null} */
   cellAt(event) {
     const cell = this.cellUnder(event);
     if (!cell || !this.picture) return null;
@@ -257,10 +251,10 @@ export class BigMap extends DrawnGrid {
     const { weights, keys } = /** @type {MapPicture} */ (this.picture);
     const [, [first, last]] = this.ends;
     if (!weights) return first;
-    return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
+    return first + sortByWeight(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
-  /** Select a cell, or add its key. @param {Place} cell @param {MouseEvent | KeyboardEvent} event */
+  /** Select a cell, or add its key. @param {Cell} cell @param {MouseEvent | KeyboardEvent} event */
   press(cell, event) {
     this.active = cell;
     this.actions.pick(...cell, event.shiftKey || event.ctrlKey || event.metaKey);
@@ -268,41 +262,41 @@ export class BigMap extends DrawnGrid {
     if ("pointerType" in event && event.pointerType === "touch") this.putBubble(cell);
   }
 
-  /** @param {Place | null} cell */
+  /** @param {Cell | null} cell */
   point(cell) {
     this.putBubble(null);
     super.point(cell);
   }
 
-  /** @param {Place | null} cell */
+  /** @param {Cell | null} cell */
   mark(cell) {
     super.mark(cell);
     if (cell && this.picture && this.labelInterval > 1)
       drawPointedLabels(/** @type {any} */ (this.overlay.getContext("2d")), this, cell);
   }
 
-  /** @param {Place} at */
+  /** @param {Cell} at */
   boxOf([i, j]) {
     const { step, wide } = this;
     const first = this.picture?.first ?? 0;
     return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
-  /** Return whether the map has this cell. @param {Place} at */
+  /** Return whether the map has this cell. @param {Cell} at */
   has([i, j]) {
     const { tokens = [], keys = [] } = this.picture ?? {};
     return Math.min(i, j) >= 0 && i < tokens.length && j < keys.length;
   }
 
-  /** The readout of a cell. @param {Place} at */
+  /** The readout of a cell. @param {Cell} at */
   say([i, j]) {
     const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.picture);
     const weight = weights ? number(weights[i * keys.length + j]) : "…";
-    return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
+    return `${isolated(tokens[i])} → ${isolated(keys[j])} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
   /** Show the readout of a tapped cell in a bubble, or hide it; screen readers get the cell's own text.
-   * @param {Place | null} cell
+   * @param {Cell | null} cell
    */
   putBubble(cell) {
     this.tapped = cell;

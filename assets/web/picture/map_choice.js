@@ -1,12 +1,10 @@
 // The choice of the map: the kind of attention, and one head or the mean over several.
 
+import { choice, fillChoice, group, namedPart, numbers } from "../base/choice.js";
 import { baseOf } from "../link/model_name.js";
-import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
 
-/** The kind of attention: encoder, decoder or cross-attention.
- * @param {import("../wire/api_view.js").ApiView} view
- */
+/** The kind of attention: encoder, decoder or cross-attention. @param {ApiView} view */
 export function groupChoice(view) {
   const kinds = group("Kind of attention");
   const element = namedPart("attention", kinds);
@@ -22,8 +20,26 @@ export function groupChoice(view) {
   return { element, draw };
 }
 
-/** @typedef {import("../link/look.js").Look} Look */
-/** @typedef {import("../link/look.js").Mean} Mean */
+/** The layer and the head in focus. @param {import("../wire/place_view.js").PlaceView} view */
+export function headChoice(view) {
+  const [layers, heads] = [group("Layer"), group("Head")];
+  const draw = (count = view.picture.heads) => {
+    fillChoice(layers, numbers(view.picture.layers), view.at.layer, (layer) => view.setCursor({ layer }), "layer");
+    fillChoice(heads, numbers(count), view.at.head, (head) => view.setCursor({ head }), "head");
+  };
+  return { elements: [namedPart("layer", layers), namedPart("head", heads)], draw };
+}
+
+/** The kind of attention, the head in focus, and the mean over several heads.
+ * @param {import("../wire/place_view.js").PlaceView} view */
+export function mapChoice(view) {
+  const parts = [groupChoice(view), headChoice(view), meanChoice(view)];
+  const elements = parts.flatMap((part) => ("elements" in part ? part.elements : part.element));
+  const draw = () => {
+    for (const part of parts) part.draw();
+  };
+  return { elements, draw };
+}
 
 /** @type {[Mean | "", string, string][]} */
 const OF = [

@@ -1,6 +1,6 @@
 // The token labels of an enlarged map: as many as fit, and always those in focus.
 
-/** @typedef {import("./map.js").BigMap} BigMap */
+import { isolated, visibleText } from "../base/token_text.js";
 
 export const LEAN = Math.PI / 3; // angle of the column labels
 const MAX_LENGTH = 12; // characters
@@ -23,7 +23,10 @@ export function labelled(count, interval, required) {
 }
 
 /** @param {string} token */
-export const clip = (token) => (token.length > MAX_LENGTH ? `${token.slice(0, MAX_LENGTH - 1)}…` : token);
+export function clip(token) {
+  const text = visibleText(token);
+  return isolated(text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text);
+}
 
 /** Draw the label of a token. @param {CanvasRenderingContext2D} context @param {BigMap} map
  * @param {number} index index among the visible tokens @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
@@ -55,7 +58,7 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, in
  */
 export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
-  const { first, row, key: keyIndex, best = null } = /** @type {import("./map.js").MapPicture} */ (map.picture);
+  const { first, row, key: keyIndex, best = null } = /** @type {MapPicture} */ (map.picture);
   const key = keyIndex ?? best;
   const [down, across] = [step, wide].map((size) => everyOf(font, size));
   for (const index of labelled(visible.length, down, [row - first]))
@@ -70,7 +73,7 @@ export function drawLabels(context, map) {
 }
 
 /** Draw the labels of the pointed row and column over the others.
- * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {import("../base/grid_keys.js").Place} at
+ * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {Cell} at
  */
 export function drawPointedLabels(context, map, [i, j]) {
   const { panel, text } = map.inks;

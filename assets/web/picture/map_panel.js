@@ -4,12 +4,10 @@ import { div, fill, h, setText } from "../base/dom.js";
 import { fillTable } from "./table.js";
 import { hidesRow, isLit } from "../base/curtain.js";
 
-/** @typedef {import("./map.js").MapPicture} MapPicture */
-
 const SECOND = ".right, .difference, .pinned, .weights-after"; // panels of a second picture, compared by class
 const LARGE = 48; // pixels of a veil that fits its symbol
 
-/** @template {import("./map.js").BigMap} Kind */
+/** @template {BigMap} Kind */
 export class MapPanel {
   /** @param {Kind} map @param {string} label accessible name of the table */
   constructor(map, label) {
@@ -27,8 +25,8 @@ export class MapPanel {
     map.putBubble(null); // the tapped cell is gone
   }
 
-  /** @param {Parameters<Kind["draw"]>[0]} picture @param {import("../base/colour.js").Inks} inks
-   * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] noun and format of the table
+  /** @param {Parameters<Kind["draw"]>[0]} picture @param {Inks} inks
+   * @param {Room} room @param {Writing} [writing] noun and format of the table
    */
   draw(picture, asTable, inks, room, writing) {
     const visible = this.veil.seen(picture, this.element);
@@ -70,7 +68,7 @@ class MapVeil {
     return { ...picture, weights, map: { ...picture.map, bytes }, best: null, key: null };
   }
 
-  /** Place the veil over the hidden rows. @param {import("./map.js").BigMap} map */
+  /** Place the veil over the hidden rows. @param {BigMap} map */
   put(map) {
     const { first = 0, row = -1 } = map.picture ?? {};
     const { left, top, side, step, across } = map;

@@ -2,12 +2,11 @@
 // up the probability of a word.
 
 import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
+import { isolated } from "../base/token_text.js";
 import { number, quoted } from "../base/words.js";
 
-/** @typedef {import("../base/messages.js").NextToken} NextToken */
-
 const MAX_LENGTH = "60"; // characters of a word
-const PARTIAL = "part of a character, which cannot be typed";
+const PARTIAL = "part of a character, which cannot be onInput";
 
 /** Fill a list with bars; `choose` handles a click, if there is one.
  * @param {HTMLElement} list @param {NextToken[]} tokens
@@ -32,7 +31,7 @@ export function drawNext(list, tokens, { choose, context }) {
 /** @param {HTMLElement} element @param {NextToken} token @param {string} context */
 function drawToken(element, { label, chance, baseline }, context) {
   const [name, value, now, was] = /** @type {HTMLElement[]} */ ([...element.children]);
-  setText(name, label);
+  setText(name, isolated(label));
   setText(value, baseline === null ? number(chance) : `${number(baseline)} → ${number(chance)}`);
   setAttribute(value, "title", baseline === null ? null : `${context} → now`);
   now.style.setProperty("--share", String(chance));
@@ -54,13 +53,13 @@ export function nextMoved(tokens) {
 
 /** @param {NextToken} token @param {string} context */
 const textOf = ({ label, chance, baseline }, context) =>
-  `${label}: probability ${number(chance)}${baseline === null ? "" : `, ${number(baseline)} ${context}`}`;
+  `${isolated(label)}: probability ${number(chance)}${baseline === null ? "" : `, ${number(baseline)} ${context}`}`;
 
-/** The field for a word and the sentence on its probability. @param {(word: string) => void} typed */
-export function makeWord(typed) {
+/** The field for a word and the sentence on its probability. @param {(word: string) => void} onInput */
+export function makeWord(onInput) {
   const attributes = { placeholder: "a word", "aria-label": "Probability of this word" };
-  const field = h("input", { type: "text", maxlength: MAX_LENGTH, ...attributes });
-  field.addEventListener("input", () => typed(field.value));
+  const field = h("input", { type: "text", dir: "auto", maxlength: MAX_LENGTH, ...attributes });
+  field.addEventListener("input", () => onInput(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
   const text = h("span", { class: "word-chance", role: "status" });
   const label = h("label", { class: "named" }, span("label", "Probability of"), field);

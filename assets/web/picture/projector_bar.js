@@ -1,12 +1,11 @@
 // The bar at the bottom of a projected picture, so that a class sees each action: the sentence, the head, the changes,
 // and the shortcut of each. It has no state of its own.
 
-import { ControlChips } from "./control_chips.js";
-import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setAttributes, setText, span, topOf } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { toggled } from "../base/words.js";
+import { toggle } from "../base/words.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, setCursor(change: object): void}} View */
+/** @typedef {ApiView & {at: {layer: number, head: number}, setCursor(change: object): void}} View */
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
@@ -23,7 +22,7 @@ let last = /** @type {ProjectorBar | null} */ (null); // the current bar, which 
 
 export class ProjectorBar {
   /** @param {View} view @param {Element} room container of the sentence, which becomes the bar
-   * @param {import("./choices.js").Choices} choices inputs of the changes @param {Undo | null} undo
+   * @param {import("./control_chips.js").ControlChips<any>} choices inputs of the changes @param {Undo | null} undo
    * @param {HTMLElement | null} gallery mask gallery of the page, if it has one
    */
   constructor(view, room, choices, undo = null, gallery = null) {
@@ -61,8 +60,6 @@ export class ProjectorBar {
     addEventListener("keydown", (event) => this.key(event), { signal });
     room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
   }
-
-  // ---- parts
 
   /** @param {Axis} axis */
   makePlace(axis) {
@@ -102,8 +99,6 @@ export class ProjectorBar {
     this.back.before(press);
   }
 
-  // ---- actions
-
   /** @param {Axis} axis @param {number} delta */
   step(axis, delta) {
     const { at, picture } = this.view;
@@ -113,7 +108,7 @@ export class ProjectorBar {
 
   /** Ablate the head in focus, or restore it. */
   toggle() {
-    this.choices.switchOff(toggled(this.choices.off, this.head));
+    this.choices.switchOff(toggle(this.choices.off, this.head));
   }
 
   get head() {
@@ -121,7 +116,7 @@ export class ProjectorBar {
     return `${layer}.${head}`;
   }
 
-  /** Return whether the bar is shown; not beside a lesson that shows one picture alone. */
+  /** Return whether the bar is visible; not beside a lesson with a single picture. */
   get isOn() {
     const { alone, projector, narrow, picture, isHere } = this.view;
     return projector && !alone && !narrow && Boolean(picture) && isHere;
@@ -143,8 +138,6 @@ export class ProjectorBar {
     event.preventDefault();
     /** @type {HTMLElement} */ (event.target).blur();
   }
-
-  // ---- drawing
 
   /** The top edge of the bar in the window, in pixels. */
   get top() {
@@ -172,14 +165,12 @@ export class ProjectorBar {
     const off = choices.off.has(this.head);
     setText(this.lamp, off ? "○ off" : "● on");
     this.lamp.append(hint("o"));
-    setAttribute(this.lamp, "aria-label", `head on${choices.ending}`);
-    setAttribute(this.lamp, "aria-pressed", String(!off));
+    setAttributes(this.lamp, { "aria-label": `head on${choices.ending}`, "aria-pressed": String(!off) });
     const { positions } = view.picture;
-    const whyNot = (/** @type {string} */ key) => (choices instanceof ControlChips ? choices.whyNot(key) : "");
     const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
-    this.mask.draw(masks, choices.value("mask"), whyNot("mask"));
+    this.mask.draw(masks, choices.value("mask"), choices.whyNot("mask"));
     const orders = positions.map(([name]) => name);
-    this.order.draw(orders, choices.value("pos"), whyNot("pos"));
+    this.order.draw(orders, choices.value("pos"), choices.whyNot("pos"));
     setAttribute(this.back, "disabled", undo?.isIdle());
   }
 }

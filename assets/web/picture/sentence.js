@@ -3,19 +3,19 @@
 
 import { div, h } from "../base/dom.js";
 
-// The symbol of a line break, which a model may generate; its text variation selector tells it from a typed one.
+// The symbol of a line break, which a model may generate; its text variation selector distinguishes it from a typed one.
 const BREAK = "⏎\ufe0e";
 const MAX_LENGTH = 200000; // characters passed on; far above the server's limit, so that its warning names what it cut
 
 export class SentenceBox {
-  /** @param {import("../wire/api_view.js").ApiView} view whose address is updated when the text is final
+  /** @param {ApiView} view whose address is updated when the text is final
    * @param {(text: string) => void} typed called at every input
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
     const done = () => view.writeAddress();
     this.composing = false;
     const plain = { autocomplete: "off", spellcheck: "false" };
-    this.input = h("textarea", { rows: "1", "aria-label": label, placeholder, ...plain });
+    this.input = h("textarea", { rows: "1", dir: "auto", "aria-label": label, placeholder, ...plain });
     this.element = div("sentence", this.input);
     // text of an unfinished IME composition is ignored
     this.input.addEventListener("compositionstart", () => {

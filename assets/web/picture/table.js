@@ -2,10 +2,10 @@
 
 import { cssOf, inkOn, mostOf } from "../base/colour.js";
 import { h, setText } from "../base/dom.js";
-import { BLOCKED, ranked } from "../base/words.js";
+import { isolated } from "../base/token_text.js";
+import { BLOCKED, sortByWeight } from "../base/words.js";
 import { rowOf } from "../wire/packets.js";
 
-/** @typedef {import("./map.js").MapPicture} MapPicture */
 /** @typedef {{what?: string, write?: (value: number) => string}} Writing what: noun of the numbers; write: their format */
 
 const NONE = "—"; // a masked cell
@@ -59,7 +59,7 @@ export function fillTable(parent, picture, { what = "weight", write = (weight) =
   if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(picture, weights, format));
   else {
     const rest = ofRow ? "; the CSV file has the same row" : "; the CSV file has the whole map";
-    const note = `Only row ${row}, ${tokens[row]}, of ${n} × ${wide} weights is listed${rest}.`;
+    const note = `Only row ${row}, ${isolated(tokens[row])}, of ${n} × ${wide} weights is listed${rest}.`;
     parent.replaceChildren(h("p", {}, note), rowTable(picture, ofRow ?? rowOf(weights, row, wide), what, inRow));
   }
 }
@@ -78,7 +78,7 @@ function wholeTable(picture, weights, format) {
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
   const names = columns.map((j) =>
-    cell("th", keys[j], { scope: "col", class: j === key || others.includes(j) ? "selected" : null }),
+    cell("th", isolated(keys[j]), { scope: "col", class: j === key || others.includes(j) ? "selected" : null }),
   );
   const body = placesOf(tokens).map((i) => {
     const strongest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
@@ -87,18 +87,23 @@ function wholeTable(picture, weights, format) {
       const style = isTinted ? tint(map.bytes[i * n + j]) : null;
       return valueCell(format(i, j), { style, class: isMost ? "maximum" : null });
     });
-    return h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...cells);
+    return h(
+      "tr",
+      { class: i === row ? "focused" : null },
+      cell("th", isolated(tokens[i]), { scope: "row" }),
+      ...cells,
+    );
   });
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
 }
 
-/** @param {MapPicture} shown @param {Float32Array} weights of the row @param {string} noun @param {(j: number) => string} format */
+/** @param {MapPicture} picture @param {Float32Array} weights of the row @param {string} noun @param {(j: number) => string} format */
 function rowTable({ tokens, keys, row, first, last }, weights, noun, format) {
   const n = keys.length;
-  const listed = ranked(weights.map(Math.abs)).filter(([j]) => j >= first && j < n - last);
-  const names = ["position", "key", `${noun} from ${tokens[row]}`].map((name) => cell("th", name));
+  const listed = sortByWeight(weights.map(Math.abs)).filter(([j]) => j >= first && j < n - last);
+  const names = ["position", "key", `${noun} from ${isolated(tokens[row])}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
-    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(format(j))),
+    h("tr", {}, cell("td", String(j)), cell("th", isolated(keys[j]), { scope: "row" }), valueCell(format(j))),
   );
   return table(h("tr", {}, ...names), body);
 }

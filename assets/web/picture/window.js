@@ -81,8 +81,8 @@ export function cellsOf(values, columns, piece, window, n) {
   return { rows, values: cells };
 }
 
-/** The cells from the thumbnail of the map, until the piece has arrived. @param {import("../base/colour.js").Bytes} map
- * @param {Window} window @param {number} n @returns {import("../base/colour.js").Bytes}
+/** The cells from the thumbnail of the map, until the piece has arrived. @param {Bytes} map
+ * @param {Window} window @param {number} n @returns {Bytes}
  */
 export function previewOf({ size: small, bytes }, window, n) {
   const block = Math.ceil(n / FINEST);

@@ -1,18 +1,16 @@
 // One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
 import { inks, picture } from "../base/colour.js";
-import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contentWidth, contextOf, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
-import { contentWidth, panel, View } from "../base/view_base.js";
+import { View } from "../base/view_base.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import encodingsCss from "./encodings.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").EncodingsState & import("../base/view_base.js").Ack} State */
-/** @typedef {import("../base/messages.js").EncodingTile} Tile */
+/** @typedef {import("../base/messages.js").EncodingsState & Ack} State */
 
-const STYLES = [viewCss, encodingsCss];
 const GROUPS = [
   { learnt: true, title: "Trained with this", note: "", link: "" },
   {
@@ -29,10 +27,10 @@ const AROUND = 175; // pixels around a projected map: bar, title, frame
 /** @extends {View<State>} */
 class Encodings extends View {
   constructor(root) {
-    super(root, STYLES, "encodings", ["selection"]);
+    super(root, [viewCss, encodingsCss], "encodings", ["selection"]);
     this.packed = ""; // source of the unpacked maps
     this.maps = /** @type {Float32Array[]} */ ([]);
-    this.bytes = /** @type {import("../base/colour.js").Bytes[]} */ ([]);
+    this.bytes = /** @type {Bytes[]} */ ([]);
     this.row = -1; // highlighted row of the large map
     this.key = /** @type {number | null} */ (null);
     this.large = new BigMap({
@@ -122,7 +120,7 @@ class Encodings extends View {
     return tile;
   }
 
-  /** @param {Element} tile @param {Tile} encoding @param {number} index */
+  /** @param {Element} tile @param {EncodingTile} encoding @param {number} index */
   updateTile(tile, encoding, index) {
     const [canvas, name, figure] = tile.children;
     setAttribute(tile, "data-name", encoding.name);

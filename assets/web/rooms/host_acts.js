@@ -7,8 +7,6 @@ import { answered } from "../wire/retry.js";
 import { act, room } from "./room_line.js";
 import { LETTERS } from "./tally.js";
 
-/** @typedef {import("../lessons/course.js").Place} Place */
-/** @typedef {import("./room_line.js").State} State */
 /** @typedef {"ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "gather" | "code" | "keys"} Act */
 
 /** Action -> its shortcut and its label. @type {Record<Act, [string, string]>} */
@@ -37,7 +35,7 @@ const NEXT = {
 };
 
 /** The actions that are possible next.
- * @param {Pick<State, "phase" | "round">} now @param {Place | null} place current lesson step
+ * @param {Pick<RoomState, "phase" | "round">} now @param {LessonPlace | null} place current lesson step
  * @param {boolean} isOpen whether its curtain is open @returns {Act[]}
  */
 export function actsOf({ phase, round }, place, isOpen) {
@@ -46,14 +44,14 @@ export function actsOf({ phase, round }, place, isOpen) {
   return NEXT[phase].filter((name) => can[name] ?? true);
 }
 
-/** The second question of a step; null if it has none or is one. @param {Place | null} place */
+/** The second question of a step; null if it has none or is one. @param {LessonPlace | null} place */
 const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
 
-/** Run an action; resolves when it is done. @param {Act} name @param {Place | null} place current lesson step
+/** Run an action; resolves when it is done. @param {Act} name @param {LessonPlace | null} place current lesson step
  * @param {string} link of the current picture
  */
 export async function doAct(name, place, link) {
-  const { question, follows } = /** @type {State} */ (room.now);
+  const { question, follows } = /** @type {RoomState} */ (room.now);
   const more = secondOf(place);
   if (name === "gather") return act(follows ? "let_go" : "gather");
   if (name === "ask") return place && askStep(place);
@@ -64,11 +62,11 @@ export async function doAct(name, place, link) {
   if (await act("show", { link: query })) await askStep(more);
 }
 
-/** @param {Omit<import("../base/messages.js").RoomAsked, "id">} question */
+/** @param {Omit<RoomAsked, "id">} question */
 export const ask = (question) =>
   act("ask", { question: { ...question, id: crypto.getRandomValues(new Uint32Array(2)).join("-") } });
 
-/** @param {Place} place */
+/** @param {LessonPlace} place */
 function askStep(place) {
   const { question: text, choices } = place.step;
   return ask({ text, options: choices.map(({ text }) => text), learn: nameOf(place) });
@@ -83,7 +81,7 @@ export async function answerTo({ learn }, link) {
   query.set("learn", learn);
   const verdict = learn ? await answered(`api/lesson?${query}`, {}, (answer) => answer.json()) : null;
   if (!verdict) return { right: [], text: "" };
-  const { picked, sentence, explanation } = /** @type {import("../base/messages.js").StepVerdict} */ (verdict);
+  const { picked, sentence, explanation } = /** @type {StepVerdict} */ (verdict);
   return { right: picked ? [LETTERS.indexOf(picked)] : [], text: explanation || sentence };
 }
 

@@ -4,18 +4,14 @@
 import { draw as drawCurtain } from "../base/curtain.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { find, load } from "../lessons/course.js";
-import { Hands } from "../lessons/hands.js";
-import { LessonPanel } from "../lessons/lesson_panel.js";
+import { LessonPanel, Hands } from "../lessons/lesson_panel.js";
 import { setHistory } from "../link/link.js";
 import { actsOf, doAct, Keys, readShown } from "./host_acts.js";
 import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
 import { handsOf, LETTERS } from "./tally.js";
 
-/** @typedef {import("../wire/api_view.js").ApiView & {setCursor(): void}} View */
+/** @typedef {ApiView & {setCursor(): void}} View */
 /** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open imports a module by its file name */
-/** @typedef {import("../lessons/course.js").Place} Place */
-/** @typedef {import("./host_acts.js").Act} Act */
-/** @typedef {import("./room_line.js").State} State */
 
 /** The lesson panel's parts on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
@@ -46,7 +42,7 @@ const KEPT = [
 function makeDoor(message) {
   const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
   const field = h("input", { name: "code", required: "", ...typed });
-  const press = button("join", () => {}, { type: "submit", class: "strong" });
+  const press = button("join", null, { type: "submit", class: "strong" });
   const privacy = h("a", { href: "./room/privacy", target: "_blank" }, "What is stored, in full");
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -83,7 +79,7 @@ class Phone {
     };
     const { code, people, alone, leave: away, status, why, large, link, place } = this.p;
     this.door = makeDoor(why);
-    this.elsewhere = h("p", {}, "This is shown on the projector and has no picture for a phone. ", link);
+    this.elsewhere = h("p", {}, "This page is on the projector and has no picture for a phone. ", link);
     page.append(h("header", {}, code, people, span("push"), alone, away), status, this.door);
     page.append(large, this.elsewhere, place, this.panel.element);
     page.className = theme;
@@ -101,13 +97,13 @@ class Phone {
     return room.role === "host";
   }
 
-  /** The lesson step in the host's link. @param {State} now */
+  /** The lesson step in the host's link. @param {RoomState} now */
   stepOf({ link }) {
     return find(new URLSearchParams(readShown(link).query).get("learn") ?? "");
   }
 
   /** The host's lesson step; the host's own question in the form of a step.
-   * @param {State} now @returns {Place | null} */
+   * @param {RoomState} now @returns {LessonPlace | null} */
   placeOf(now) {
     const { question, link } = now;
     if (!question || question.learn) return question ? find(question.learn) : this.stepOf(now);
@@ -117,9 +113,7 @@ class Phone {
     return { lesson: NO_LESSON, number: 1, total: 1, at: 1, again: false, step };
   }
 
-  // ---- actions
-
-  /** Show the host's link; another page has another view. @param {State} now */
+  /** Show the host's link; another page has another view. @param {RoomState} now */
   follow({ link }) {
     const { path, query } = readShown(link);
     if (link === this.link) return;
@@ -141,27 +135,25 @@ class Phone {
 
   /** @param {string} letter */
   vote(letter) {
-    const { question, round, phase } = /** @type {State} */ (room.now);
+    const { question, round, phase } = /** @type {RoomState} */ (room.now);
     if (question && phase === "open" && !this.isProjector)
       vote({ question: question.id, round, choice: LETTERS.indexOf(letter) });
   }
 
-  /** The host's shortcuts on the projector. @returns {Act[]} */
+  /** The host's shortcuts on the projector. @returns {HostAct[]} */
   get acts() {
     const { now } = room;
     if (!this.isProjector || !now) return [];
     return [...actsOf(now, this.stepOf(now), readShown(now.link).open), "gather", "code"];
   }
 
-  /** @param {Act} name */
+  /** @param {HostAct} name */
   do(name) {
-    const now = /** @type {State} */ (room.now);
+    const now = /** @type {RoomState} */ (room.now);
     if (name !== "code") return doAct(name, this.stepOf(now), now.link);
     this.showsCode = !this.showsCode;
     this.draw();
   }
-
-  // ---- drawing
 
   draw() {
     const { now, sentence } = room;
@@ -187,7 +179,7 @@ class Phone {
     if (place) this.drawQuestion(now, place, isOpen);
   }
 
-  /** @param {State} now @param {boolean} isShown whether the picture is shown on this device */
+  /** @param {RoomState} now @param {boolean} isShown whether this device displays the picture */
   drawPlace({ question, code }, isShown) {
     const { large, place } = this.p;
     this.showsCode &&= this.isProjector && !question;
@@ -200,7 +192,7 @@ class Phone {
     setText(address, sayLink(this.address));
   }
 
-  /** @param {State} now @param {Place} place @param {boolean} open */
+  /** @param {RoomState} now @param {LessonPlace} place @param {boolean} open */
   drawQuestion({ question, phase, tallies, answer, choice, voted, joined }, place, open) {
     this.hands.letters = place.step.choices.map(({ letter }) => letter);
     this.hands.rounds = tallies.map(handsOf);

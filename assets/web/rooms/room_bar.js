@@ -1,32 +1,26 @@
 // The bar of a room at the bottom of any page: for the host the next actions with shortcuts; for a phone on its own the
 // way back. The room shows the page's link and asks the lesson's step or the host's own question.
 
-import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { makeCopy } from "../base/copy_button.js";
+import { Hands } from "../lessons/lesson_panel.js";
+import { button, div, fill, h, makeCopy, setAttribute, setText, setTexts, span, urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
-import { pageNow } from "../base/page_list.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
-import { Hands } from "../lessons/hands.js";
 import { roomActions } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
-import { go } from "../link/navigation.js";
+import { go, pageNow } from "../link/navigation.js";
 import { ACTS, actsOf, answerTo, ask, doAct, Keys, writeShown } from "./host_acts.js";
 import { act, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
 import { csvOf, handsOf, hintOf, LETTERS, stepsOf } from "./tally.js";
-
-/** @typedef {import("./host_acts.js").Act} Act */
-/** @typedef {import("./room_line.js").State} State */
-/** @typedef {import("./tally.js").Counted} Counted */
 
 const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // sessionStorage key of the past questions and votes
 const MAX_OPTIONS = 6;
 const OWN_LINK = "Anyone with the host link can act as the host. Keep it for yourself, to open another window.";
-/** Actions that the host always has. @type {Act[]} */
+/** Actions that the host always has. @type {HostAct[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
 
-/** A button with its shortcut. @param {Act} name @param {(name: Act) => void} press */
+/** A button with its shortcut. @param {HostAct} name @param {(name: HostAct) => void} press */
 function keyed(name, press) {
   const [key, text] = ACTS[name];
   const act = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
@@ -42,7 +36,7 @@ class HostBar {
     this.met = /** @type {string | null} */ (null); // question that this page has navigated to
     this.mayDo = ""; // actions with a button
     this.hands = new Hands(() => {}); // for the host's own question
-    const press = (/** @type {Act} */ name) => this.do(name);
+    const press = (/** @type {HostAct} */ name) => this.do(name);
     this.press = press;
     this.keys = new Keys(() => (room.now ? [...this.acts, ...ALWAYS] : []), press);
     this.p = {
@@ -83,9 +77,9 @@ class HostBar {
   }
 
   makeAsk() {
-    const text = h("textarea", { rows: "2", maxlength: "300", "aria-label": "Question" });
+    const text = h("textarea", { rows: "2", dir: "auto", maxlength: "300", "aria-label": "Question" });
     const hint = { placeholder: "one answer per line, two to six", "aria-label": "Answers" };
-    const lines = h("textarea", { rows: "4", maxlength: "600", ...hint });
+    const lines = h("textarea", { rows: "4", dir: "auto", maxlength: "600", ...hint });
     const send = button("ask the class", () => {
       const options = lines.value.split("\n").map((line) => line.trim());
       const question = { text: text.value.trim(), options: options.filter(Boolean).slice(0, MAX_OPTIONS) };
@@ -101,8 +95,6 @@ class HostBar {
     const rows = Object.values(ACTS).flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)]);
     return h("div", { class: "keys-card", tabindex: "0" }, h("dl", {}, ...rows));
   }
-
-  // ---- actions
 
   /** @param {string} card */
   lay(card) {
@@ -130,13 +122,13 @@ class HostBar {
       await this.do("answer");
   }
 
-  /** @param {Act} name */
+  /** @param {HostAct} name */
   do(name) {
     if (name === "code" || name === "keys") return this.lay(name);
     return doAct(name, roomActions.askedNow(), this.sharedLink);
   }
 
-  /** Navigate to the current question, such as one asked from the projector. @param {State} now */
+  /** Navigate to the current question, such as one started from the projector. @param {RoomState} now */
   meet({ question }) {
     const previous = this.met;
     this.met = question?.id ?? "";
@@ -157,7 +149,7 @@ class HostBar {
     return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
-  /** Store the question with its votes for the exports. @param {State} now @returns {Counted[]} */
+  /** Store the question with its votes for the exports. @param {RoomState} now @returns {Counted[]} */
   past({ question, tallies, code }) {
     const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
@@ -166,8 +158,6 @@ class HostBar {
     store("sessionStorage", PAST, { past: now, of: code });
     return now;
   }
-
-  // ---- drawing
 
   draw() {
     const { now, sentence } = room;
@@ -203,7 +193,7 @@ class HostBar {
     setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
-  /** The progress of a vote and, when it is closed, the hint for the host. @param {State} now */
+  /** The progress of a vote and, when it is closed, the hint for the host. @param {RoomState} now */
   status({ question, phase, voted, round, tallies }) {
     if (!question) return "";
     if (phase !== "closed") return `${voted} have voted`;
@@ -218,7 +208,7 @@ class HostBar {
     return hintOf(tallies[round], this.right.index);
   }
 
-  /** @param {State} now @param {Counted[]} past */
+  /** @param {RoomState} now @param {Counted[]} past */
   drawCode({ code, locked }, past) {
     const card = this.cards.code;
     if (this.card !== "code") return;
@@ -233,7 +223,7 @@ class HostBar {
     setAttribute(card.handout, "href", `./handout?lesson=${lesson}#${votes}`);
   }
 
-  /** Draw the votes where the class sees them. @param {State} now */
+  /** Draw the votes where the class sees them. @param {RoomState} now */
   drawVotes({ question, phase, tallies }) {
     const rounds = phase === "tallies" || phase === "answer" ? tallies.map(handsOf) : [];
     const step = roomActions.askedNow();
@@ -246,8 +236,7 @@ class HostBar {
     this.hands.rounds = rounds;
     const make = () => div("option", span("letter"), span("text"), span("votes"));
     fill(this.votes.options, question.options, make, (row, option, index) => {
-      setText(row.children[0], LETTERS[index]);
-      setText(row.children[1], option);
+      setTexts(row, LETTERS[index], option);
       this.hands.drawBars(row.children[2], LETTERS[index]);
     });
   }

@@ -5,13 +5,11 @@ import { urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
 import { answered, LOST, pause } from "../wire/retry.js";
 
-/** @typedef {import("../base/messages.js").RoomState} State */
-
 const KEPT = "headlight-room"; // sessionStorage key
 
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
-  now: /** @type {State | null} */ (null),
+  now: /** @type {RoomState | null} */ (null),
   get sentence() {
     return line.result || line.status;
   },
@@ -22,45 +20,33 @@ const line = {
   listen: "",
   events: /** @type {EventSource | null} */ (null),
   status: "", // status of the connection, or why the tab has left
-  result: "", // result of this tab's last action
+  result: "", // result of this tab's last action, until the next one or the room's next stage
 };
 
-const changed = () => dispatchEvent(new Event("headlight-room"));
-
-/** @param {string} text status of the connection */
-function say(text) {
-  line.status = text;
-  changed();
+/** @param {Partial<typeof line>} change */
+function setLine(change) {
+  Object.assign(line, change);
+  dispatchEvent(new Event("headlight-room"));
 }
 
-/** Show the result of an action of this tab until the next one, or until the room's state moves on.
- * @param {string} text */
-function sayTold(text) {
-  line.result = text;
-  changed();
+function clear() {
+  if (room.sentence) setLine({ status: "", result: "" });
 }
 
-/** Clear the result. */
-function hush() {
-  if (!room.sentence) return;
-  Object.assign(line, { status: "", result: "" });
-  changed();
-}
-
-/** The stage of the room's state: new members and votes do not change it. @param {State | null} now */
+/** The stage of the room's state: new members and votes do not change it. @param {RoomState | null} now */
 const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.follows]);
 
-/** Send an action, repeated if needed: the server applies it once. Resolves to the response, or to null with the
- * reason shown.
+/** Send an action, repeated if needed: the server applies it once. Resolves to the response, or to null with
+ * the reason in the status line.
  * @param {string} name @param {object} body @param {number} [times]
  */
 async function postAct(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   const reply = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
-    tell: (text) => (text === LOST ? say : sayTold)(text),
+    tell: (text) => setLine({ [text === LOST ? "status" : "result"]: text }),
     times,
   });
-  if (reply !== null) hush();
+  if (reply !== null) clear();
   return reply;
 }
 
@@ -106,28 +92,27 @@ async function comeBack(role, code, secret) {
 function take(role, code, secret, listen) {
   store("sessionStorage", KEPT, { role, code, secret });
   room.role = role;
-  hush();
+  clear();
   line.events?.close();
   const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
   Object.assign(line, { code, secret, listen, events });
   const parse = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
-  events.addEventListener("room", (event) => hear(parse(event)));
-  events.addEventListener("wait", (event) => say(parse(event).message));
+  events.addEventListener("room", (event) => update(parse(event)));
+  events.addEventListener("wait", (event) => setLine({ status: parse(event).message }));
   events.addEventListener("gone", (event) => leave(parse(event).message));
   events.addEventListener("error", async () => {
-    say(LOST);
+    setLine({ status: LOST });
     if (events.readyState !== EventSource.CLOSED) return; // the browser reconnects
     await pause(1); // after a proxy's error response browsers do not reconnect
     if (line.events === events) comeBack(role, code, secret);
   });
 }
 
-/** @param {State} now */
-function hear(now) {
-  line.status = "";
-  if (stageOf(now) !== stageOf(room.now)) line.result = "";
+/** @param {RoomState} now */
+function update(now) {
+  const result = stageOf(now) === stageOf(room.now) ? line.result : "";
   room.now = now;
-  changed();
+  setLine({ status: "", result });
 }
 
 /** Reconnect: after sleep or a change of network the connection may be dead. */
@@ -169,9 +154,8 @@ export async function join(typed) {
 export function leave(why = "") {
   line.events?.close();
   store("sessionStorage", KEPT, null);
-  Object.assign(line, { code: "", secret: "", events: null, result: "" });
   Object.assign(room, { role: "", now: null });
-  say(why);
+  setLine({ code: "", secret: "", events: null, result: "", status: why });
 }
 
 /** Vote as a phone; resolves to whether the vote was accepted. @param {object} body */

@@ -1,6 +1,6 @@
 // Vote counts of a class per question and round, the hint for the host, and a CSV table.
 
-/** @typedef {import("../base/messages.js").RoomAsked & {tallies: number[][]}} Counted a question and its votes */
+/** @typedef {RoomAsked & {tallies: number[][]}} Counted a question and its votes */
 
 export const LETTERS = "ABCDEFGH"; // letters of the options
 const TALK = [35, 70]; // % of correct answers between which peer discussion helps

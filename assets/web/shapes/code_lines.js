@@ -1,11 +1,9 @@
 // The lines of a function that ran: those of the current step are highlighted, recording code is folded, and each line
 // has the shape of its result.
 
-import { SideRequest } from "../wire/side_request.js";
-import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { SideRequest } from "../wire/api_client.js";
+import { div, fill, h, setAttribute, setText, setTexts, span } from "../base/dom.js";
 
-/** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {import("./tensor.js").Trace} Trace */
 /** @typedef {{text: string, shape: string, marked: boolean, folded: string}} Line folded: the lines behind a dot */
 
 const shapeOf = (/** @type {Tensor} */ { sizes }) => `(${sizes.join(", ")})`;
@@ -66,8 +64,7 @@ export class CodeLines {
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));
     fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {
-      setText(line.children[0], folded ? "·" : text || " ");
-      setText(line.children[1], folded ? "" : shape);
+      setTexts(line, folded ? "·" : text || " ", folded ? "" : shape);
       setAttribute(line, "class", marked ? "marked" : folded ? "folded" : null);
       setAttribute(line, "title", folded ? `These lines only trace values, so they are hidden:\n${folded}` : null);
       setAttribute(line, "aria-current", marked ? "true" : null);
@@ -78,7 +75,7 @@ export class CodeLines {
 }
 
 /** The whole classes of the displayed implementations in a collapsed section, loaded when it is opened.
- * @param {import("./steps.js").StepView} view
+ * @param {StepView} view
  */
 export function wholeClasses(view) {
   const room = div("classes");

@@ -1,10 +1,8 @@
 // Drawings of tensors: as matrices in tiles, coloured by head, and as memory.
 
-import { canvasOf, mixed, pixel, rgb } from "../base/colour.js";
+import { canvasOf, hexOf, mixed, pixel, rgb } from "../base/colour.js";
 import { contextOf, LETTERS } from "../base/dom.js";
 
-/** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area clickable area of a head */
 
 const MAX_PIXELS = 300000; // elements of a tensor that are all drawn; larger ones are subsampled
@@ -14,13 +12,7 @@ const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in focu
 
 /** The colour of a head; hues are evenly spread. @returns {import("../base/colour.js").Rgb} */
 export function hue(head, heads, theme) {
-  const lightness = theme === "light" ? 0.45 : 0.6;
-  const spread = 0.6 * Math.min(lightness, 1 - lightness);
-  const part = (/** @type {number} */ n) => {
-    const k = (n + (head / heads) * 12) % 12;
-    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-  };
-  return [part(0), part(8), part(4)];
+  return rgb(hexOf(`hsl(${(360 * head) / heads} 60% ${theme === "light" ? 45 : 60}%)`));
 }
 
 /** @type {Map<string, Uint32Array>} */

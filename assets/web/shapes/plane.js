@@ -6,8 +6,8 @@ import { asBytes } from "../picture/differences.js";
 import { FoldedTable } from "../picture/listing.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { pooled, toBytes } from "../wire/packets.js";
-
-/** @typedef {import("./tensor.js").Tensor} Tensor */
+import { isolated } from "../base/token_text.js";
+import { quoted } from "../base/words.js";
 
 const HIGH = 15; // pixels of a row
 const MAX = { high: 100, rows: 40, columns: 64 }; // rows of full height; rows and columns of the table
@@ -36,11 +36,11 @@ export class Plane extends BigMap {
     this.panel = div("plane", this.caption, this.element, this.readout, this.table.element);
     this.tensor = /** @type {Tensor} */ ({});
     this.plane = /** @type {ReturnType<Tensor["plane"]>} */ ({});
-    this.place = /** @type {import("../base/grid_keys.js").Place} */ ([0, 0]); // selected row and column
+    this.place = /** @type {Cell} */ ([0, 0]); // selected row and column
   }
 
   /** @param {Tensor} tensor @param {string[]} tokens @param {number} head @param {[number, number]} place
-   * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks}} ink @param {number} width
+   * @param {{theme: Theme, colours: Inks}} ink @param {number} width
    */
   drawHead(tensor, tokens, head, place, { theme, colours }, width) {
     const plane = tensor.plane(head);
@@ -68,7 +68,6 @@ export class Plane extends BigMap {
     this.fillTable();
   }
 
-  /** Fill the table around the selected cell. */
   fillTable() {
     const { tensor, plane, picture } = this;
     if (!this.table.isOpen || !picture || !tensor.isSent) return;
@@ -78,7 +77,7 @@ export class Plane extends BigMap {
     const size = `${rows.length} × ${columns.length} of ${plane.height} × ${plane.width}`;
     this.table.fill(
       [AXES[plane.rows], ...columns.map((j) => picture.keys[j])],
-      rows.map((i) => [`${i} ${picture.tokens[i]}`, ...columns.map((j) => format(plane.value(i, j)))]),
+      rows.map((i) => [`${i} ${isolated(picture.tokens[i])}`, ...columns.map((j) => format(plane.value(i, j)))]),
       `Rows are ${AXES[plane.rows]}, columns ${AXES[plane.cols]}.${isCut ? ` Around the chosen one, ${size}.` : ""}`,
     );
   }
@@ -93,13 +92,13 @@ export class Plane extends BigMap {
   /** The readout of a cell: its value and its address in memory. */
   say([i, j]) {
     const { tensor, plane } = this;
-    const { tokens, keys } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
+    const { tokens, keys } = /** @type {MapPicture} */ (this.picture);
     const index = plane.index(i, j);
     const value = tensor.value(index);
-    const column = plane.cols === "j" ? `key “${keys[j]}”` : `channel ${keys[j]}`;
+    const column = plane.cols === "j" ? `key ${quoted(keys[j])}` : `channel ${keys[j]}`;
     const text = value === -Infinity ? `${format(value)}: not allowed` : format(value);
     const place = tensor.place(index).toLocaleString("en");
-    return `“${tokens[i]}”, ${column}: ${text} · [${index.join(", ")}] lies at place ${place}`;
+    return `${quoted(tokens[i])}, ${column}: ${text} · [${index.join(", ")}] lies at place ${place}`;
   }
 
   get label() {

@@ -1,12 +1,9 @@
-// The settings of the layer whose steps are shown: one or two implementations, the changes of the model, and random
+// The settings of the current layer: one or two implementations, the changes of the model, and random
 // weights in place of the trained ones.
 
 import { ControlChips, NAMES } from "../picture/control_chips.js";
+import { choice, fillChoice, group, namedPart } from "../base/choice.js";
 import { div, fill, h, setText } from "../base/dom.js";
-import { headsOf } from "../link/look.js";
-import { choice, fillChoice, group, namedPart } from "../base/view_base.js";
-
-/** @typedef {import("./steps.js").StepView} StepView */
 
 const OWN = "the model’s"; // trained weights
 
@@ -57,23 +54,9 @@ export class StepControls extends ControlChips {
     this.lists = [this.first.element, this.second.element];
   }
 
-  /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
-  set(change, typing = false) {
-    this.view.set(change, typing);
-  }
-
-  /** @param {string} key */
-  value(key) {
-    return String(this.view.values[key] ?? this.view.picture.defaults[key]);
-  }
-
-  get off() {
-    return headsOf([this.view.values.off ?? []].flat());
-  }
-
   /** @param {string} key */
   whyNot(key) {
-    return this.view.picture.cannot[key] ?? "";
+    return this.view.picture.inert[key] ?? "";
   }
 
   /** Return whether a control has no effect; ablated heads of earlier layers always have one. @param {string} key */
@@ -86,7 +69,7 @@ export class StepControls extends ControlChips {
     return { ...super.describe(), lw: isOwn ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
   }
 
-  /** @param {import("../base/colour.js").Inks} inks */
+  /** @param {Inks} inks */
   draw(inks) {
     const { implementations } = this.view.picture;
     this.first.draw(implementations, this.value("impl"));
@@ -94,7 +77,7 @@ export class StepControls extends ControlChips {
     super.draw(inks);
   }
 
-  /** @param {string} key @param {import("../base/colour.js").Inks} inks */
+  /** @param {string} key @param {Inks} inks */
   fill(key, inks) {
     super.fill(key, inks);
     if (key !== "lw") return;

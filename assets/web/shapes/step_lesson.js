@@ -1,15 +1,14 @@
 // The exercise on the current layer: a bug in a reshape, or the layer to complete.
 
+import { SideRequest } from "../wire/api_client.js";
 import { BlocksPanel } from "../sheets/blocks_panel.js";
-import { h, setAttribute, setText } from "../base/dom.js";
+import { bringUnderBar, fold, h, setAttribute, setText } from "../base/dom.js";
 import { setParam } from "../link/link.js";
-import { bringUnderBar } from "../base/view_base.js";
-import { SideRequest } from "../wire/side_request.js";
 
 const NOT_OF_IT = ["step", "f", "vs"]; // parameters that do not change the exercise
 
 export class StepLesson {
-  /** @param {import("./steps.js").StepView} view */
+  /** @param {StepView} view */
   constructor(view) {
     this.view = view;
     this.lesson = /** @type {SideRequest<import("../base/messages.js").ReshapeLesson>} */ (
@@ -18,7 +17,7 @@ export class StepLesson {
     this.arrives = false; // scroll it into view
     this.panel = new BlocksPanel((event) => this.press(event));
     this.source = h("code");
-    const ran = h("details", {}, h("summary", {}, "The code that just ran"), h("pre", { tabindex: "0" }, this.source));
+    const ran = fold("The code that just ran", {}, h("pre", { tabindex: "0" }, this.source));
     this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
   }
 
@@ -36,14 +35,13 @@ export class StepLesson {
   press({ lesson, gap, line }) {
     const lines = String(this.view.values.wrote ?? this.lesson.answer?.wrote).split(".");
     lines[gap] = String(line);
-    this.view.set(lesson ? { lesson } : { wrote: lines.join(".") });
-    return 0;
+    this.view.change(lesson ? { lesson } : { wrote: lines.join(".") });
   }
 
   /** Open an exercise and scroll to it. @param {string} name */
   open(name) {
     this.arrives = true;
-    this.view.set({ lesson: name });
+    this.view.change({ lesson: name });
   }
 
   draw() {

@@ -1,16 +1,13 @@
 // One step of one implementation: its source line, sizes, inputs and values.
 
 import { CodeLines } from "./code_lines.js";
-import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
+import { button, div, fill, h, panel, rem, setAttribute, setText, setTexts, span, topOf } from "../base/dom.js";
 import { clamp } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
 import { madeFrom, sourcesOf } from "./steps_words.js";
 import { Strides } from "./strides.js";
-import { panel, rem } from "../base/view_base.js";
 
-/** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {import("./pictures.js").Area} Area */
 /** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
 
 const PADDING = 34; // pixels of the panel beside its content
@@ -18,7 +15,7 @@ const MEMORY = 7.6; // rem below projected matrices: memory, two captions, the e
 const ROOMY = 400; // pixels; above, a step is beside its inputs
 
 export class Side {
-  /** @param {import("./steps.js").StepView} view */
+  /** @param {StepView} view */
   constructor(view) {
     this.view = view;
     this.plane = new Plane((row, column) => view.pick(row, column));
@@ -49,9 +46,9 @@ export class Side {
     this.element = panel("side", null, header, ...inside);
   }
 
-  /** @param {import("./tensor.js").Trace} trace @param {number} index index of the step
+  /** @param {Trace} trace @param {number} index index of the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place the focus in it
-   * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
+   * @param {{theme: Theme, colours: Inks, scale: number,
    *   floor: number}} ink scale: of the type size in drawings; floor: bottom of the window in pixels
    * @param {Record<string, string>} lessons question of each exercise
    */
@@ -137,13 +134,12 @@ function fillTerms(parent, terms) {
   parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
   fill(parent, terms, make, (line, [term, meaning]) => {
-    setText(line.children[0], term);
-    setText(line.children[1], meaning);
+    setTexts(line, term, meaning);
   });
 }
 
 /** Draw the axes of a step as coloured pills: "heads 12", or the size alone in a list of steps.
- * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
+ * @param {Element} parent @param {TraceStep} step @param {{words?: boolean}} how
  */
 export function drawAxes(parent, step, { words = true } = {}) {
   fill(parent, step.axes, "span", (pill, axis, index) => {

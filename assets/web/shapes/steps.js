@@ -2,8 +2,9 @@
 
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
+import { group } from "../base/choice.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { omit } from "../link/link.js";
+import { headChoice } from "../picture/map_choice.js";
 import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
@@ -15,7 +16,6 @@ import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
-import { fillChoice, fillNotices, group, namedPart, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -23,10 +23,9 @@ import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
-import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
+/** @typedef {import("../base/messages.js").StepsPicture & {traces: Trace[]}} Picture */
 
 const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
 const PROJECTED = 1.5; // factor of the type size in projected drawings
@@ -35,15 +34,12 @@ const LESSON = ["f", "lesson", "wrote"]; // parameters of channel and exercise, 
 const IN_SIGHT = ["at", "step", ...LESSON]; // parameters of the focus, which change no number except by the layer
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
-const STYLES = [viewCss, choicesCss, stepsCss, listingCss, sheetCss, barCss, stageCss];
-
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
-    super(root, STYLES, "steps");
-    this.values = /** @type {import("../link/link.js").Values} */ ({}); // as in the link; `at` as opened
-    this.tracesOf = ""; // query of the traces, without the focus
+    super(root, [viewCss, choicesCss, stepsCss, listingCss, sheetCss, stageCss], "steps");
+    this.values = /** @type {Values} */ ({}); // as in the link; `at` as opened
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
@@ -52,20 +48,17 @@ export class StepView extends PlaceView {
     this.list = new StepList((delta) => this.walk(delta));
     this.sides = [new Side(this), new Side(this)];
     const p = {
-      notices: notices(),
       back: button("◀ back", () => this.walk(-1)),
       count: span("count"),
       next: button("next ▶", () => this.walk(1)),
-      layers: group("Layer"),
-      heads: group("head"),
       label: h("p", { class: "label" }),
     };
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next);
-    const places = [namedPart("layer", p.layers), namedPart("head", p.heads)];
-    const bar = div("bar", stepper, ...places, ...this.controls.lists);
+    this.choice = headChoice(this);
+    const bar = div("bar", stepper, ...this.choice.elements, ...this.controls.lists);
     const controls = div("controls", this.controls.chips);
-    const top = div("top", this.box.element, p.notices);
+    const top = div("top", this.box.element, this.noticeList);
     const end = div("end", this.lesson.element, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
     this.show(top, bar, controls, this.controls.panel, this.list.element, ...sides, end);
@@ -74,8 +67,6 @@ export class StepView extends PlaceView {
   get main() {
     return this.sides[0].flow;
   }
-
-  // ---- incoming messages
 
   /** @param {URLSearchParams} link */
   readLink(link) {
@@ -89,17 +80,16 @@ export class StepView extends PlaceView {
     this.picture = { ...unpack(header).header, traces: traces.map(unpackTrace) };
     this.onUnchanged(query);
     this.choosePlace(this.picture.traces[0].tokens.length);
-    if (this.values.s === null) this.box.text = this.picture.typed;
+    if (this.values.s === null) this.box.text = this.picture.sentence;
   }
 
-  /** @param {URLSearchParams} query */
-  onUnchanged(query) {
-    this.tracesOf = omit(query, ...IN_SIGHT);
+  idleKeys() {
+    return IN_SIGHT;
   }
 
   /** The text of the sentence field. */
   get text() {
-    return String(this.values.s ?? this.picture?.typed ?? "");
+    return String(this.values.s ?? this.picture?.sentence ?? "");
   }
 
   /** The step in focus. */
@@ -113,8 +103,6 @@ export class StepView extends PlaceView {
     return Number.isInteger(feature) && feature >= 0 ? feature : 0;
   }
 
-  // ---- requests and link
-
   toParams() {
     const { values, at, opened, placed, rowChosen } = this;
     return { ...values, at: opened ? values.at : placed ? writeAt(at, rowChosen) : null };
@@ -127,7 +115,7 @@ export class StepView extends PlaceView {
 
   /** Request the traces, unless they are here with the values in focus. @param {URLSearchParams} query */
   route(query) {
-    const isCurrent = this.picture?.layer === this.at.layer && this.tracesOf === omit(query, ...IN_SIGHT);
+    const isCurrent = this.picture?.layer === this.at.layer && this.pictureOf === this.relevant(query);
     return isCurrent && !this.isComing && !this.picture.cut ? "" : "steps";
   }
 
@@ -146,11 +134,9 @@ export class StepView extends PlaceView {
     if (this.route(this.query())) this.lesson.lesson.stop(); // it belongs to earlier traces and would delay these
   }
 
-  // ---- user actions
-
   /** @param {string} text */
   setText(text) {
-    this.set({ s: this.clip(text, "s") }, true);
+    this.change({ s: this.clip(text, "s") }, true);
   }
 
   /** The visible steps, group by group; of the steps per head only those of the head in focus. */
@@ -177,7 +163,7 @@ export class StepView extends PlaceView {
     const index = this.placeIn(this.picture.traces[0].steps);
     const now = listed.findIndex(({ at }) => at === index);
     const next = Math.max(0, Math.min(listed.length - 1, now + delta));
-    if (next !== now) this.set({ step: listed[next].step.name });
+    if (next !== now) this.change({ step: listed[next].step.name });
   }
 
   pick(row, column) {
@@ -187,13 +173,11 @@ export class StepView extends PlaceView {
     this.setCursor({ row });
   }
 
-  /** @param {import("../link/link.js").Values} change @param {boolean} [typing] more input follows */
-  set(change, typing = false) {
+  /** @param {Values} change @param {boolean} [typing] more input follows */
+  change(change, typing = false) {
     Object.assign(this.values, change);
     this.onChange(typing);
   }
-
-  // ---- drawing
 
   draw() {
     const { parts: p, picture, at, head } = this;
@@ -204,10 +188,8 @@ export class StepView extends PlaceView {
     const panels = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
     const [{ trace, at: index }] = panels;
     const step = trace.steps[index];
-    fillNotices(p.notices, this.notices);
     this.drawList(index);
-    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.setCursor({ layer }), "layer");
-    fillChoice(p.heads, numbers(trace.heads), at.head, (index) => this.setCursor({ head: index }), "head");
+    this.choice.draw(trace.heads);
     // nothing may be derived from the numbers of a step before they have arrived
     const { isComing } = this;
     this.wait(isComing);
@@ -241,7 +223,7 @@ export class StepView extends PlaceView {
     setAttribute(p.back, "disabled", place === 0);
     setAttribute(p.next, "disabled", place === listed.length - 1);
     setText(p.label, `${this.picture.label}. Layers, heads and tokens are counted from 0; ${LETTERS}.`);
-    this.list.draw(listed, now, (step) => this.set({ step }));
+    this.list.draw(listed, now, (step) => this.change({ step }));
   }
 }
 

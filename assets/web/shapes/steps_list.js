@@ -1,10 +1,9 @@
 // The list of the steps in groups, one of them selected by click or arrow keys.
 
-import { fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { drawAxes } from "./step_panel.js";
 import { GROUP_TITLES } from "./steps_words.js";
 
-/** @typedef {import("../base/messages.js").TraceStep} TraceStep */
 /** @typedef {{step: TraceStep, at: number, group: number}} Listed a step, its index in the trace, and its group */
 
 const MOVES = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
@@ -63,6 +62,5 @@ function drawOption(option, step, n, isSelected) {
   if (name.textContent !== step.name)
     name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")]));
   drawAxes(axes, step, { words: false });
-  setAttribute(option, "id", `step-${n}`);
-  setAttribute(option, "aria-selected", String(isSelected));
+  setAttributes(option, { id: `step-${n}`, "aria-selected": String(isSelected) });
 }

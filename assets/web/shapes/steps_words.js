@@ -1,7 +1,5 @@
 // The group of a step in the list, and a sentence on how it was made from the previous one, derived from the tensors.
 
-/** @typedef {import("./tensor.js").Tensor} Tensor */
-
 /** The groups of the list: title, and whether a step of this base name and suffix belongs to it.
  * @type {[string, (base: string, ending: string) => boolean][]}
  */

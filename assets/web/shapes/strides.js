@@ -3,8 +3,6 @@
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { counted } from "../base/words.js";
 
-/** @typedef {import("./tensor.js").Tensor} Tensor */
-
 const ONE = { b: "text", i: "query", j: "key", h: "head", d: "feature", c: "channel" };
 const AT_REST = "Point at an axis to see its stride in the memory above.";
 
@@ -32,7 +30,6 @@ export class Strides {
     this.element = div("strides", lead, this.axes, this.status);
   }
 
-  /** The step along the highlighted axis. */
   get jump() {
     const { lit, tensor, index } = this;
     return lit === null || lit >= tensor.sizes.length ? null : tensor.jump(index, lit);

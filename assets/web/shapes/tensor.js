@@ -2,7 +2,6 @@
 
 import { unpack } from "../wire/packets.js";
 
-/** @typedef {import("../base/messages.js").TraceStep} TraceStep */
 /** @typedef {import("../base/messages.js").TraceHeader & {steps: Tensor[]}} Trace */
 
 /**

@@ -1,28 +1,27 @@
 // The blocks of a sheet other than matrices. Each kind makes its element once and updates it in place.
 
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { isolated } from "../base/token_text.js";
+import { setRovingTabindex } from "../base/choice.js";
+import { button, div, fill, fillNotices, h, notices, setAttribute, setText, setTexts, span } from "../base/dom.js";
 import { equation } from "./equation.js";
 import { lessons } from "../lessons/lesson_cards.js";
-import { makeListing, updateListing } from "../picture/listing.js";
+import { classes, makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
-import { fillNotices, notices, setRovingTabindex } from "../base/view_base.js";
 
 const IN_ONE_FRAME = 60; // characters of a segmented choice; longer ones are single buttons
 
 const heading = () => div("heading", h("h2"), span("label"));
 
 function fillHeading(element, text, note) {
-  setText(element.children[0], text);
-  setText(element.children[1], note);
+  setTexts(element, text, note);
 }
 
 /** Large numbers, each with its derivation from the previous one. */
 function updateSteps(element, block) {
   const make = () => h("li", {}, h("b"), span("label"));
   fill(element, block.steps, make, (step, [value, origin]) => {
-    setText(step.children[0], value);
-    setText(step.children[1], origin);
+    setTexts(step, value, origin);
   });
 }
 
@@ -33,8 +32,6 @@ function updateCode(element, block) {
     setAttribute(line, "class", block.marks.includes(index) ? "marked" : null);
   });
 }
-
-const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
 function makeBar() {
   const track = h("span", { class: "track", "aria-hidden": "true" }, h("span"));
@@ -81,8 +78,7 @@ function updateButtons(element, block, sheet) {
   setAttribute(group, "class", look);
   setAttribute(group, "aria-label", block.name || null);
   let pressedButton = /** @type {HTMLElement | null} */ (null);
-  const make = () => button("", () => {});
-  fill(group, block.buttons, make, (press, { text, event, pressed }) => {
+  fill(group, block.buttons, button, (press, { text, event, pressed }) => {
     setText(press, text);
     press.onclick = () => sheet.tell(event);
     if (pressed && press.getAttribute("aria-pressed") !== "true") pressedButton = press;
@@ -110,11 +106,10 @@ function updateContinuation(element, block) {
   const [text, readout] = element.children;
   const [prompt, tokens] = text.children;
   setText(prompt, block.given);
-  const sentence = ([, token, chance]) => `“${token}”: probability ${chance}`;
+  const sentence = ([, token, chance]) => `“${isolated(token)}”: probability ${chance}`;
   const make = () => h("span", {}, h("span"), h("mark"));
   fill(tokens, block.tokens, make, (element, token) => {
-    setText(element.children[0], token[0]);
-    setText(element.children[1], token[1]);
+    setTexts(element, token[0], isolated(token[1]));
     setAttribute(element.children[1], "title", sentence(token));
     setAttribute(element, "style", `--share: ${token[3]}%`);
     element.onpointerenter = element.onclick = () => setText(readout, sentence(token));
@@ -138,7 +133,7 @@ const makeTerm = () => div("term", h("dt"), h("dd"), h("dd", { class: "first-pag
 
 const terms = {
   make: () => h("dl", { class: "terms" }),
-  /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
+  /** @param {HTMLElement} element @param {Block} block */
   update(element, block) {
     element.classList.toggle("long", block.long);
     fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
@@ -155,8 +150,8 @@ const terms = {
 
 /** The search field of the glossary. */
 const search = {
-  make: () => h("label", { class: "search" }, h("span"), h("input", { type: "search" }), h("output")),
-  /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
+  make: () => h("label", { class: "search" }, h("span"), h("input", { type: "search", dir: "auto" }), h("output")),
+  /** @param {HTMLElement} element @param {Block} block */
   update(element, block) {
     const [label, box, count] = /** @type {[Element, HTMLInputElement, Element]} */ (
       /** @type {unknown} */ (element.children)
@@ -182,8 +177,7 @@ const verdict = {
   make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
   update: (element, block) => {
     setAttribute(element, "data-result", block.result || null);
-    setText(element.children[0], block.heading);
-    setText(element.children[1], block.reason);
+    setTexts(element, block.heading, block.reason);
   },
 };
 

@@ -4,22 +4,22 @@ import { PLAIN } from "./blocks.js";
 import { div } from "../base/dom.js";
 import { MATRICES } from "./matrix.js";
 
-/** @typedef {import("../base/messages.js").Block} Block */
-
 /** @type {Record<string, {make: (panel: BlocksPanel) => HTMLElement, update: (element: HTMLElement, block: any, panel: BlocksPanel) => void}>} */
 const KINDS = { ...PLAIN, ...MATRICES };
 
 export class BlocksPanel {
-  /** @param {(event: object) => number} tell sends an edit or click; returns its number, which `acknowledged` reaches with the response */
-  constructor(tell = () => 0) {
+  /** @param {(event: any) => number | void} tell sends an edit or click; returns the number, if any, that `acknowledged`
+   * reaches with the response
+   */
+  constructor(tell = () => {}) {
     this.tell = tell;
     this.acknowledged = 0;
-    this.theme = /** @type {import("../base/colour.js").Theme} */ ("dark");
+    this.theme = /** @type {Theme} */ ("dark");
     this.stack = div("stack");
     this.element = div("sheet", this.stack); // styled by sheet.css
   }
 
-  /** @param {Block[]} blocks @param {import("../base/colour.js").Theme} theme */
+  /** @param {Block[]} blocks @param {Theme} theme */
   draw(blocks, theme) {
     this.theme = theme;
     this.place(this.stack, blocks);

@@ -22,7 +22,7 @@ const makeLine = () => h("div", { class: "scroll", tabindex: "0", role: "group" 
 
 export const equation = {
   make: () => div("equation", h("h3"), div("lines"), h("p", { class: "label" })),
-  /** @param {HTMLElement} container @param {import("../base/messages.js").Block} block */
+  /** @param {HTMLElement} container @param {Block} block */
   update(container, block) {
     const [title, lines, note] = container.children;
     setText(title, block.name);

@@ -2,8 +2,9 @@
 // cells.
 
 import { cssOf, inkOn } from "../base/colour.js";
-import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { ARROWS } from "../base/grid_keys.js";
+import { isolated } from "../base/token_text.js";
 
 let count = 0;
 
@@ -64,7 +65,7 @@ function makeField(sheet) {
   const commit = () => {
     if (field.value === field.sent) return;
     field.sent = field.value;
-    field.turn = sheet.tell({ ...field.place, text: field.value.slice(0, 40) });
+    field.turn = sheet.tell({ ...field.place, text: field.value.slice(0, 40) }) ?? 0;
   };
   field.onblur = commit;
   field.onfocus = () => field.select();
@@ -94,7 +95,7 @@ function makeSwitch(sheet) {
   press.onclick = () => {
     const text = press.getAttribute("aria-pressed") === "true" ? "0" : "1";
     show(press, text, text === "1");
-    press.turn = sheet.tell({ ...press.place, text });
+    press.turn = sheet.tell({ ...press.place, text }) ?? 0;
   };
   return press;
 }
@@ -112,8 +113,6 @@ function makeChoice(sheet) {
 /** Update a selectable cell; `aria-pressed` marks the one that the server has framed. */
 const updateChoice = (field, text) => show(field, text, field.closest("td").classList.contains("marked"));
 
-// ---- the matrix
-
 function updateHead(element, table, block) {
   const [header, scroll] = element.children;
   const [name, formula, axes] = header.children;
@@ -128,14 +127,13 @@ function updateHead(element, table, block) {
   fill(axes, block.axes, "span", fillAxis);
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
   // a read-only matrix is a tab stop to be scrolled; otherwise its fields are
-  setAttribute(scroll, "tabindex", block.edit ? null : "0");
-  setAttribute(scroll, "role", block.edit ? null : "group");
+  setAttributes(scroll, { tabindex: block.edit ? null : "0", role: block.edit ? null : "group" });
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
   const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
   const make = (index) => h(index ? "th" : "td", index ? { scope: "col" } : {});
   fill(table.tHead.rows[0], heads, make, (cell, text, index) => {
-    setText(cell, text);
-    setAttribute(cell, "title", text);
+    setText(cell, isolated(text));
+    setAttribute(cell, "title", isolated(text));
     setAttribute(cell, "class", index > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
   });
 }
@@ -153,10 +151,9 @@ function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, mar
   const field = cell.querySelector("input, button") ?? kind.make(sheet);
   if (!field.isConnected) cell.replaceChildren(field);
   field.place = { edit: block.edit, row, col };
-  const name = `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`;
+  const name = `${block.name}, row ${isolated(block.rows[row])}, column ${isolated(block.cols[col])}`;
   setAttribute(field, "aria-label", field.localName === "button" ? `${name}: ${text}` : name); // the visible text is part of the name, for speech input
-  setAttribute(field, "aria-invalid", isWrong ? "true" : null);
-  setAttribute(field, "aria-describedby", isWrong ? reasons.id : null);
+  setAttributes(field, { "aria-invalid": isWrong ? "true" : null, "aria-describedby": isWrong ? reasons.id : null });
   if (block.kind === "choice") setAttribute(field, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one tab stop
   kind.update(field, text, sheet);
 }
@@ -169,18 +166,18 @@ function updateMatrix(element, block, sheet, kind) {
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
   const context = { block, sheet, kind, reasons, wrong, marked };
   const fillRow = (line, texts, row) => {
-    const cells = [block.rows[row], ...texts, ...(block.sums ? [block.sums[row]] : [])];
+    const cells = [isolated(block.rows[row]), ...texts, ...(block.sums ? [block.sums[row]] : [])];
     const make = (index) => (index ? h("td") : h("th", { scope: "row" }));
     fill(line, cells, make, (cell, text, index) => {
       if (index && index <= texts.length) return updateCell(cell, text, { row, col: index - 1 }, context);
       setText(cell, text);
-      setAttribute(cell, "title", index ? null : text);
-      setAttribute(cell, "class", index ? "sum-cell" : block.axes[0]?.[0]);
+      setAttributes(cell, { title: index ? null : text, class: index ? "sum-cell" : block.axes[0]?.[0] });
       if (index) paint(cell);
     });
   };
   fill(table.tBodies[0], block.cells, "tr", fillRow);
-  const sentence = (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`);
+  const sentence = (line, [i, j, reason]) =>
+    setText(line, `${isolated(block.rows[i])}, ${isolated(block.cols[j])}: ${reason}`);
   fill(reasons, block.invalid, "p", sentence);
   setText(note, block.note);
   note.hidden = !block.note;

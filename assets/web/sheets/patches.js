@@ -1,9 +1,9 @@
 // An image in patches with the attention of the selected token over them; a click selects another token.
 
+import { isolated } from "../base/token_text.js";
+import { setRovingTabindex } from "../base/choice.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
-import { number } from "../base/words.js";
-import { setRovingTabindex } from "../base/view_base.js";
-import { walkedTiles } from "../base/grid_keys.js";
+import { argmax, number } from "../base/words.js";
 
 const HOW =
   "Press a patch, or a token outside the picture, to see its row. A stronger colour means a larger weight (√ of the weight). The dashed line is the shape.";
@@ -14,7 +14,7 @@ const HOW =
  * @typedef {{name: string, rest: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, max: number, inside: number[]}} Row
  */
 
-const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
+const placeOf = (/** @type {string} */ token) => isolated(token).replace(/^(\d+),(\d+)$/, "row $1, column $2");
 
 /** Describe a row: its strongest patch, and the share of its weight on the patches of the shape.
  * @param {Patches} block @param {number} row
@@ -22,7 +22,7 @@ const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, 
 export function describe({ tokens, weights, inside, across }, row) {
   const rest = tokens.length - across ** 2;
   const seen = weights[row];
-  const best = seen.reduce((top, weight, index) => (weight > seen[top] ? index : top), 0);
+  const best = argmax(seen);
   const sum = (/** @type {number[]} */ all) => all.reduce((total, weight) => total + weight, 0);
   const shape = inside.length
     ? ` ${number(sum(inside.map((patch) => seen[rest + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
@@ -53,23 +53,16 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
     setAttribute(press, "aria-label", `${placeOf(token)}: ${number(weight)}`);
     setAttribute(press, "title", `${placeOf(token)}: ${number(weight)}`);
   };
-  const make = () => button("", () => {});
-  fill(own, tokens.slice(0, row.rest), make, (press, token, index) => {
-    setText(press, `${token} ${number(weights[index])}`);
+  fill(own, tokens.slice(0, row.rest), button, (press, token, index) => {
+    setText(press, `${isolated(token)} ${number(weights[index])}`);
     fillToken(press, token, index);
   });
-  fill(grid, tokens.slice(row.rest), make, (press, token, index) => {
+  fill(grid, tokens.slice(row.rest), button, (press, token, index) => {
     setAttribute(press, "class", inside.includes(index) ? "inside" : null);
     fillToken(press, token, row.rest + index);
   });
-  for (const group of [own, grid]) setRovingTabindex(/** @type {HTMLElement} */ (group));
-  grid.onkeydown = (event) => {
-    const next = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
-    if (next === null) return;
-    event.preventDefault();
-    /** @type {HTMLElement} */ (grid.children[next]).focus();
-    for (const child of grid.children) setAttribute(child, "tabindex", child === grid.children[next] ? "0" : "-1");
-  };
+  setRovingTabindex(/** @type {HTMLElement} */ (own));
+  setRovingTabindex(grid, across);
 }
 
 function makePatches() {

@@ -10,12 +10,11 @@ import patchesCss from "./patches.css" with { type: "css" };
 import sheetCss from "./sheet.css" with { type: "css" };
 
 // colours, buttons and notices are those of the map view
-const STYLES = [viewCss, listingCss, sheetCss, patchesCss];
 
-/** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Ack>} */
+/** @extends {View<import("../base/messages.js").SheetState & Ack>} */
 export class Sheet extends View {
   constructor(root) {
-    super(root, STYLES, "sheet");
+    super(root, [viewCss, listingCss, sheetCss, patchesCss], "sheet");
     this.panel = new BlocksPanel((event) => this.tell(event));
     this.show(this.panel.stack);
   }

@@ -3,14 +3,13 @@
 
 import { inks } from "../base/colour.js";
 import { hidesRow } from "../base/curtain.js";
-import { button, div, drawing, h, setAttribute, span, urlOf } from "../base/dom.js";
+import { button, div, drawing, fetchRoute, h, setAttribute, setAttributes, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
+import { isolated } from "../base/token_text.js";
 
-/** @typedef {import("../base/messages.js").Handout} Handout */
-/** @typedef {import("../base/messages.js").HandoutStep & import("../base/messages.js").CourseStep} Step */
-/** @typedef {import("../base/messages.js").HandoutMap} Told */
+/** @typedef {import("../base/messages.js").HandoutStep & CourseStep} Step */
 
 const LINES = 2; // blank lines to write on
 const ROOM = { one: 322, two: 258 }; // pixels of a map on paper
@@ -19,13 +18,13 @@ const MIN_DIGIT = 6 * POINT; // pixels of a printed digit, at least
 const SHARP = 4; // canvas pixels per page pixel: 384 dpi
 const NOTHING = { pick: () => {}, hover: () => {} };
 
-/** The rows that a curtain covers. @param {Told} map @param {Step["hidden"]} hidden @param {boolean} second */
+/** The rows that a curtain covers. @param {HandoutMap} map @param {Step["hidden"]} hidden @param {boolean} second */
 const coveredRows = ({ tokens }, hidden, second) =>
   [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, hidden));
 
 /** Draw a map with its covered rows blank.
- * @param {Told} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
- * @param {import("../base/colour.js").Inks} colours
+ * @param {HandoutMap} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
+ * @param {Inks} colours
  */
 function drawMap(header, weights, size, covered, colours) {
   const { tokens, layer, head, row, forbidden } = header;
@@ -44,13 +43,16 @@ function drawMap(header, weights, size, covered, colours) {
     pen.strokeRect(left, top + token * step, side, step);
   }
   base.style.height = "auto"; // scales with the available width
-  setAttribute(base, "aria-hidden", null);
-  setAttribute(base, "role", "img");
-  setAttribute(base, "aria-label", covered.length ? `${name}; covered: ${covered.map((row) => tokens[row])}` : name);
+  setAttributes(base, { "aria-hidden": null, role: "img" });
+  setAttribute(
+    base,
+    "aria-label",
+    covered.length ? `${name}; covered: ${covered.map((row) => isolated(tokens[row]))}` : name,
+  );
   return map;
 }
 
-/** @param {Step} step @param {Float32Array[]} maps @param {import("../base/colour.js").Inks} colours */
+/** @param {Step} step @param {Float32Array[]} maps @param {Inks} colours */
 function figures(step, maps, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const drawnMaps = step.maps.map((map, index) => {
@@ -73,7 +75,7 @@ function questionOf(step, number, maps, colours) {
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
   const way = address ? div("code", code, h("a", { href: address }, code ? "this step in Headlight" : address)) : null;
-  const sentences = step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`));
+  const sentences = step.sentences.map((text) => h("p", { class: "sentence", dir: "auto" }, `“${text}”`));
   const card = div(
     "asks",
     h("h2", {}, `${number} · ${step.instruction}`),
@@ -167,12 +169,11 @@ async function begin() {
   const lesson = new URLSearchParams(location.search).get("lesson") ?? "";
   const query = new URLSearchParams({ lesson, from: location.origin });
   try {
-    const answer = await fetch(urlOf(`api/lesson.handout?${query}`));
-    if (!answer.ok) throw new Error(await answer.text());
+    const answer = await fetchRoute(`api/lesson.handout?${query}`);
     const { header, floats } = unpackFloats(new Uint8Array(await answer.arrayBuffer()));
     draw(header, floats, place);
   } catch (error) {
-    const why = error instanceof Error ? error.message : "The lesson cannot be shown.";
+    const why = error instanceof Error ? error.message : "The lesson cannot be displayed.";
     place.replaceChildren(h("p", { role: "alert" }, why));
   }
   place.removeAttribute("aria-busy");

@@ -1,46 +1,45 @@
 // The picture of one run in a standalone file (mha_core/show): all heads, one of them enlarged, as in Explore.
 
 import { gradient, inks } from "../base/colour.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { HeadsGrid } from "../picture/heads.js";
-import { columns, isAcross, order } from "../picture/heads_order.js";
+import { fillChoice, group, mapOrTable, numbers } from "../base/choice.js";
+import { button, contentWidth, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
+import { HeadsGrid, columns, isAcross, order } from "../picture/heads.js";
 import { parseLook } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { parts, rowOf, unpackFloats, unpackMaps } from "../wire/packets.js";
+import { mapsOf, parts, rowOf, unpack, unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { View, contentWidth, fillChoice, group, mapOrTable, numbers, panel } from "../base/view_base.js";
-import { BLOCKED, number, OFF, quoted, ranked } from "../base/words.js";
+import { View } from "../base/view_base.js";
+import { BLOCKED, number, OFF, quoted, sortByWeight } from "../base/words.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "../explore/explore.css" with { type: "css" };
 import standaloneCss from "./standalone.css" with { type: "css" };
+import { isolated } from "../base/token_text.js";
 
-/** @typedef {import("../base/messages.js").StandaloneRun} Said */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
-/** @typedef {(at: Place) => void} Moved called when the cursor moves */
+/** @typedef {(at: Place) => void} OnMove called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
-const STYLES = [viewCss, exploreCss, standaloneCss];
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
-/** @extends {View<Said & import("../base/view_base.js").Ack>} */
+/** @extends {View<StandaloneRun & Ack>} */
 class Standalone extends View {
-  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {Moved} moved */
-  constructor(root, bytes, moved) {
-    super(root, STYLES, "explore standalone");
-    this.moved = moved;
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} onMove */
+  constructor(root, bytes, onMove) {
+    super(root, [viewCss, exploreCss, standaloneCss], "explore standalone");
+    this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
-    this.state = /** @type {Said & import("../base/view_base.js").Ack} */ ({ visit: "", acknowledged: 0, ...header });
+    this.state = /** @type {StandaloneRun & Ack} */ ({ visit: "", acknowledged: 0, ...header });
     this.off = new Set(this.state.off);
-    this.maps = unpackMaps(maps);
+    this.maps = mapsOf(unpack(maps));
     this.floats = floats;
     const { layer, head, row } = this.state;
     this.at = /** @type {Place} */ ({ layer, head, row, key: null });
     this.asTable = false;
     this.all = false;
     this.themed = true;
-    this.theme = /** @type {import("../base/view_base.js").Theme} */ (LIGHT.matches ? "light" : "dark");
+    this.theme = /** @type {Theme} */ (LIGHT.matches ? "light" : "dark");
     LIGHT.addEventListener("change", () => this.change({ theme: LIGHT.matches ? "light" : "dark" }));
     this.title = h("h2");
     this.label = span("label");
@@ -100,11 +99,11 @@ class Standalone extends View {
   /** @param {Partial<Place>} place */
   setCursor(place) {
     Object.assign(this.at, place);
-    this.moved(this.at);
+    this.onMove(this.at);
     this.redraw();
   }
 
-  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} change */
+  /** @param {{all?: boolean, asTable?: boolean, theme?: Theme}} change */
   change(change) {
     Object.assign(this, change);
     this.heads.rects = [];
@@ -154,23 +153,25 @@ class Standalone extends View {
     const makeChip = (/** @type {number} */ row) =>
       button("", () => this.setCursor({ row, key: null }), { class: "chip" });
     fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {
-      setText(chip, token);
+      setText(chip, isolated(token));
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
   }
 
-  /** @param {import("../base/colour.js").Inks} colours */
+  /** @param {Inks} colours */
   drawFocus(colours) {
     const { at, maps, theme } = this;
     const { tokens, keys, n } = maps;
     const { exact, weights } = this.weights();
-    const [best, weight] = ranked(rowOf(weights, at.row, keys.length))[0];
+    const [best, weight] = sortByWeight(rowOf(weights, at.row, keys.length))[0];
     const key = at.key ?? best;
     const share = at.key === null ? weight : weights[at.row * keys.length + key];
     const isBlocked = forbids(this.state.forbidden, at.head, n, keys.length);
     const query = quoted(tokens[at.row]);
-    const seesNobody = keys.every((_, j) => isBlocked(at.row, j));
-    const sentence = seesNobody ? "may look at no key" : `attends most to ${quoted(keys[key])}: ${number(share)}`;
+    const isBlind = keys.every((_, j) => isBlocked(at.row, j));
+    const sentence = isBlind
+      ? "attends to no token: all its weights are 0"
+      : `attends most to ${quoted(keys[key])}: ${number(share)}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
     this.title.replaceChildren(`${query} ${sentence}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);
@@ -180,7 +181,7 @@ class Standalone extends View {
     this.modes.press(this.asTable);
     const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
-    const marked = seesNobody ? null : best;
+    const marked = isBlind ? null : best;
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
     const mapPicture = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
@@ -190,10 +191,10 @@ class Standalone extends View {
 }
 
 /** Draw a run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes packed by mha_core/show/html.py
- * @param {Moved} moved
+ * @param {OnMove} onMove
  */
-export function open(place, bytes, moved = () => {}) {
-  const view = new Standalone(place, bytes, moved);
+export function open(place, bytes, onMove = () => {}) {
+  const view = new Standalone(place, bytes, onMove);
   view.drawNow();
   return view;
 }

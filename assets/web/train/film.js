@@ -1,13 +1,13 @@
 // The film: maps of models during training, side by side, from the first step to the last.
 
 import { gradient, inks } from "../base/colour.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { fillChoice, group, mapOrTable, namedPart, numbers } from "../base/choice.js";
+import { button, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
-import { fillChoice, group, mapOrTable, namedPart, numbers, panel } from "../base/view_base.js";
 import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import filmCss from "./film.css" with { type: "css" };
@@ -16,20 +16,18 @@ const LENGTH = 6000; // ms of the whole film
 const SLOWEST = 600; // ms per step, at most
 const LEGEND = "rows are queries, columns are keys; layers and heads are counted from 0";
 
-const STYLES = [viewCss, filmCss];
-
-/** @typedef {import("../base/messages.js").FilmState & import("../base/view_base.js").Ack} State */
+/** @typedef {import("../base/messages.js").FilmState & Ack} State */
 
 /** @extends {ApiView<any>} */
 class FilmView extends ApiView {
   constructor(root) {
-    super(root, STYLES, "film");
+    super(root, [viewCss, filmCss], "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
     this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // state from the page's script
     this.choice = parseChoice("");
     this.position = Infinity; // index of the step; at the end it follows a running training
-    this.sought = 0; // counter of the steps selected in the curves
+    this.clicks = 0; // counter of the steps selected in the curves
     this.goal = /** @type {number | null} */ (null); // selected step, until the film has loaded
     this.playing = 0;
     this.panels = /** @type {ReturnType<FilmView["makePanel"]>[]} */ ([]);
@@ -66,13 +64,11 @@ class FilmView extends ApiView {
     this.show(bar, player, p.panels, h("p", { class: "legend" }, ...this.scale, p.law));
   }
 
-  // ---- incoming messages
-
   /** @param {State} script */
   onMessage(script) {
     this.script = script;
-    if (script.sought > this.sought) this.goal = script.step;
-    this.sought = script.sought;
+    if (script.clicks > this.clicks) this.goal = script.step;
+    this.clicks = script.clicks;
     this.reach();
     super.onMessage(script);
   }
@@ -121,12 +117,9 @@ class FilmView extends ApiView {
     this.redraw();
   }
 
-  /** The steps of the current text. */
   get steps() {
     return this.films.steps[this.choice.probe] ?? [];
   }
-
-  // ---- user actions
 
   choose(change) {
     const step = this.steps[this.place];
@@ -136,7 +129,6 @@ class FilmView extends ApiView {
     this.onChange();
   }
 
-  /** The current step of the film. */
   get place() {
     return Math.max(0, Math.min(this.position, this.steps.length - 1));
   }
@@ -181,8 +173,6 @@ class FilmView extends ApiView {
       setText(readout, inside ? map.say(cell) : strongest(map.picture));
     });
   }
-
-  // ---- drawing
 
   draw() {
     const { parts: p, films, choice, theme } = this;

@@ -1,8 +1,8 @@
 // The maps of a film: unpacking, the map of one step, and its caption.
 
 import { BigMap } from "../picture/map.js";
-import { unpack } from "../wire/packets.js";
-import { BLOCKED, quoted } from "../base/words.js";
+import { toBytes, unpack } from "../wire/packets.js";
+import { argmax, BLOCKED, quoted } from "../base/words.js";
 
 /** Parse "1.0.m.t" into probe, layer, head (null = mean of the heads) and table; see pages/train/film.py. */
 export function parseChoice(text) {
@@ -77,7 +77,7 @@ export class Film {
       for (let cell = 0; cell < size; cell++) weights[cell] += bytes[cell];
     }
     for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * heads;
-    return { weights, bytes: Uint8Array.from(weights, (weight) => Math.round(255 * weight)) };
+    return { weights, bytes: toBytes(weights) };
   }
 }
 
@@ -91,14 +91,13 @@ export function digits(weight) {
 export function strongest({ tokens, keys, weights, forbids }) {
   const n = keys.length;
   const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees only itself
-  let best = first;
-  for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
+  const best = first + argmax(weights.subarray(first));
   return `largest weight: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(keys[best % n])} ${digits(weights[best])}`;
 }
 
 export class FilmMap extends BigMap {
   say([i, j]) {
-    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.picture);
+    const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.picture);
     const cell = `${quoted(tokens[i])} → ${quoted(keys[j])}`;
     return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * keys.length + j])}`;
   }

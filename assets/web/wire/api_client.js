@@ -1,15 +1,15 @@
 // The client of the data API: the newest query wins, superseded requests are aborted, and connection errors and busy
-// servers are retried.
+// servers are retried. A side request fetches a text beside a view's picture.
 
 import { urlOf } from "../base/dom.js";
 import { MAX_QUERY_BYTES } from "../base/facts.js";
 
-/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Hears */
-/** @typedef {"" | "asked" | "slow" | "lost"} Waiting idle; pending; pending for long; server unreachable */
+/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Handlers */
+/** @typedef {"" | "pending" | "slow" | "lost"} Waiting idle; pending; pending for long; server unreachable */
 
 const SLOW = 200; // ms without a response before the picture is marked as stale
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms between retries of an unreachable server
-const MAX_IN_FLIGHT = 2; // the newest request, and the previous one, whose picture is shown if it arrives first
+const MAX_IN_FLIGHT = 2; // the newest request, and the previous one, whose picture is drawn if it arrives first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
@@ -18,13 +18,13 @@ const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleSt
 const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
 
 export class ApiClient {
-  /** @param {Hears} handlers @param {AbortSignal} [signal] aborts everything */
+  /** @param {Handlers} handlers @param {AbortSignal} [signal] aborts everything */
   constructor(handlers, signal) {
     this.handlers = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest query
     this.count = 0;
-    this.latestShown = 0; // number of the request whose picture is shown
+    this.latestDrawn = 0; // number of the request whose picture is drawn
     this.failures = 0;
     this.retryTimer = 0;
     this.slow = 0;
@@ -42,19 +42,18 @@ export class ApiClient {
     this.failures = 0;
     clearTimeout(this.slow);
     this.slow = setTimeout(() => this.handlers.wait("slow"), SLOW);
-    this.handlers.wait("asked");
+    this.handlers.wait("pending");
     this.send(visit);
   }
 
   /** Discard pending requests: their responses are no longer needed. */
   cancelAll() {
-    const waited = this.question && this.latestShown !== this.count;
+    const waited = this.question && this.latestDrawn !== this.count;
     this.stop();
-    this.latestShown = ++this.count;
+    this.latestDrawn = ++this.count;
     if (waited) this.markIdle();
   }
 
-  /** Abort all requests. */
   stop() {
     clearTimeout(this.retryTimer);
     clearTimeout(this.slow);
@@ -84,9 +83,9 @@ export class ApiClient {
       const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
-      if (number < this.latestShown || signal.aborted) return; // a newer response came first
+      if (number < this.latestDrawn || signal.aborted) return; // a newer response came first
       if (bytes) {
-        this.latestShown = number;
+        this.latestDrawn = number;
         if (isNewest()) this.markIdle();
         this.handlers.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);
@@ -120,5 +119,43 @@ export class ApiClient {
     this.failures = 0;
     clearTimeout(this.slow);
     this.handlers.wait("");
+  }
+}
+
+/** @template [Answer=any] */
+export class SideRequest {
+  pending = /** @type {string | null} */ (null); // query of the pending request
+  key = /** @type {string | null} */ (null); // query of the response or rejection
+  answer = /** @type {Answer | null} */ (null);
+  refusal = ""; // why there is no response
+
+  /** @param {ApiView} view @param {string} route @param {() => void} come called for a response or rejection
+   * @param {(text: string) => Answer} read
+   */
+  constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
+    this.view = view;
+    this.route = route;
+    const tell = (/** @type {string | null} */ request, /** @type {Answer | null} */ answer, refusal = "") => {
+      if (this.pending === request) this.pending = null; // otherwise a newer one is pending
+      Object.assign(this, { key: request, answer, refusal });
+      come();
+    };
+    const handlers = {
+      take: (bytes, question) => tell(question.slice(route.length + 1), read(new TextDecoder().decode(bytes))),
+      refuse: (sentence) => tell(this.pending, null, sentence),
+    };
+    this.wire = new ApiClient(handlers, view.lifetime.signal);
+  }
+
+  /** @param {URLSearchParams} query */
+  ask(query) {
+    this.pending = String(query);
+    this.wire.ask(this.route, query, this.view.visit);
+  }
+
+  /** Cancel the request; the same query may be sent again. */
+  stop() {
+    this.wire.stop();
+    this.pending = null;
   }
 }

@@ -1,24 +1,23 @@
 // The base class of views that own their state: read from the link when mounted and after Back, changed by the user,
 // written to the address, and requested from the server. Nothing else reads or writes this state.
 
-import { h, setAttribute } from "../base/dom.js";
+import { fillNotices, h, notices, setAttribute, setAttributes } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, MAX_LINK_BYTES, MAX_TEXT_LENGTH, MODEL } from "../base/facts.js";
 import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, setParam, read, write } from "../link/link.js";
-import { isForeign, isRecording, titleOf } from "../link/model_name.js";
+import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
-import { fillNotices, View } from "../base/view_base.js";
+import { View } from "../base/view_base.js";
 import { ApiClient } from "./api_client.js";
+import { isolated } from "../base/token_text.js";
 
 /** @param {string} text */
 const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
-
-/** @typedef {import("../link/link.js").Values} Values */
-/** @typedef {import("../base/messages.js").PictureAnswer} PictureAnswer common fields of every picture */
 
 // Debounce of address updates in ms: browsers rate-limit them, and each takes a frame's time.
 const PAUSE = { typing: 400, choosing: 100 };
 const LOADS =
   "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked.";
+const MODELS = ["model", "model2"]; // keys of models
 const OF_HEADS = ["off", "off2", "unheard", "unheard2"];
 const SHOWN = 60; // characters of a quoted sentence
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
@@ -31,17 +30,17 @@ export class ApiView extends View {
     this.picture = /** @type {Picture} */ (/** @type {unknown} */ (null));
     this.modelName = /** @type {string | null} */ (null); // as in the link; null = the default model
     this.deviceName = /** @type {string | null} */ (null);
-    this.refused = /** @type {Set<string>} */ (new Set()); // parameters of unusable texts, whose last usable values are shown
+    this.refused = /** @type {Set<string>} */ (new Set()); // parameters of unusable texts, replaced by their last usable values
     this.refusals = /** @type {Record<string, string>} */ ({}); // parameter of such a text, or "" for other errors -> reason
     this.fits = 0; // usable characters of the last refused text
     this.opened = true; // the link is unchanged since it was opened
     this.isNewest = true; // the picture is the response to the newest query
     this.openWarnings = /** @type {string[]} */ ([]); // warnings about the opened link
     this.isFitting = false; // another model was chosen, and its first picture is pending
+    this.fallback = /** @type {Values | null} */ (null); // the link's parameters before that choice
     this.shortened = /** @type {Record<string, string>} */ ({}); // parameter of a text -> the part that was cut off
-    this.waiting = /** @type {import("./api_client.js").Waiting} */ ("");
+    this.waiting = /** @type {Waiting} */ ("");
     this.pause = 0;
-    this.lifetime = new AbortController(); // aborted when the view leaves the page
     const { signal } = this.lifetime;
     const handlers = {
       take: (bytes, question) => this.onAnswer(bytes, question),
@@ -49,14 +48,13 @@ export class ApiView extends View {
       wait: (waiting) => this.waits(waiting),
     };
     this.wire = new ApiClient(handlers, signal);
+    this.noticeList = notices();
     this.bare = h("div", { class: "notices bare", role: "alert" }); // notices while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
     addEventListener("headlight-choose", (event) => this.onModelEvent(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
-
-  // ---- overridden by views
 
   /** Take over the parameters of a link. @param {URLSearchParams} _link */
   readLink(_link) {}
@@ -88,8 +86,6 @@ export class ApiView extends View {
 
   /** Apply the response to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
-
-  // ---- incoming messages
 
   /** Show the prerendered picture. @param {Uint8Array} bytes */
   begin(bytes) {
@@ -145,6 +141,10 @@ export class ApiView extends View {
     this.isNewest = String(query) === String(this.query()); // the picture changes the query if a text was refused
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
+    const key = MODELS.find((name) => name in unusable) ?? "";
+    const warning = key && this.picture.warnings.find((/** @type {string} */ text) => text.includes(`${key}=`));
+    if (this.isNewest && this.fallback && warning) return this.restore(key, warning.slice(warning.indexOf(". ") + 2));
+    if (this.isNewest) this.fallback = null;
     const { refused, refusals, shortened } = this;
     // for another model no warnings: what it cannot use leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
@@ -167,6 +167,9 @@ export class ApiView extends View {
 
   /** @param {string} sentence @param {string} key of the unusable text; "" for other errors @param {number} fits */
   refuse(sentence, key, fits) {
+    const isShown = key === "model" && this.picture?.model === (this.modelName ?? MODEL);
+    if (isShown) return this.refuse(sentence, "", fits);
+    if (MODELS.includes(key)) return this.restore(key, sentence);
     this.fits = fits;
     this.refusals = { ...this.refusals, [key]: sentence };
     const again = key !== "" && !this.refused.has(key);
@@ -175,7 +178,20 @@ export class ApiView extends View {
     this.redraw();
   }
 
-  /** @param {import("./api_client.js").Waiting} waiting */
+  /** Return to the model before: the one that was chosen cannot be used. @param {string} key @param {string} sentence */
+  restore(key, sentence) {
+    const { picture } = this;
+    const model = picture && picture.model !== MODEL ? picture.model : null;
+    write(this.fallback ?? { [key]: key === "model" ? model : null });
+    this.fallback = null;
+    this.isFitting = false;
+    this.read();
+    this.openWarnings = [sentence];
+    this.ask();
+    this.redraw();
+  }
+
+  /** @param {Waiting} waiting */
   waits(waiting) {
     const marked = this.isLate && this.waiting;
     this.waiting = waiting;
@@ -193,11 +209,12 @@ export class ApiView extends View {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, reason]) => {
       const last = key && picture?.texts[key];
-      return last ? `${reason} ${this.staleLabel(key)} “${short(last)}”.` : reason;
+      return last ? `${reason} ${this.staleLabel(key)} “${isolated(short(last))}”.` : reason;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const name = this.modelName ?? MODEL;
-    const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${titleOf(name)} …` : "";
+    const described = [titleOf(name), descriptions.get(baseOf(name))?.[1]].filter(Boolean).join(": ");
+    const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${described} …` : "";
     const coming = isComing ? loads : "";
     const left = leftOut().map((key) => CALLED[key]);
     const limit = MAX_LINK_BYTES.toLocaleString("en");
@@ -212,6 +229,7 @@ export class ApiView extends View {
   paint() {
     if (this.picture) {
       this.bare.remove();
+      fillNotices(this.noticeList, this.notices);
       super.paint();
     } else {
       setAttribute(this.element, "class", `view ${this.kind} without-picture`);
@@ -220,11 +238,8 @@ export class ApiView extends View {
       this.element.hidden = false;
       this.applyTheme();
     }
-    setAttribute(this.element, "data-late", this.isLate ? "" : null);
-    setAttribute(this.element, "data-typing", this.pause ? "" : null);
+    setAttributes(this.element, { "data-late": this.isLate ? "" : null, "data-typing": this.pause ? "" : null });
   }
-
-  // ---- requests and link
 
   /** All link parameters of this view, without defaults. @returns {Values} */
   get linkParams() {
@@ -232,9 +247,9 @@ export class ApiView extends View {
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // its defaults are not known yet
     const cursor = read().get("at"); // other pages have another default cursor
-    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === cursor;
+    const isExplicit = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === cursor;
     const isDefault = (/** @type {string} */ key) =>
-      String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
+      String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isExplicit(key);
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
   }
 
@@ -329,9 +344,13 @@ export class ApiView extends View {
       presets?.includes(read().get("s") ?? "") || (fixed && "s" in fixed) || isRecording(`${values.model}`);
     const modelKeys = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
     const dropped = "model" in values ? modelKeys : "model2" in values ? OF_RIGHT_MODEL : [];
+    const link = read();
+    const keys = [...dropped, ...Object.keys(values)];
+    const fallback = dropped.length ? Object.fromEntries(keys.map((key) => [key, link.getAll(key)])) : null;
     write({ ...Object.fromEntries(dropped.map((key) => [key, null])), ...values });
     this.follow();
     this.isFitting = dropped.length > 0;
+    this.fallback ??= fallback;
   }
 
   /** Choose another kind of attention of the same model; the sentence stays, the heads differ. @param {string} model */
@@ -343,7 +362,6 @@ export class ApiView extends View {
 
   leave() {
     super.leave();
-    this.lifetime.abort();
     clearTimeout(this.pause);
   }
 }

@@ -2,8 +2,6 @@
 
 import { columnsOf } from "../base/colour.js";
 
-/** @typedef {import("../base/colour.js").Bytes} Bytes */
-
 /** @param {Uint8Array} bytes @returns {{header: any, body: Uint8Array}} */
 export function unpack(bytes) {
   // copied only if the values are not aligned to 4 bytes
@@ -29,18 +27,12 @@ export function unpackFloats(bytes) {
   return { header, floats: new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4) };
 }
 
-/** @typedef {ReturnType<typeof unpackMaps>} Maps */
-
-/** Unpack all maps of a picture. @param {Uint8Array} packed */
-export function unpackMaps(packed) {
-  const { header, body } = unpack(packed);
-  return mapsOf(header, body);
-}
+/** @typedef {ReturnType<typeof mapsOf>} Maps */
 
 /** The maps of a picture; `map(layer, head)` is the whole map if it was sent, otherwise its thumbnail.
- * @param {import("../base/messages.js").Maps & {done?: number}} header @param {Uint8Array} body
+ * @param {{header: import("../base/messages.js").Maps & {done?: number}, body: Uint8Array}} message
  */
-export function mapsOf(header, body) {
+export function mapsOf({ header, body }) {
   const { tokens, columns, layers, heads, fullLayers, thumbnail, done = layers } = header;
   const keys = columns ?? tokens;
   const n = tokens.length;
@@ -69,13 +61,6 @@ export function mapsOf(header, body) {
 /** The piece of a body with this index; pieces have one size.
  * @param {Uint8Array} body @param {number} from @param {number} index @param {number} cells */
 const pieceOf = (body, from, index, cells) => body.subarray(from + index * cells, from + (index + 1) * cells);
-
-/** The total variation distance of each row, 0 to 1: half the sum of its absolute changes.
- * @param {Float32Array} change @param {number} keys */
-export const distancesOf = (change, keys) =>
-  Array.from({ length: change.length / keys }, (_, row) =>
-    change.subarray(row * keys, (row + 1) * keys).reduce((sum, value) => sum + Math.abs(value) / 2, 0),
-  );
 
 /** A row of a map.
  * @template {Uint8Array | Float32Array} Map @param {Map} map @param {number} row @param {number} wide its columns */

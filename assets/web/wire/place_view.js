@@ -1,16 +1,32 @@
 // A view with a cursor in the model: layer, head, query, and optionally a key.
 
-import { arrived, moved, placeOf, clampPlace } from "../link/place.js";
+import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
+import { omit } from "../link/link.js";
+import { parseLook, reads } from "../link/look.js";
 import { ApiView } from "./api_view.js";
 
-/** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../base/messages.js").PictureAnswer} Placed common fields of a picture with a default cursor */
-
-/** @template {Placed} [Picture=any] @extends {ApiView<Picture>} */
+/** @template {PictureAnswer} [Picture=any] @extends {ApiView<Picture>} */
 export class PlaceView extends ApiView {
   at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
   placed = false; // the user chose layer and head
   rowChosen = false; // the user chose the row
+  look = parseLook(""); // display options
+  pictureOf = /** @type {string | null} */ (null); // what the picture was requested with
+
+  /** The keys that do not change the picture. @param {URLSearchParams} _query @returns {string[]} */
+  idleKeys(_query) {
+    return [];
+  }
+
+  /** The part of a query that changes the picture. @param {URLSearchParams} query */
+  relevant(query) {
+    return `${omit(query, "look", ...this.idleKeys(query))} ${reads(parseLook(query.get("look") ?? ""))}`;
+  }
+
+  /** @param {URLSearchParams} query */
+  onUnchanged(query) {
+    this.pictureOf = this.relevant(query);
+  }
 
   /** @param {import("../link/place.js").Place} place */
   setPlace({ at, placed, rowChosen }) {
@@ -36,7 +52,13 @@ export class PlaceView extends ApiView {
 
   /** Move the cursor; a null row lets the page choose it. @param {Partial<At>} change */
   place(change) {
-    this.setPlace(moved(this, change));
+    this.setPlace(movePlace(this, change));
+  }
+
+  /** @param {Partial<Look>} change */
+  setDisplay(change) {
+    Object.assign(this.look, change);
+    this.onChange();
   }
 
   /** @param {Partial<At>} change */

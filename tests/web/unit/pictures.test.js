@@ -7,7 +7,7 @@ import { Progress } from "../../../assets/web/explore/progress.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
-import { pooled, specials, unpackMaps } from "../../../assets/web/wire/packets.js";
+import { mapsOf, pooled, specials, unpack } from "../../../assets/web/wire/packets.js";
 import { gave, short, shortSigned, story } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
@@ -51,7 +51,7 @@ test("the layers of a long text one after another", () => {
 test("maps of tokens that look at others", () => {
   const header = { ...MAPS, columns: ["x", "y"] };
   const cells = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
-  const maps = unpackMaps(packed(header, cells));
+  const maps = mapsOf(unpack(packed(header, cells)));
   assert.deepEqual([maps.n, maps.keys], [3, ["x", "y"]]);
   assert.deepEqual([...maps.map(0, 1).bytes], [7, 8, 9, 10, 11, 12]);
   assert.deepEqual([...maps.row({ layer: 0, head: 1, row: 2 })], [11, 12]);

@@ -7,7 +7,7 @@ import { FIRST, linkOf, reduce, requestFor, valuesOf } from "../../../assets/web
 
 const MAPS = { n: 4, keys: ["a", "b", "c", "d"], digest: "x", isWhole: () => true, isHere: (layer) => layer < 2 };
 const SPOT = { layer: 0, head: 0, row: 2, key: 1 };
-const PICTURE = { ...SPOT, digest: "x", reads: "", typed: "hi", tile: 0, next: [], kinds: [[]] };
+const PICTURE = { ...SPOT, digest: "x", reads: "", sentence: "hi", tile: 0, next: [], kinds: [[]] };
 const UNDO = { type: "undo" };
 const run = (state, ...actions) => actions.reduce((now, action) => reduce(now, action), state);
 const edit = (change) => ({ type: "edit", ...change });
@@ -53,7 +53,7 @@ test("each change is taken back by undo, a slide as one, and what was typed stay
   assert.deepEqual([back.controls, [...back.off], back.text], [{}, ["0.1"], "typed"]);
   const none = run(back, UNDO, UNDO);
   assert.deepEqual([none.past, none.look.difference], [[], false], "nothing is changed, so there is no difference");
-  const retyped = run({ ...all, typed: "was" }, edit({ sentence: { text: "new", rowChosen: false, layer: 2 } }));
+  const retyped = run({ ...all, sentence: "was" }, edit({ sentence: { text: "new", rowChosen: false, layer: 2 } }));
   const { text, at } = run(retyped, UNDO);
   assert.deepEqual([retyped.at.layer, text, at.layer], [2, "typed", 0]);
 });

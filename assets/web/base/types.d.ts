@@ -1,0 +1,64 @@
+// Types that several modules use: no module imports them for its JSDoc alone.
+
+declare global {
+  type Ack = import("./messages.js").Ack;
+  type ApiView<Picture extends PictureAnswer = any> = import("../wire/api_view.js").ApiView<Picture>;
+  type Area = import("../shapes/pictures.js").Area;
+  type At = import("../link/look.js").At;
+  type BigMap = import("../picture/map.js").BigMap;
+  type Block = import("./messages.js").Block;
+  type Bytes = import("./colour.js").Bytes;
+  type Card = import("./messages.js").Card;
+  type Cell = import("./grid_keys.js").Place;
+  type Change = import("../picture/control_chips.js").Change;
+  type Controls = import("../link/changes.js").Controls;
+  type Counted = import("../rooms/tally.js").Counted;
+  type CourseLesson = import("./messages.js").CourseLesson;
+  type CourseMessage = import("./messages.js").CourseMessage;
+  type CourseStep = import("./messages.js").CourseStep;
+  type EncodingTile = import("./messages.js").EncodingTile;
+  type Explore = import("../explore/explore.js").Explore;
+  type ExplorePicture = import("../explore/explore_picture.js").ExplorePicture;
+  type GridActions = import("../picture/drawn_grid.js").Actions;
+  type Handout = import("./messages.js").Handout;
+  type HandoutMap = import("./messages.js").HandoutMap;
+  type HeadsView = import("../explore/heads_view.js").HeadsView;
+  type HostAct = import("../rooms/host_acts.js").Act;
+  type House = import("./messages.js").House;
+  type Inks = import("./colour.js").Inks;
+  type LessonPlace = import("../lessons/course.js").Place;
+  type Look = import("../link/look.js").Look;
+  type MapPicture = import("../picture/map.js").MapPicture;
+  type MapWindow = import("../picture/window.js").Window;
+  type Maps = import("../wire/packets.js").Maps;
+  type MaskNumber = import("./messages.js").MaskNumber;
+  type Masks = import("./messages.js").Masks;
+  type Mean = import("../link/look.js").Mean;
+  type Measure = import("../explore/head_measures.js").Measure;
+  type NextToken = import("./messages.js").NextToken;
+  type Page = import("../link/navigation.js").Page;
+  type Painter = import("../masks/painter.js").Painter;
+  type PairView = import("../compare/pair.js").PairView;
+  type PictureAnswer = import("./messages.js").PictureAnswer;
+  type Room = import("../picture/map.js").Room;
+  type RoomAsked = import("./messages.js").RoomAsked;
+  type RoomState = import("./messages.js").RoomState;
+  type Scale = import("./colour.js").Scale;
+  type Scope = import("../masks/mask_paint.js").Scope;
+  type SearchEntry = import("./messages.js").SearchEntry;
+  type SearchGroup = import("./messages.js").SearchGroup;
+  type Spot = import("../link/place.js").Spot;
+  type StandaloneRun = import("./messages.js").StandaloneRun;
+  type StepVerdict = import("./messages.js").StepVerdict;
+  type StepView = import("../shapes/steps.js").StepView;
+  type Tensor = import("../shapes/tensor.js").Tensor;
+  type Theme = import("./view_base.js").Theme;
+  type Tool = import("../masks/mask_paint.js").Tool;
+  type Trace = import("../shapes/tensor.js").Trace;
+  type TraceStep = import("./messages.js").TraceStep;
+  type Values = import("../link/link.js").Values;
+  type Waiting = import("../wire/api_client.js").Waiting;
+  type Writing = import("../picture/table.js").Writing;
+}
+
+export {};
