@@ -20,7 +20,7 @@ from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -31,8 +31,7 @@ from mha_core.training import saved
 from mha_core.training.events import History
 from mha_core.training.tasks import TrainingData
 
-from .job import active_jobs
-from .training import TrainingJob, convert_write_errors
+from .training import TrainingJob, active_jobs, convert_write_errors
 
 TTL_SECONDS = 2 * 3600.0
 MAX_RUNS = 120  # of a workspace; beyond, the oldest are deleted
@@ -40,6 +39,7 @@ MAX_MAPS = 64 * 2**20  # bytes of their snapshots; likewise
 MAX_DETACHED = 100  # workspaces without a connected tab
 MAX_DETACHED_BYTES = 512 * 2**20  # of all their maps and files
 SWEEP_SECONDS = 60.0
+SHUTDOWN_SECONDS = 9.0  # until the processes are killed when the server stops, as no user waits for a response
 STRAY_SECONDS = 2 * TTL_SECONDS  # age at which no other server of this machine can still need a folder
 PREFIX = "headlight-visit-"
 NAME = store.NAME
@@ -234,13 +234,13 @@ def find_workspace(name: object, address: str = "") -> Workspace | None:
 
 def _resume(name: str, address: str) -> Workspace | None:
     """Return the workspace of another server; None if the store has none of this name."""
-    names = load_names(name)
-    runs = [run for run in names.runs if store.has("model", run)]
+    stored, data = load_names(name)
+    runs = [run for run in stored if store.has("model", run)]
     if not runs:
         return None
     workspace = Workspace(address, name)
     try:
-        workspace.data.update(names.data)
+        workspace.data.update(data)
         workspace.notices = [RESUMED]
         for number, run in enumerate(runs):
             folder = workspace.folder / f"resumed-{number}"
@@ -255,15 +255,10 @@ def _resume(name: str, address: str) -> Workspace | None:
     return workspace
 
 
-@dataclass(frozen=True)
-class StoredNames:
-    """Names in the store that belong to a workspace: its runs, oldest first, and its data by kind."""
-
-    runs: list[str] = field(default_factory=list)
-    data: dict[str, str] = field(default_factory=dict)
+Names = tuple[list[str], dict[str, str]]  # in the store, of a workspace: its runs, oldest first, and its data by kind
 
 
-def load_names(workspace: str) -> StoredNames:
+def load_names(workspace: str) -> Names:
     """Return the stored names of a workspace; none if it is not in the store.
 
     Raises:
@@ -271,15 +266,15 @@ def load_names(workspace: str) -> StoredNames:
     """
     content = store.read("visit", workspace)
     if content is None:
-        return StoredNames()
+        return [], {}
     try:
         document = json.loads(content)
-        names = StoredNames([*document["runs"]][-MAX_STORED_RUNS:], {**document["data"]})
-        if document["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*names.runs, *names.data.values()])):
+        runs, data = [*document["runs"]][-MAX_STORED_RUNS:], {**document["data"]}
+        if document["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*runs, *data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise HeadlightError("your list of trainings is damaged, or of another version of Headlight") from None
-    return names
+    return runs, data
 
 
 def save_names(workspace: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
@@ -288,11 +283,10 @@ def save_names(workspace: str, runs: Iterable[str], data: Mapping[str, str]) -> 
     Raises:
         HeadlightError: the list cannot be read or written.
     """
-    stored = load_names(workspace)
-    available = [run for run in dict.fromkeys([*stored.runs, *runs]) if store.has("model", run)]
-    names = StoredNames(available, {**stored.data, **data})
-    if names != stored and available:
-        document = {"format": FORMAT, "runs": names.runs, "data": names.data}
+    stored_runs, stored_data = load_names(workspace)
+    available = [run for run in dict.fromkeys([*stored_runs, *runs]) if store.has("model", run)]
+    document = {"format": FORMAT, "runs": available, "data": {**stored_data, **data}}
+    if available and document != {"format": FORMAT, "runs": stored_runs, "data": stored_data}:
         store.put("visit", json.dumps(document).encode(), workspace)
 
 
@@ -301,7 +295,7 @@ def shut_down(seconds: float) -> None:
     end = time.monotonic() + seconds
     jobs = active_jobs()
     for job in jobs:
-        job.shut_down()
+        job.stop(SHUTDOWN_SECONDS)
     for job in jobs:
         job.join(max(0.0, end - time.monotonic()))
     with _lock:

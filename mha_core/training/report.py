@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,10 +19,8 @@ class ClassReport:
 
 def confusion(labels: Sequence[int], predicted: Sequence[int], classes: int) -> list[list[int]]:
     """Count predictions, (classes, classes): a row is the true class, a column the predicted one."""
-    counts = [[0] * classes for _ in range(classes)]
-    for label, guess in zip(labels, predicted, strict=True):
-        counts[label][guess] += 1
-    return counts
+    pairs = Counter(zip(labels, predicted, strict=True))
+    return [[pairs[label, guess] for guess in range(classes)] for label in range(classes)]
 
 
 def per_class(counts: Sequence[Sequence[int]]) -> list[ClassReport]:
@@ -66,12 +65,10 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
 
 def _average(classes: Sequence[ClassReport], counts: Sequence[int]) -> ClassReport:
     """Return the weighted mean of classes."""
-    total, columns = sum(counts), zip(*((entry.precision, entry.recall, entry.f1) for entry in classes), strict=True)
-
-    def mean(values: Sequence[float | None]) -> float:
-        return sum((value or 0.0) * count for value, count in zip(values, counts, strict=True)) / total
-
-    precision, recall, f1 = map(mean, columns) if total else (None, None, None)
+    precision, recall, f1 = (
+        statistics.fmean([getattr(entry, name) or 0.0 for entry in classes], counts) if sum(counts) else None
+        for name in ("precision", "recall", "f1")
+    )
     return ClassReport(precision, recall, f1, sum(entry.support for entry in classes))
 
 

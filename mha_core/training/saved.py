@@ -23,7 +23,7 @@ from . import tokens
 from .events import MAX_TOKENS, End, Event, History, Start, from_values, to_values
 from .initial_weights import build_stack
 from .recipe import NOT_A_NUMBER
-from .tasks.table import LIMITS
+from .tasks.table_file import LIMITS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -4,8 +4,6 @@ A worker receives a recipe with its data and returns the saved run as one zip fi
 the program. A run whose worker is killed is repeated.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import shutil

@@ -22,6 +22,7 @@ from headlight.ui.sheet import Block, Mark
 from mha_core import Model
 from mha_core.models.translator import CROSS, DECODER, ENCODER, END, Translator
 from mha_core.models.vision import PictureModel
+from mha_core.token_text import quote
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled, Translation, shapes
 
@@ -107,7 +108,7 @@ def chances(models: Models, texts: Sequence[str]) -> list[Block]:
     classes = inference.classes(next(iter(models.values())).model)
     return [
         sheet.shares(
-            f"“{cut(text)}”",
+            quote(cut(text)),
             list(zip(*(_chances(trained, text) for trained in models.values()), strict=True)),
             classes,
             list(models),
@@ -124,7 +125,7 @@ def compare_orders(models: Models, text: str, mirror: str) -> list[str]:
         model = trained.model
         logits = zip(_logits(trained, text), _logits(trained, mirror), strict=True)
         difference = max(abs(left - right) for left, right in logits)
-        sentence = f"“{name}”: the logits " + (
+        sentence = f"{quote(name)}: the logits " + (
             f"differ by at most {number(difference, 2)}" if difference else "are identical"
         )
         if model.tokenize(text)[1] == model.tokenize(mirror)[1]:

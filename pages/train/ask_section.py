@@ -15,6 +15,7 @@ from headlight.ui import sheet
 from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
+from mha_core.token_text import quote
 from mha_core.training.tasks import Labelled, Pictures, Task, Translation
 from pages.frame import canvas, widgets
 
@@ -146,7 +147,7 @@ def _attention(questions: Questions, *, is_open: bool) -> None:
     """Draw the attention maps of all models for the first sentence."""
     sentence = questions.text(0)
     with st.container(border=True, key="attention_panel"):
-        note = f"“{cut(sentence)}” · rows are queries, columns are keys · counted from 0"
+        note = f"{quote(cut(sentence))} · rows are queries, columns are keys · counted from 0"
         canvas.sheet("attention_title", [sheet.title("Attention maps", note)])
         head = widgets.choice("head", questions.heads)
         if is_open:
@@ -181,5 +182,5 @@ def _answer_blocks(questions: Questions, *sampling: float) -> list[Block]:
     return [
         questions.vocabulary_notice(f"{first} {second}"),
         table,
-        sheet.text(f"“{cut(first)}” and “{cut(second)}”: {orders}"),
+        sheet.text(f"{quote(cut(first))} and {quote(cut(second))}: {orders}"),
     ]

@@ -70,7 +70,7 @@ class Bar:
             off = running is not None or self.plan is None or bool(self.problem)
             st.button("Train", key="train_start", type="primary", disabled=off, on_click=self._start)
             st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
-            st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
+            st.progress(job.record.progress if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
         canvas.poll(_news(self.job), lambda: st.rerun("train_curves"))
 

@@ -3,8 +3,6 @@
 Shows one or two candidates side by side, summed over their seeds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ import streamlit as st
 from headlight.ui import sheet
 from headlight.ui.numbers import count, fixed
 from headlight.ui.sheet import Block
+from mha_core.token_text import quote
 from mha_core.training import report as metrics
 from mha_core.training.events import History
 from mha_core.training.tasks import Labelled
@@ -159,7 +158,7 @@ def _panel(outcome: Outcome, cell: ConfusionCell | None, number: int, *, narrow:
         if narrow
         else [sheet.row([matrix, *(sentences or [table])]), *([table] if sentences else [])]
     )
-    return sheet.panel(f"Right and wrong answers of “{outcome.name}”", blocks, outcome.seed_label)
+    return sheet.panel(f"Right and wrong answers of {quote(outcome.name)}", blocks, outcome.seed_label)
 
 
 def _on_cell(event: dict[str, Any]) -> None:

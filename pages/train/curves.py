@@ -1,7 +1,5 @@
 """Learning curves over the training steps, as charts and tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,8 @@ _TRAINING = 2  # the dash number of curves on training batches
 _LARGE, _LARGE_TYPE = 350, 18  # height and font size on a projector, in pixels
 
 Value = Callable[[Evaluation], float]
+# key, title, whether its values are shares, and the curves of one candidate
+_ChartKind = tuple[str, str, bool, Callable[["Candidate"], Iterator[Curve]]]
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,10 @@ class Chart:
         """The numbers of the chart as a table: a row for each step, a column for each curve."""
         values = [dict(zip(points.x, points.y, strict=True)) for points in self.curves]
         steps = sorted({step for curve in values for step in curve})
-        rows = [[str(step), *(_format(curve.get(step)) for curve in values)] for step in steps]
+        texts = [{step: "–" if value is None else f"{value:.4f}" for step, value in curve.items()} for curve in values]
+        rows = [[str(step), *(curve.get(step, "–") for curve in texts)] for step in steps]
         caption = f"{self.title}: {self.note}." if self.note else f"{self.title}."
         return sheet.table(["step", *(curve.name for curve in self.curves)], rows, caption)
-
-
-def _format(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def charts(
@@ -96,39 +93,34 @@ def charts(
     return [_chart(kind, active, span, theme, large=large) for kind in _kinds(active)]
 
 
-@dataclass(frozen=True)
-class _ChartKind:
-    """A kind of chart: the curves of one candidate, and `share` as in `figures.over_steps`."""
-
-    key: str
-    title: str
-    share: bool
-    curves: Callable[[Candidate], Iterator[Curve]]
-
-
 def _kinds(candidates: Sequence[Candidate]) -> list[_ChartKind]:
     starts = [history.start for candidate in candidates for history in candidate.evaluated_runs]
     language = any(candidate.evaluated_runs[0].evaluations[0].induction for candidate in candidates)
     inputs = "pictures" if all(start and start.picture for start in starts) else "sentences"
     title = f"Accuracy on unseen {inputs if all(start and start.classes for start in starts) else 'text'}"
-    kinds = [
-        _ChartKind("accuracy", title, True, lambda candidate: _metric_curves(candidate, "accuracy")),
-        _ChartKind("loss", "Loss", False, lambda candidate: _metric_curves(candidate, "loss")),
+    kinds: list[_ChartKind] = [
+        ("accuracy", title, True, partial(_metric_curves, metric="accuracy")),
+        ("loss", "Loss", False, partial(_metric_curves, metric="loss")),
     ]
     if language:
         for score, name in (("induction", "Induction score"), ("previous", "Previous-token score")):
-            kinds.append(_ChartKind(score, name, True, partial(_head_curves, score=score)))
+            kinds.append((score, name, True, partial(_head_curves, score=score)))
     if any(candidate.evaluated_runs[0].evaluations[0].aligned is not None for candidate in candidates):
-        name = "Digits that attend to their word"
-        kinds.append(_ChartKind("aligned", name, True, lambda candidate: _mean_curve(candidate, _aligned)))
+        curve = partial(_mean_curve, values=[lambda evaluation: evaluation.aligned or 0.0])
+        kinds.append(("aligned", "Digits that attend to their word", True, curve))
     return kinds
 
 
 def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: str, *, large: bool) -> Chart:
-    curves = [curve for candidate in candidates for curve in kind.curves(candidate)]
-    y_title = kind.title.split(" on ")[0].lower()
-    height = {"height": _LARGE} if large else {}
-    figure = figures.over_steps(curves, span=span, y_title=y_title, theme=theme, share=kind.share, **height)
+    key, title, share, candidate_curves = kind
+    curves = [curve for candidate in candidates for curve in candidate_curves(candidate)]
+    titles, height = ("step", title.split(" on ")[0].lower()), _LARGE if large else figures.HEIGHT
+    figure = figures.line_chart(
+        curves, span=(0, span), titles=titles, theme=theme, x_phrase="after step", height=height
+    )
+    shares = {"range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2f"}
+    levels = {"rangemode": "tozero"} if curves else {"range": [0, 1]}
+    figure["layout"]["yaxis"] |= {"zeroline": False, **(shares if share else levels)}
     if large:
         figure["layout"]["font"]["size"] = _LARGE_TYPE
         for axis in ("xaxis", "yaxis"):
@@ -138,16 +130,12 @@ def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: 
     scope = (
         f"over the steps of {names}; the same numbers are in the tables below." if names else "before the first step."
     )
-    return Chart(kind.key, kind.title, _note(kind.key, candidates), f"{kind.title} {scope}", figure, curves)
-
-
-def _aligned(evaluation: Evaluation) -> float:
-    return evaluation.aligned or 0.0
+    return Chart(key, title, _note(key, candidates), f"{title} {scope}", figure, curves)
 
 
 def _metric_curves(candidate: Candidate, metric: str) -> Iterator[Curve]:
     """Yield the curve of accuracy or loss on the test rows, and a dotted one on the training batches."""
-    yield from _mean_curve(candidate, attrgetter(f"test_{metric}"))
+    yield from _mean_curve(candidate, [attrgetter(f"test_{metric}")])
     x, rows = _align(candidate.evaluated_runs, [attrgetter(f"train_{metric}")] * len(candidate.evaluated_runs))
     yield Curve(
         f"{candidate.name}, training", candidate.colour, x, _means(rows), dash=_TRAINING, width=1.5, listed=False
@@ -161,22 +149,21 @@ def _head_curves(candidate: Candidate, score: str) -> Iterator[Curve]:
         best = [max(range(len(scores)), key=scores.__getitem__) for scores in last]
         head = "best head" if len(best) > 1 else f"head {best[0]}"
         values = [_score(score, layer, index) for index in best]
-        yield from _mean_curve(candidate, *values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
+        yield from _mean_curve(candidate, values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
 
 
 def _score(score: str, layer: int, head: int) -> Value:
     return lambda evaluation: float(getattr(evaluation, score)[layer][head])
 
 
-def _mean_curve(candidate: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
+def _mean_curve(candidate: Candidate, values: Sequence[Value], name: str = "", dash: int = 0) -> Iterator[Curve]:
     """Yield the mean over the seeds with its band, up to the last evaluation that all of them have.
 
     `values` holds one function for all runs, or one for each.
     """
     name = name or candidate.name
     runs = candidate.evaluated_runs
-    measures = values if len(values) == len(runs) else values * len(runs)
-    x, rows = _align(runs, measures)
+    x, rows = _align(runs, values if len(values) == len(runs) else [*values] * len(runs))
     has_band = len(runs) > 1 and all(map(math.isfinite, (value for row in rows for value in row)))
     low, high = ([min(row) for row in rows], [max(row) for row in rows]) if has_band else ([], [])
     yield Curve(name, candidate.colour, x, _means(rows), low, high, dash=dash)
@@ -192,12 +179,8 @@ def _align(runs: Sequence[History], values: Sequence[Value]) -> tuple[list[int],
 
 
 def _means(rows: Sequence[tuple[float, ...]]) -> list[float | None]:
-    return [_finite(fmean(row)) for row in rows]
-
-
-def _finite(value: float) -> float | None:
-    """Replace NaN and infinity by None, which leaves a gap in the curve."""
-    return value if math.isfinite(value) else None
+    """Return the mean of each row; None for NaN or infinity, which leaves a gap in the curve."""
+    return [mean if math.isfinite(mean := fmean(row)) else None for row in rows]
 
 
 def _note(key: str, candidates: Sequence[Candidate]) -> str:

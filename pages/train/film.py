@@ -57,7 +57,7 @@ class FilmState(TypedDict):
 
     digest: str  # the name of the films
     query: str  # of the request for them
-    sought: int  # the number of clicks on steps in the curves
+    clicks: int  # the number of clicks on steps in the curves
     step: int  # of the last click
 
 
@@ -81,7 +81,7 @@ def show(packed: bytes) -> None:
     if films is None or films.packed != packed:
         films = st.session_state["films"] = StoredFilms(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show(FilmState(digest=films.name, query=f"name={films.name}", sought=number, step=step))
+    VIEW.show(FilmState(digest=films.name, query=f"name={films.name}", clicks=number, step=step))
 
 
 def pack(candidates: Sequence[Candidate]) -> bytes:

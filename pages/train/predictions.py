@@ -24,6 +24,7 @@ from headlight.ui.numbers import count, cut, share
 from headlight.ui.sheet import Block
 from headlight.ui.tables import quoted
 from mha_core.errors import HeadlightError
+from mha_core.token_text import quote
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled
 from pages.frame import canvas, missing, widgets
@@ -109,10 +110,8 @@ def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
         history = models[name].model.history
         if history is None or history.start is None:
             continue
-        sentence, max_length = (
-            f"“{name}”: seed {history.recipe.seed}, every text evaluated alone.",
-            history.start.longest,
-        )
+        sentence = f"{quote(name)}: seed {history.recipe.seed}, every text evaluated alone."
+        max_length = history.start.longest
         if max_length == history.recipe.max_len:
             sentence += f" Of texts of more than {max_length} tokens these are read, as in training."
         if task is not None and history.end is not None and confusion.has_predictions(history, task):

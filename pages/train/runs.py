@@ -126,7 +126,7 @@ def to_csv(runs: Runs) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out)
     losses = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-    fields = ("step", "seconds", *losses, "pair_accuracy", "aligned")  # of an evaluation  # of an evaluation
+    fields = ("step", "seconds", *losses, "pair_accuracy", "aligned")  # of an evaluation
     writer.writerow(["candidate", "seed", *fields])
     for candidate in runs.candidates:
         for run in candidate.histories:

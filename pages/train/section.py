@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.jobs.training import TrainingJob
 from headlight.ui import sheet
+from headlight.ui.numbers import count
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Task
 from pages.frame import canvas, missing, widgets
@@ -129,7 +130,7 @@ class Section:
             sheet.text(summary.note(candidates), muted=True),
         ]
         start = candidates[0].histories[0].start
-        panel = sheet.panel("Results", blocks, summary.test_rows(start) if start else "")
+        panel = sheet.panel("Results", blocks, count(start.rows_test, "test row") if start else "")
         canvas.sheet("knows", [panel])
 
 

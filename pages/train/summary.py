@@ -7,7 +7,8 @@ from headlight.jobs.record import EARLY_ENDS
 from headlight.ui import sheet
 from headlight.ui.numbers import count, fixed, number
 from headlight.ui.sheet import Block
-from mha_core.training.events import History, Start
+from mha_core.token_text import quote, quote_all
+from mha_core.training.events import History
 from mha_core.training.report import interval, mean_and_sd
 
 from .curves import Candidate
@@ -90,14 +91,14 @@ def describe_pairs(candidates: Sequence[Candidate]) -> str:
     position_blind = any(run.name in never and run.histories[0].recipe.position == "none" for run in candidates)
     if never:
         sentences.append(
-            f"Never right on both sentences of a pair: {quote_names(never)}."
+            f"Never right on both sentences of a pair: {quote_all(never)}."
             + " Without positions both get the same answer, so the model can be right on one only." * position_blind
         )
     if always:
-        sentences.append(f"Both right in every pair: {quote_names(always)}.")
+        sentences.append(f"Both right in every pair: {quote_all(always)}.")
     others = {name: fmean(accuracies) for name, accuracies in pairs.items() if name not in (*never, *always)}
     if others:
-        parts = [f"“{name}” in {100 * share:.1f} %" for name, share in others.items()]
+        parts = [f"{quote(name)} in {100 * share:.1f} %" for name, share in others.items()]
         sentences.append(f"Both right: {', '.join(parts)}.")
     return " ".join(sentences)
 
@@ -115,17 +116,9 @@ def about_data(history: History) -> str:
     if start is None:
         return ""
     rows = count(start.rows_train, "training row") if start.rows_train else "new random batches"
-    return " ".join([f"{start.title}: {rows}, {test_rows(start)}, fingerprint {start.fingerprint}.", *start.notes])
-
-
-def test_rows(start: Start) -> str:
-    """Return the number of test rows in words."""
-    return count(start.rows_test, "test row")
-
-
-def quote_names(names: Sequence[str]) -> str:
-    """Join names in quotation marks, so that "none" is not read as a word of the sentence."""
-    return ", ".join(f"“{name}”" for name in names)
+    return " ".join(
+        [f"{start.title}: {rows}, {count(start.rows_test, 'test row')}, fingerprint {start.fingerprint}.", *start.notes]
+    )
 
 
 def _labelled(history: History) -> bool:

@@ -1,25 +1,12 @@
 """The question that a task poses, as a sentence with two rows of its data."""
 
+from headlight import read_toml
 from headlight.ui.numbers import cut
+from mha_core.token_text import quote
 from mha_core.training.tasks import Labelled, Language, Task, Translation
 
-_QUESTIONS = {
-    "who": "Who acts in the sentence? One of {classes}.",
-    "food": "Is the food good? Comments about the service do not count.",
-    "brackets": "Is every bracket closed in the right order?",
-    "words": "Random words, then the same words again. Which word comes next?",
-    "names": "People are named in full and again later. Which surname comes next?",
-    "made_up": "Is the (made-up) news about business, entertainment, politics, sport or tech?",
-    "dates": "Which date is written? The answer has four digits for the year, two for the month and two for the day.",
-    "shapes": "Which shape is in the picture, {classes}? Its size, position and rotation vary, and there is noise.",
-    "text": "Which character comes next in the text?",
-}
+_TEXTS = read_toml("tasks")
 _CLASSES = "Which of {classes} is the text?"
-_NO_DATA = {
-    "text": "Add your own text: the models learn which character comes next.",
-    "csv": "Add your own table: the models learn the label of each text.",
-    "news": "Add a table of news: the models learn the label of each text.",
-}
 _MAX_CLASSES = 4  # classes
 _MAX_LETTERS = 60  # of a row
 
@@ -27,9 +14,9 @@ _MAX_LETTERS = 60  # of a row
 def question(name: str, task: Task | None) -> str:
     """Return the question of a task; `task`: its data, None if they are not available."""
     if task is None:
-        return _NO_DATA.get(name, "")
-    sentence = _QUESTIONS.get(name, _CLASSES)
-    return sentence.format(classes=_class_list(task.classes) if isinstance(task, Labelled) else "")
+        return str(_TEXTS["missing"].get(name, ""))
+    sentence: str = _TEXTS["questions"].get(name, _CLASSES)
+    return sentence.format(classes=class_list(task.classes) if isinstance(task, Labelled) else "")
 
 
 def examples(task: Task | None) -> list[str]:
@@ -68,9 +55,10 @@ def _next_token(task: Language, question: str, probe: str) -> tuple[str, str]:
     rest = probe.removeprefix(question) if probe.startswith(question) else ""
     if task.joined_by and rest.strip():
         return question, rest.split()[0]
-    return probe[:-1], f"“{probe[-1:]}”"
+    return probe[:-1], quote(probe[-1:])
 
 
-def _class_list(classes: tuple[str, ...]) -> str:
-    names = ", ".join(f"“{name:.30}”" for name in classes[:_MAX_CLASSES])
-    return f"{names} and {len(classes) - _MAX_CLASSES} more" if len(classes) > _MAX_CLASSES else names
+def class_list(classes: tuple[str, ...], limit: int = _MAX_CLASSES) -> str:
+    """Return the names of the first classes, and the number of the others."""
+    names = ", ".join(quote(name[:30]) for name in classes[:limit])
+    return f"{names} and {len(classes) - limit} more" if len(classes) > limit else names

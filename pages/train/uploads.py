@@ -14,10 +14,11 @@ from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
 from mha_core.training.tasks import Labelled, Task, TrainingData
-from mha_core.training.tasks.table import LIMITS
+from mha_core.training.tasks.table_file import LIMITS
 from pages.frame import canvas, user, widgets
 
 from .recipe_controls import TASKS, task_title
+from .task_words import class_list
 
 GENERATED = frozenset(tasks.NAMES)  # tasks without an upload
 ZIP = b"PK"  # the first bytes of a zip file
@@ -61,10 +62,8 @@ def _summary(task: Task, data: TrainingData) -> str:
     """Describe the data before a training."""
     sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
-        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MAX_CLASSES])
-        more = ", …" if len(task.classes) > _MAX_CLASSES else ""
         rows = f"{len(task.train):,} rows for training, {len(task.test):,} for testing"
-        sentences.append(f"{rows}, {len(task.classes)} classes: {names}{more}.")
+        sentences.append(f"{rows}, {len(task.classes)} classes: {class_list(task.classes, _MAX_CLASSES)}.")
     return " ".join([*sentences, *task.notes])
 
 
@@ -84,11 +83,11 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
     megabytes = MAX_BYTES // 2**20
     with st.expander("Your table", expanded=name == "csv" and name not in contents):
         request = (
-            "A CSV file with one column of texts and one of labels, with any names and in any language: UTF-8, at most "
-            f"{megabytes} MB, {LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} "
+            "A table (CSV or JSON) with one column of texts and one of labels, of any names and in any language: "
+            f"at most {megabytes} MB, {LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} "
             "characters a cell"
         )
-        _upload(request, ["csv", "tsv", "txt"], f"{name}_file", megabytes, contents, name)
+        _upload(request, ["csv", "tsv", "txt", "json", "jsonl"], f"{name}_file", megabytes, contents, name)
         left, middle, right = st.columns(3, vertical_alignment="bottom")
         with left:
             text = widgets.text("tc")

@@ -1,15 +1,19 @@
 """Kinds of task: classification, language modelling, translation."""
 
 import hashlib
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
+# task -> its words and patterns
+WORDS: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 B = TypeVar("B")  # a batch of a task
 
 

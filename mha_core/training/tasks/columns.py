@@ -34,13 +34,13 @@ class TableColumns:
 
 
 def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: str, max_labels: int) -> TableColumns:
-    """Find the two columns; the rows are only read if a column of a default name is missing.
+    """Find the two columns; the rows are only read if the first line has not both names.
 
     Args:
         head: the cells of the first line.
         rows: the lines after it.
-        text: the requested name, case-insensitive.
-        label: the requested name, case-insensitive.
+        text: the requested name, case-insensitive, or number, counted from 1.
+        label: the requested name or number, likewise.
         max_labels: the maximum number of different labels in a label column.
 
     Raises:
@@ -49,22 +49,25 @@ def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: s
     names = [name.strip() for name in head]
     if not any(names):
         raise HeadlightError("the file is empty; its first line must name the columns")
-    positions = {kind: _position(names, name, DEFAULTS[kind]) for kind, name in (("text", text), ("label", label))}
-    if None not in positions.values():
-        if positions["text"] == positions["label"]:
+    text_column, label_column = _position(names, text, DEFAULTS["text"]), _position(names, label, DEFAULTS["label"])
+    has_names = not {text.casefold(), label.casefold()}.isdisjoint(name.casefold() for name in names)
+    if None not in (text_column, label_column):
+        if text_column == label_column:
             raise HeadlightError(f"texts and labels cannot both be in column {text!r:.60}; choose two columns")
-        return TableColumns(positions["text"] or 0, positions["label"] or 0)
+        if has_names:
+            return TableColumns(text_column or 0, label_column or 0)
     columns = _columns(names, rows, max_labels)
-    excluded = next((place for place in positions.values() if place is not None), None)
-    label_column = positions["label"] if positions["label"] is not None else _label_column(columns, excluded)
-    text_column = positions["text"] if positions["text"] is not None else _text_column(columns, label_column)
+    headed = has_names or not any(column.name in column.values for column in columns if column.has_labels)
+    if label_column is None:
+        label_column = _label_column(columns, text_column, headed)
+    if text_column is None:
+        text_column = _text_column(columns, label_column)
     if label_column is None or text_column is None:
         kind, contents = ("text", "texts") if label_column is not None else ("label", f"2 to {max_labels} labels")
         raise HeadlightError(
             f"the table has no column {DEFAULTS[kind]!r}, and no other one holds {contents}; "
-            f"its columns are {_quoted(names)}"
+            f"its columns, between commas, tabs, semicolons or |, are {_quoted(names)}"
         )
-    headed = not (set(positions.values()) == {None} and names[label_column] in columns[label_column].values)
     return TableColumns(text_column, label_column, headed, (_guess_note(names, text_column, label_column, headed),))
 
 
@@ -80,6 +83,11 @@ class _Column:
     def is_numeric(self) -> bool:
         return all(value.replace(".", "", 1).replace(",", "", 1).lstrip("-").isdigit() for value in self.values)
 
+    @property
+    def has_labels(self) -> bool:
+        """Two or more short values that are repeated."""
+        return 2 <= len(self.values) <= len(self.cells) / 2 and max(map(len, self.values)) <= _MAX_LABEL
+
 
 def _columns(names: Sequence[str], rows: Iterable[Sequence[str]], max_labels: int) -> list[_Column]:
     columns = []
@@ -90,15 +98,12 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[str]], max_labels: in
     return columns
 
 
-def _label_column(columns: Sequence[_Column], excluded: int | None) -> int | None:
-    """Return the column of labels: repeated values, preferably with a usual name, words, and far to the right."""
+def _label_column(columns: Sequence[_Column], excluded: int | None, headed: bool) -> int | None:
+    """Return the column of labels: with a usual name (without names: of the fewest values), words, far to the right."""
     fit = [
-        (column.name.casefold() in _LABELS, not column.is_numeric, place)
+        (column.name.casefold() in _LABELS if headed else -len(column.values), not column.is_numeric, place)
         for place, column in enumerate(columns)
-        if place != excluded
-        and len(column.values) >= 2
-        and len(column.cells) >= 2 * len(column.values)
-        and max(map(len, column.values)) <= _MAX_LABEL
+        if place != excluded and column.has_labels
     ]
     return max(fit)[-1] if fit else None
 
@@ -116,10 +121,12 @@ def _text_column(columns: Sequence[_Column], excluded: int | None) -> int | None
 
 
 def _position(names: Sequence[str], requested: str, default: str) -> int | None:
-    """Return the position of a column; None if it has the default name and is missing."""
+    """Return the position of a column by name or number; None for a default name that is missing."""
     for candidates, name in ((names, requested), ([name.casefold() for name in names], requested.casefold())):
         if candidates.count(name) == 1:
             return candidates.index(name)
+    if requested.isdecimal() and requested not in names and 1 <= int(requested) <= len(names):
+        return int(requested) - 1
     if requested == default and requested not in names:
         return None
     problem = "twice a" if requested in names else "no"
@@ -130,7 +137,8 @@ def _guess_note(names: Sequence[str], text_column: int, label_column: int, heade
     if not headed:
         return (
             "The first line is a row like the others, not the names of the columns: "
-            f"texts were found in column {text_column + 1}, labels in column {label_column + 1}, counted from 1."
+            f"texts were found in column {text_column + 1}, labels in column {label_column + 1}, counted from 1; "
+            "other columns can be named by their numbers below the file."
         )
     return (
         f"Texts were found in the column “{names[text_column]:.60}”, labels in “{names[label_column]:.60}”; "

@@ -12,40 +12,16 @@ from functools import cache, lru_cache
 import torch
 from torch import Tensor
 
-from .base import Pairs, Translation
+from .base import WORDS, Pairs, Translation
 
 FIRST, LAST = datetime.date(1970, 1, 1), datetime.date(2039, 12, 31)
 _TEST_SHARE = 0.1
 _TEST_ROWS = 512
 _TEST_SEED = 2**32 - 1  # minus the seed, as in the language tasks
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
+_MONTHS, FORMATS = WORDS["dates"]["months"], WORDS["dates"]["formats"]
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-# the slots in braces are replaced by parts of the date; digits are unambiguous in every format
-FORMATS = (
-    "{month} {day} , {year}",
-    "{month} {day_ordinal} , {year}",
-    "{month} the {day_ordinal} , {year}",
-    "{mon} {day} , {year}",
-    "{mon} {day_ordinal} {year}",
-    "{day} {month} {year}",
-    "{day_ordinal} {month} {year}",
-    "{day_ordinal} of {month} {year}",
-    "the {day_ordinal} of {month} , {year}",
-    "{day} {mon} {year}",
-    "{day_padded} {mon} {year}",
-    "{day_padded} - {mon} - {year}",
-    "{year} , {month} {day}",
-    "{year} {mon} {day_padded}",
-    "{weekday} , {day} {month} {year}",
-    "{weekday} , {month} {day_ordinal} , {year}",
-    "on {weekday} the {day_ordinal} of {month} {year}",
-    "in {year} on the {day_ordinal} of {month}",
-)
 _YEAR, _MONTH, _DAY = 0, 1, 2
 _SLOT_PARTS = {"year": _YEAR, "month": _MONTH, "mon": _MONTH, "day": _DAY, "day_padded": _DAY, "day_ordinal": _DAY}
 # the source of each character of YYYY-MM-DD, and of the end token
@@ -121,7 +97,7 @@ def _tables() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return (
         torch.tensor([[number[word] for word in (Dates.PADDING, *words.values())] for words in slot_words]),
         torch.tensor(slots),
-        torch.tensor([[_place(row, part) for part in (_YEAR, _MONTH, _DAY)] for row in rows]),
+        torch.tensor([[[*map(_SLOT_PARTS.get, row)].index(part) for part in (_YEAR, _MONTH, _DAY)] for row in rows]),
         torch.tensor([[number[token] for token in row] for row in targets]),
     )
 
@@ -172,10 +148,6 @@ def _date_part(word: str) -> int | None:
     if re.fullmatch(r"\d{1,2}(st|nd|rd|th)?", word):
         return _DAY
     return _MONTH if any(word in (name, name[:3]) for name in _MONTHS) else None
-
-
-def _place(row: list[str], part: int) -> int:
-    return next(index for index, name in enumerate(row) if _SLOT_PARTS.get(name) == part)
 
 
 def _vocabulary() -> tuple[str, ...]:

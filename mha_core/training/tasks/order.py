@@ -6,7 +6,7 @@ A model that does not see order gives both members of a pair the same answer, so
 import random
 from collections.abc import Iterable, Iterator
 
-from .base import Labelled, Row
+from .base import WORDS, Labelled, Row
 
 _TRAIN_SHARE = 0.75
 
@@ -14,14 +14,7 @@ _NOUNS = ("dog", "cat", "fox", "horse", "boy", "girl", "king", "queen", "farmer"
 # their past tense equals their participle, so that active and passive have the same words
 _VERBS = ("chased", "followed", "watched", "helped", "called", "pushed", "liked", "visited")
 
-_GOOD = (
-    "good", "great", "lovely", "fine", "superb", "tasty", "perfect", "excellent", "wonderful", "delightful",
-    "pleasant", "amazing",
-)  # fmt: skip
-_BAD = (
-    "bad", "awful", "nasty", "terrible", "dreadful", "dull", "weak", "hopeless", "disappointing", "miserable", "poor",
-    "horrid",
-)  # fmt: skip
+_GOOD, _BAD = WORDS["food"]["good"], WORDS["food"]["bad"]
 
 _MIN_BRACKETS, _MAX_BRACKETS = 3, 7
 

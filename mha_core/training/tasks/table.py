@@ -1,21 +1,15 @@
-"""Labelled texts from a user's table: CSV in UTF-8, with a column of texts and one of labels."""
+"""Labelled texts from a user's table: CSV or JSON, with a column of texts and one of labels."""
 
-import csv
-import io
 import math
 import random
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 
 from ...errors import HeadlightError
-from . import columns
+from . import columns, table_file
 from .base import Labelled, Row
-
-# Maximum sizes of a table.
-LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}
+from .table_file import LIMITS
 
 _TEST_SHARE = 0.25
 _BEGINNING, _MAX_LETTERS = 12, 120  # words and characters of a question: not every language has spaces between words
@@ -33,12 +27,12 @@ def from_csv(
     keep_duplicates: bool = False,
     name: str = "csv",
 ) -> Labelled:
-    """Build the task of a CSV file with a header line, separated by comma, semicolon or tab.
+    """Build the task of a table file, CSV or JSON, see `table_file`.
 
     Args:
         data: the content of the file.
-        text: the name of the text column, case-insensitive. If a column of the default name is missing, it is guessed
-            from the contents, and a note says so.
+        text: the name of the text column, case-insensitive, or its number from 1. If a column of the default name is
+            missing, it is guessed from the contents, and a note says so.
         label: the name of the label column, likewise.
         seed: of the split.
         keep_duplicates: keep rows with repeated texts; how many are on both sides of the split is noted.
@@ -47,23 +41,14 @@ def from_csv(
     Raises:
         HeadlightError: this is no such table, it is too large, or it cannot be split into classes.
     """
-    if len(data) > LIMITS["bytes"]:
-        raise HeadlightError(
-            f"the file has {len(data):,} bytes; at most {LIMITS['bytes']:,} ({LIMITS['bytes'] // 2**20} MB) are read"
-        )
-    try:
-        content = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HeadlightError(
-            f"the file is not UTF-8 (byte {error.start:,}); save the table as CSV with UTF-8"
-        ) from error
-    head = next(_lines(content), [])
-    header = columns.find(head, islice(_lines(content), 1, LIMITS["rows"] + 2), text, label, LIMITS["classes"])
+    lines, notes = table_file.read(data, (text, label))
+    head = lines[0] if lines else []
+    header = columns.find(head, lines[1:], text, label, LIMITS["classes"])
     title = "News in classes" if name == "news" else "Your own table"
-    lines = islice(_lines(content), 1 if header.headed else 0, None)
-    rows = (_cells(line, (header.text, header.label), len(head)) for line in lines)
+    rows = [_cells(line, (header.text, header.label), len(head)) for line in lines[header.headed :]]
     task = from_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
-    return replace(task, notes=(*header.notes, *task.notes))
+    count = f"Rows in the file: {len(rows):,}; used: {len(task.train) + len(task.test):,}."
+    return replace(task, notes=(count, *notes, *header.notes, *task.notes))
 
 
 def from_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, name: str, title: str) -> Labelled:
@@ -112,24 +97,6 @@ def _questions_and_probes(train: list[Row], test: list[Row], name: str) -> tuple
     if vocabulary.issuperset(" ".join(_QUESTIONS).split()):
         return (*_QUESTIONS, *beginnings), (_QUESTIONS[2], _QUESTIONS[0])
     return beginnings, beginnings
-
-
-def _lines(content: str) -> Iterator[list[str]]:
-    """Yield the non-empty lines of a table, including the first one."""
-    head = re.split(r"[\r\n]", content.lstrip("\r\n"), maxsplit=1)[0]
-    lines = csv.reader(io.StringIO(content, newline=""), delimiter=max(",;\t", key=head.count))
-    try:
-        for line in lines:
-            if len(line) > LIMITS["columns"]:
-                raise HeadlightError(
-                    f"line {lines.line_num:,} has {len(line):,} columns; at most {LIMITS['columns']} are read"
-                )
-            if line:
-                yield line
-    except csv.Error as error:
-        raise HeadlightError(
-            f"line {lines.line_num:,} cannot be read as CSV ({error}); is a quotation mark left open?"
-        ) from error
 
 
 def _cells(line: list[str], places: tuple[int, int], columns: int) -> _Cells | None:

@@ -6,27 +6,17 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from .base import Batch, Language
+from .base import WORDS, Batch, Language
 
 UNKNOWN = "[UNK]"
 _LENGTH = 32
 _TEST_ROWS = 256
 _TEST_SEED = 2**32 - 1  # minus the seed, so that it differs from every training seed; the generator takes 32 bits
 
-_WORDS = (
-    "apple", "ball", "bird", "boat", "book", "bread", "chair", "clock", "cloud", "cup", "door", "drum", "egg", "fish",
-    "flag", "hat", "key", "lamp", "leaf", "milk", "moon", "nest", "pen", "rain", "ring", "rose", "shoe", "star", "sun",
-    "tree", "wind", "wolf",
-)  # fmt: skip
+_WORDS = WORDS["words"]["words"]
 _MIN_PERIOD, _MAX_PERIOD = 6, 15
 
-_FIRST = (
-    "ada", "amy", "ben", "dan", "eva", "fay", "gus", "ida", "jim", "kim", "leo", "mia", "ned", "sam", "tom", "zoe",
-)  # fmt: skip
-_LAST = (
-    "brook", "cole", "drake", "finch", "frost", "hart", "hill", "lake", "lane", "marsh", "page", "reed", "stone",
-    "vale", "wolfe", "wood",
-)  # fmt: skip
+_FIRST, _LAST = WORDS["names"]["first"], WORDS["names"]["last"]
 _VERBS = ("called", "thanked", "saw", "helped")
 _PLAIN = ("met", "and", "later", ".")
 
