@@ -1,7 +1,5 @@
 """The ASGI app of Headlight, which loads the model before the first request. Run it with `streamlit run app.py`."""
 
-from __future__ import annotations
-
 import gc
 
 # Imports create many long-lived objects, and collections among them take 0.4 s. `lifespan` enables it again.
@@ -114,11 +112,6 @@ def rooms() -> ASGIApp:
     return RoomRoutes(STORE)
 
 
-def own_files() -> ASGIApp:
-    """Return the app of the browser's static files."""
-    return MemoryFiles(web.FILES)
-
-
 def first_message(page: str, raw: bytes) -> bytes:
     """Return the first message of a page. Raises a HeadlightError if it has to be fetched later."""
     from pages.handlers import FIRST
@@ -153,7 +146,7 @@ app = st.App(
                 f"{web.API}/machine": LazyApp(machine),
                 f"{web.API}/room": LazyApp(rooms),
                 web.API: LazyApp(data_api),
-                web.PREFIX: LazyApp(own_files),
+                web.PREFIX: MemoryFiles(web.FILES),
                 web.VERSIONS: OTHER_VERSION,
             },
         ),

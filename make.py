@@ -15,6 +15,7 @@
     load          latency and cost of 25 users who type, change controls and switch pages: load --visitors 50
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
     models        every model type of transformers, tiny, and which of its maps are visible: docs/models.md
+    folders       every folder of tests/folders, tiny, opened and compared with transformers: docs/folders.md
     checkpoints   train the models in assets/trained again: checkpoints [--workers 4] [--csv NEWS]
     scripts       build assets/app.js and the script of mha_core, after a change of assets/web
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
@@ -26,8 +27,6 @@ The first call creates ``.venv`` and installs the packages of ``requirements.loc
 the pinned torch from the index that pip uses. Set HEADLIGHT_TORCH_INDEX to an index URL to install torch, and only
 torch, from there (a CPU build, say). Later calls reuse the environment; an incomplete one is created again.
 """
-
-from __future__ import annotations
 
 import hashlib
 import os
@@ -68,7 +67,9 @@ BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
            "screenshots": ("tests.browser.screenshots",)}  # fmt: skip
-COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "docs", "models", "lock", "scripts")
+# command -> module and the document that it writes without arguments
+REPORTS = {name: (f"tests.bench.{name}", f"docs/{name}.md") for name in ("models", "folders")}
+COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, *REPORTS, "test-web", "lint", "docs", "lock", "scripts")
 # the most basic kernels of torch and MKL, which no current processor selects by default
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of pytest; each takes about 1.2 GiB with its browser
@@ -317,8 +318,9 @@ def main(command: str, *args: str) -> int:
         return subprocess.call(line, cwd=ROOT)
     if command in BENCHES:
         return max(python_m(module, *args) for module in BENCHES[command][: 1 if args else None])
-    if command == "models":
-        return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
+    if command in REPORTS:
+        module, document = REPORTS[command]
+        return python_m(module, *(args or ("--out", document)))
     if command in MODULES:
         return python_m(*MODULES[command], *args)
     if command in ("test-web", "scripts", "docs"):

@@ -31,6 +31,7 @@ from .arguments import Parser, UsageError, check_folder
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
 ROOMS = "HEADLIGHT_ROOMS"
+CACHES = {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"}  # paths, from where the command starts
 WILDCARD_HOSTS = ("0.0.0.0", "::")
 START_TIMEOUT_S = 60.0  # until the server accepts connections
 DEVICES = ("auto", "cuda", "mps", "cpu")
@@ -60,7 +61,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--model",
         metavar="NAME|FOLDER|ID",
-        help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache here",
+        help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache "
+        "here; behind it “#vision” or “#text” for half of a dual encoder",
     )
     parser.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder with your own lessons (*.toml)")
     parser.add_argument(
@@ -202,14 +204,18 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
         print(message, flush=True)
     os.environ["HEADLIGHT_PUBLIC"] = "1" if args.public else os.environ.get("HEADLIGHT_PUBLIC", "")
     start_folder = Path.cwd()
+    for variable in CACHES & os.environ.keys():
+        os.environ[variable] = os.path.abspath(os.path.expandvars(os.path.expanduser(os.environ[variable])))  # noqa: PTH100, PTH111
     os.chdir(ROOT)  # Streamlit reads its configuration from the working folder
     sys.path.insert(0, str(ROOT))
     sys.argv = [str(ROOT / "app.py"), *lessons]
 
     from app import app  # first, as it configures the imports of the others
+    from headlight.picture import pictures
     from headlight.registry import available, foreign, recordings
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
+    from mha_core.pretrained import folders
 
     try:
         kind = device.pick(args.device).type
@@ -219,10 +225,16 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
         os.environ[device.VARIABLE] = kind
     model = args.model
     if model is not None and model not in (names := available()):
+        path = start_folder / Path(model).expanduser()
+        is_path = bool(model) and os.path.exists(folders.split_part(str(path))[0])  # noqa: PTH110  # raises nothing
         try:
-            model = foreign.offer(str(start_folder / model) if (start_folder / model).is_dir() else model).name
+            offer = foreign.offer(str(path) if is_path else model)
+            print(f"Opening {offer.title}: {offer.description} …", flush=True)
+            model = offer.name
+            pictures.model_on("auto", model)  # into the cache that the server uses
         except HeadlightError as error:
-            raise UsageError(f"--model: {error}; the built-in models are {', '.join(names)}") from None
+            hint = "" if is_path else f"; the built-in models are {', '.join(names)}"
+            build_parser().exit(2, f"headlight: --model: {error}{hint}.\n")
     if args.recording is not None:
         try:
             model = recordings.offer(args.recording)

@@ -1,7 +1,5 @@
 """The `headlight train` command: trains a model, or with `--sweep` every combination of options."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -9,7 +9,7 @@ because users share models.
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
@@ -55,21 +55,28 @@ def no_trace(name: str, value: Tensor, axes: str, expression: str = "", inputs: 
     """Record nothing."""
 
 
+def _changed(trace: Tracer, change: Callable[[str, str, tuple[str, ...]], tuple[str, str, tuple[str, ...]]]) -> Tracer:
+    """Return a tracer that changes name, formula and inputs of each step."""
+    if trace is no_trace:
+        return no_trace
+
+    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
+        name, expression, inputs = change(name, expression, inputs)
+        trace(name, value, axes, expression, inputs)
+
+    return record
+
+
 def head_tracer(trace: Tracer, head: int) -> Tracer:
     """Return a tracer for one head: "scores" from "q" is recorded as "scores.head3" from "q.head3".
 
     Where the pass has one q for all heads, the input is "q".
     """
-    if trace is no_trace:
-        return no_trace
 
     def head_input(source: str) -> str:
         return source if ".head" in source else f"{source}.head{head}"  # a key/value head may serve several heads
 
-    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
-        trace(f"{name}.head{head}", value, axes, expression, tuple(head_input(source) for source in inputs))
-
-    return record
+    return _changed(trace, lambda name, text, inputs: (f"{name}.head{head}", text, tuple(map(head_input, inputs))))
 
 
 def stacked_tracer(trace: Tracer) -> Tracer:
@@ -77,24 +84,12 @@ def stacked_tracer(trace: Tracer) -> Tracer:
 
     "scores" then comes from "scores.head0", "scores.head1" and so on.
     """
-    if trace is no_trace:
-        return no_trace
-
-    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
-        trace(name, value, axes, expression, (f"{name}.head",))
-
-    return record
+    return _changed(trace, lambda name, text, _: (name, text, (f"{name}.head",)))
 
 
 def second_pass(trace: Tracer) -> Tracer:
     """Return a tracer for steps that the pass itself does not expose and that are computed in addition."""
-    if trace is no_trace:
-        return no_trace
-
-    def record(name: str, value: Tensor, axes: str, expression: str = "", inputs: tuple[str, ...] = ()) -> None:
-        trace(name, value, axes, f"{SECOND_PASS}{expression}", inputs)
-
-    return record
+    return _changed(trace, lambda name, text, inputs: (name, f"{SECOND_PASS}{text}", inputs))
 
 
 def record_stacked(trace: Tracer, name: str, parts: Sequence[Tensor], axes: str, expression: str = "") -> None:

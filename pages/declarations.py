@@ -4,8 +4,6 @@ Each message is a TypedDict beside the function that builds it, which mypy check
 against assets/web/base/messages.d.ts; a test compares that file with `text`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import NoneType, UnionType

@@ -1,6 +1,6 @@
 """Handlers of the data API by their routes; each takes a link's query and returns bytes."""
 
-from types import ModuleType
+from importlib import import_module
 from typing import Final
 
 from headlight.api import search
@@ -12,38 +12,22 @@ from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
 from headlight.lessons.quantities.scene import example_quantities
 from headlight.ui import tables
-from pages.by_hand import exports as by_hand_files
 from pages.by_hand.quantities import quantities
-from pages.compare import exports as compare_files
 from pages.compare import handlers as compare
-from pages.explore import exports as explore_files
 from pages.explore import handlers as explore
 from pages.explore import heads_overview, layer_flow, long_pictures, media, pair_channels
-from pages.implementations import files as implementations_files
-from pages.masks import files as masks_files
 from pages.masks import message as masks
-from pages.positions import files as positions_files
-from pages.shapes import exports as shapes_files
 from pages.shapes import handlers as shapes
 from pages.train import handlers as train
 
 example_quantities["by_hand"] = quantities
 
-_FILES: Final[dict[str, ModuleType]] = {
-    "explore": explore_files,
-    "compare": compare_files,
-    "masks": masks_files,
-    "shapes": shapes_files,
-    "positions": positions_files,
-    "by_hand": by_hand_files,
-    "implementations": implementations_files,
-}
 _WRITERS: Final = {"about": share.about, "ipynb": notebook}  # they take settings of each side, and cursor
 
 
 def _file(page: str, kind: str) -> Handler:
     """Return the handler of a page's file of one kind, see `headlight.export.files`."""
-    module = _FILES[page]
+    module = import_module(f"pages.{page}.exports")
     if kind in SETTINGS_KINDS:
         sides = getattr(module, "sides_from_link", share.sides_from_link)
         return lambda raw: _WRITERS[kind](*sides(raw))

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headlight import ROOT
+from headlight import ROOT, read_toml
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
 from headlight.picture import pictures
@@ -27,18 +27,6 @@ _MASK_LINES = {  # effect of each mask
     "dilated": "each word sees only every 2nd (or s-th) word on each side",
 }
 _MASK_NUMBERS = {"w": "words on each side, including itself", "first": "first words", "gap": "distance between them"}
-_POSITIONS = {  # short description of each positional encoding
-    "as trained": "the encoding that the model was trained with",
-    "none": "word order removed: the model sees a bag of words",
-    "shuffled": "the learned table with its rows shuffled",
-    "halved": "the learned table, scaled by 0.5",
-    "doubled": "the learned table, scaled by 2",
-    "sinusoidal": "sine waves of many wavelengths, added to each embedding",
-    "rotary": "queries and keys are rotated by their position",
-    "alibi": "scores decrease with the distance",
-    "t5": "a bias on the score for each distance (random here)",
-    "shaw": "a vector for each distance, added to the key (random here)",
-}
 
 
 def table() -> dict[str, tuple[str, str, Any]]:
@@ -47,13 +35,14 @@ def table() -> dict[str, tuple[str, str, Any]]:
         {"name": name, "line": line, "numbers": [[key, _MASK_NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
         for name, line in _MASK_LINES.items()
     ]
+    positions = {name: texts["line"] for name, texts in read_toml("encodings").items() if "line" in texts}
     return {
         "MASKS": (
             "{name: string, line: string, numbers: [string, string, number][]}[]",
             "The masks, each with its effect and its numbers: key, name and default.",
             masks,
         ),
-        "POSITIONS": ("Record<string, string>", "Short descriptions of the positional encodings.", _POSITIONS),
+        "POSITIONS": ("Record<string, string>", "Short descriptions of the positional encodings.", positions),
         "SIDE": ("string[]", "Keys of the link that each side of a picture has.", list(SIDE_KEYS)),
         "RULE": ("string", "Default of the link's `rule`.", DEFAULTS["rule"]),
         "MODEL": ("string", "The default model.", pretrained.MINILM),
@@ -62,7 +51,6 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "MAX_LINK_BYTES": ("number", "Longest query of a link, in bytes.", MAX_LINK_BYTES),
         "LEFT_OUT": ("string[]", "Keys that are dropped from a longer link, in this order.", list(DROP_ORDER)),
         "MAX_QUERY_BYTES": ("number", "Longest query that the server accepts, in bytes.", MAX_BYTES),
-        "MAX_SENTENCE_LENGTH": ("number", "Longest sentence that is computed, in characters.", limits.MAX_TEXT_LENGTH),
         "MAX_TEXT_LENGTH": ("number", "Longest sentence that a field accepts, in characters.", FIELDS["s"].max_length),
         "MAX_RULE_LENGTH": ("number", "Longest rule of a mask, in characters.", limits.MAX_RULE_LENGTH),
         "MAX_WINDOW": ("number", "Largest number in a rule of a mask.", limits.MAX_WINDOW),

@@ -33,12 +33,12 @@ _download_lock = threading.Lock()  # one download at a time
 Params = dict[str, str]
 
 
-def list_cached(_: Params) -> list[dict[str, str]]:
+def list_cached(_: Params) -> list[dict[str, Any]]:
     """Return the models in the hub's cache."""
     return [asdict(source) for source in foreign.list_cached()]
 
 
-def open_folder(params: Params) -> dict[str, str]:
+def open_folder(params: Params) -> dict[str, Any]:
     """Register the model in a local folder and return its source."""
     return asdict(foreign.open_folder(params.get("path", "")))
 
@@ -105,7 +105,7 @@ async def _progress(params: Params) -> AsyncIterator[bytes]:
         await working
 
 
-def _download(params: Params, progress: Callable[[float], None]) -> dict[str, str]:
+def _download(params: Params, progress: Callable[[float], None]) -> dict[str, Any]:
     spec = _repo_and_revision(params)
     if not _download_lock.acquire(blocking=False):
         raise HeadlightError("another model is being downloaded; try again when it is complete")

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import MAX_BYTES, Query
 from headlight.queue.client import Client
-from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
+from headlight.queue.executor import QUEUE, Queue
 from headlight.registry import get_source
 from headlight.server.base_path import BASE
 from headlight.server.network import should_gzip
@@ -98,11 +98,7 @@ class PrerenderMiddleware:
                 asyncio.sleep(WAIT_SECONDS),
                 work=classify(page, raw),
             )
-        except (
-            HeadlightError,
-            ImportError,
-            ClientDisconnected,
-        ):  # the page shows the error
+        except Exception:  # the page asks again and shows the error
             return None
 
 
@@ -182,12 +178,12 @@ def _course_tag(raw: bytes) -> str:
 
 
 def _model_tag(path: str, raw: bytes) -> str:
-    """Return the title of the model as a script tag for the navigation bar, "" for a page without one."""
+    """Return name, title and summary of the model as a script tag for the bar, "" for a page without one."""
     if not any(page.model and path == f"/{pages.path(name)}" for name, page in pages.PAGES.items()):
         return ""
     try:
-        title = get_source(LinkQuery(raw).name).title
+        source = get_source(LinkQuery(raw).name)
+        model_json = json.dumps((source.name, source.title, source.about.summary)).replace("<", "\\u003c")
     except HeadlightError:
         return ""
-    title_json = json.dumps(title).replace("<", "\\u003c")
-    return f'<script type="application/json" id="headlight-model">{title_json}</script>'
+    return f'<script type="application/json" id="headlight-model">{model_json}</script>'

@@ -21,6 +21,7 @@ from headlight.picture.query import MAX_BYTES, parse
 from headlight.queue.client import Client, is_open
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.queue.policy import QueueFull, Superseded, Work
+from headlight.registry.foreign import Foreign
 from headlight.server.missing import missing_package
 from headlight.server.network import should_gzip
 from headlight.server.sockets import abort_connection, client_network_from_scope, wait_for_disconnect
@@ -109,7 +110,13 @@ class DataApi:
                 return
             stack = "".join(traceback.format_tb(error.__traceback__))
             log.error("The route %s failed with %s at\n%s", name, type(error).__name__, stack)
-            await error_response(500, "This picture could not be computed.")(scope, receive, send)
+            response = error_response(500, "This picture could not be computed.")
+            if key := _foreign_key(raw):  # its files are the cause, so that nothing is retried
+                text = (
+                    f"This model cannot be run on this ({type(error).__name__}); the server’s log says where it failed."
+                )
+                response = error_response(422, text, {"Headlight-Key": key})
+            await response(scope, receive, send)
         else:
             # always set, as Streamlit compresses responses without an encoding, slower than sending them locally
             encoding = {"Content-Encoding": "gzip" if gzipped else "identity", "Content-Type": TYPES.get(name, BYTES)}
@@ -145,6 +152,12 @@ def _rejection(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | 
     if len(scope["query_string"]) > MAX_BYTES:
         return error_response(414, f"A query may have at most {MAX_BYTES:,} bytes.")
     return None
+
+
+def _foreign_key(raw: bytes) -> str:
+    """Return the key of a query that names a model of another maker, "" if none does."""
+    values = parse(raw).values
+    return next((key for key in ("model2", "model") if Foreign.matches(str(values.get(key) or ""))), "")
 
 
 def _compute(handler: Handler, raw: bytes, gzipped: bool) -> bytes:

@@ -27,7 +27,7 @@ def sides_from_link(raw: bytes) -> tuple[Sides, Cursor]:
 
 
 def about(sides: Sides, cursor: Cursor) -> bytes:
-    """Return the facts of each side and the code that recomputes them, as JSON.
+    """Return the facts of each side, names with their lines, and the code that recomputes them, as JSON.
 
     Raises:
         HeadlightError: a picture cannot be computed.
@@ -35,7 +35,7 @@ def about(sides: Sides, cursor: Cursor) -> bytes:
     facts = []
     for side, settings in sides.items():
         lines = ({"side": side} if len(sides) > 1 else {}) | words.provenance(pictures.picture(settings))
-        facts.append("\n".join(f"{name}: {value}" for name, value in lines.items()))
+        facts.append([(name, value.split("\n")) for name, value in lines.items()])
     return json.dumps({"facts": facts, "code": snippet(sides, cursor)}).encode()
 
 

@@ -1,7 +1,5 @@
 """Evaluation of a rule's syntax tree on the picture of a page."""
 
-from __future__ import annotations
-
 import ast
 
 import torch

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from headlight.picture.query import Query
 from headlight.ui import pages
@@ -58,7 +58,7 @@ class CourseLesson(TypedDict):
     minutes: int
     exercise: str
     teacher_notes: str
-    references: list[str]
+    references: Sequence[str]
     steps: list[CourseStep]
 
 
@@ -99,13 +99,7 @@ def step_verdict(raw: bytes) -> bytes:
 
 def verdict_message(step: LessonStep, query: Query) -> StepVerdict:
     """Return the message with the verdict on a step."""
-    result = verdict(step, query)
-    return {
-        "picked": result.picked,
-        "numbers": result.numbers,
-        "sentence": result.sentence,
-        "explanation": result.explanation,
-    }
+    return cast(StepVerdict, vars(verdict(step, query)))
 
 
 def as_json() -> str:
@@ -121,17 +115,8 @@ def _course_json(_stamps: object) -> str:
 
 def lesson_message(lesson: Lesson) -> CourseLesson:
     """Return the texts of a lesson."""
-    return {
-        "id": lesson.id,
-        "title": lesson.title,
-        "objective": lesson.objective,
-        "misconception": lesson.misconception,
-        "minutes": lesson.minutes,
-        "exercise": lesson.exercise,
-        "teacher_notes": lesson.teacher_notes,
-        "references": list(lesson.references),
-        "steps": [_step(step) for step in lesson.steps],
-    }
+    texts = {name: getattr(lesson, name) for name in CourseLesson.__annotations__}
+    return cast(CourseLesson, texts | {"steps": [_step(step) for step in lesson.steps]})
 
 
 def _step(step: LessonStep) -> CourseStep:

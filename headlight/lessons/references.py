@@ -1,7 +1,5 @@
 """Checks of a lesson's references before anything is computed: links, and names in rules."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

@@ -11,14 +11,16 @@ MAX_KEYS: Final = 2_000  # and lists; a lesson of twenty full steps with a table
 MAX_DEPTH: Final = 8  # names in a key, and nested brackets; a lesson needs two and four
 MAX_DIGITS: Final = 100  # of a number; Python rejects thousands with an error other than that of `tomllib`
 # An unclosed string ends with the line or the file, where `tomllib` stops too: no character is read twice.
-_PART = re.compile(
-    r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)'
+PART = re.compile(
+    r"(?P<quote>[\"'])(?P<quoted>\w+)(?P=quote)(?=[ \t]*=)"  # a quoted key
+    r'|"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)'
     r"|'''.*?(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*+"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+"
     r"|(?P<digits>[0-9][0-9_]*+)"
-    r"|(?P<sign>[.=\[\]{},\n])",
+    r"|(?P<sign>[.=\[\]{},\n])"
+    r"|(?P<bare>[\w-]++)",
     re.DOTALL,
 )
 _LONG_TEXT = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'', re.DOTALL)
@@ -27,7 +29,7 @@ _LONG_TEXT = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'', re.DOTALL)
 def find_excess(text: str) -> tuple[int, str] | None:
     """Return the line, from 1, of the first exceeded bound and a message on it; None without one."""
     keys, names, depth = 0, 1, 0
-    for part in _PART.finditer(text):
+    for part in PART.finditer(text):
         sign = part["sign"]
         if sign is not None:
             names = names + 1 if sign == "." else 1

@@ -12,18 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from .reading import OLD_KEYS, VERSION, LessonError, read
+from .toml_text import PART
 
-# Strings, of which only a quoted key changes, comments, and bare words: none of OLD_KEYS is a bare value of TOML.
-_PART: Final = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}'
-    r"|'''.*?'{3,5}"
-    r"|(?P<quote>[\"'])(?P<quoted>\w+)(?P=quote)(?=[ \t]*=)"
-    r'|"(?:[^"\\\n]|\\.)*+"'
-    r"|'[^'\n]*+'"
-    r"|#[^\n]*+"
-    r"|(?P<bare>[\w-]++)",
-    re.DOTALL,
-)
 _VERSION_LINE: Final = re.compile(r"^(\s*version\s*=\s*)1\b", re.MULTILINE)
 
 
@@ -41,7 +31,7 @@ def upgrade(name: str, text: str) -> str:
     version = tomllib.loads(text).get("version")
     if version == VERSION:
         return text
-    new_text = _PART.sub(_rename, text)
+    new_text = PART.sub(_rename, text)
     if version:
         new_text = _VERSION_LINE.sub(rf"\g<1>{VERSION}", new_text, count=1)
     else:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mha_core.token_text import quote
+
 from .grammar import RuleError
 
 LETTERS = ("l", "h", "i", "j", "c")  # layers, heads, queries, keys, channels
@@ -23,7 +25,7 @@ class Axis:
     def position(self, word: str, nth: int) -> int:
         """Return the index of the nth occurrence of a word; raise a RuleError without one."""
         if not self.tokens:
-            raise RuleError(f"“{word}” is a word, but the axis {self.letter} has no words")
+            raise RuleError(f"{quote(word)} is a word, but the axis {self.letter} has no words")
         return find_token(self.tokens, word, nth)
 
 
@@ -99,7 +101,7 @@ def find_token(tokens: Sequence[str], word: str, nth: int) -> int:
         indices = [n for n, token in enumerate(tokens) if token.removeprefix("##").casefold() == word.casefold()]
     if len(indices) < nth:
         again = f" {nth} times" if nth > 1 else ""
-        raise RuleError(f"“{word}” does not occur{again} in the sentence")
+        raise RuleError(f"{quote(word)} does not occur{again} in the sentence")
     return indices[nth - 1]
 
 

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from headlight.picture.query import Query
 from mha_core.errors import HeadlightError
+from mha_core.token_text import quote
 
 from .grammar import parse
 from .quantities.scene import PageScene, page_scene
@@ -46,9 +47,10 @@ def variant_scene(page: str, query: str, variant: str, rules: str = "") -> PageS
     words = parse_replacements(variant)
     if not words:
         return page_scene(page, Query(query.encode("ascii"))).overlay(variant)
+    texts = " ".join([*(value for key, value in _pairs(query) if key in _SENTENCES), rules])
     for word in words:
-        if not re.search(rf"\b{re.escape(word)}\b", f"{_sentences(query)} {rules}"):
-            raise HeadlightError(f"“{word:.40}” is not in the sentence, so it cannot be replaced")
+        if not re.search(rf"\b{re.escape(word)}\b", texts):
+            raise HeadlightError(f"{quote(word[:40])} is not in the sentence, so it cannot be replaced")
     return page_scene(page, Query(_link(query, words).encode("ascii")))
 
 
@@ -85,10 +87,6 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     """Return the keys and values of a link, with its sentence even if it is the page's default."""
     pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
     return [*pairs, ("s", Query(query.encode("ascii"))["s"])]
-
-
-def _sentences(query: str) -> str:
-    return " ".join(value for key, value in _pairs(query) if key in _SENTENCES)
 
 
 def _link(query: str, words: Mapping[str, str]) -> str:

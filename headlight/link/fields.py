@@ -39,8 +39,8 @@ _CUT = "tokens of a text, at most; of a text character by character the context,
 _WORD = "the next word whose probability is shown"
 _MODEL = (
     "minilm, a model trained by Headlight, such as who-rotary-1, or one of this machine: hf:org/name@revision or "
-    "folder:hash; behind it `~encoder`, `~decoder` or `~cross`, its kind of attention; or recording:name, with ~1 for "
-    "its second group of maps"
+    "folder:hash, with #text, #vision or #audio for half of a dual encoder; behind it `~encoder`, `~decoder` or "
+    "`~cross`, its kind of attention; or recording:name, with ~1 for its second group of maps"
 )
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"

@@ -11,6 +11,7 @@ from headlight.link.cursor import Cursor, DisplayOptions
 from headlight.link.fields import FIELDS, SIDE_KEYS
 from headlight.link.limits import MAX_RULE_LENGTH, MAX_TEXT_LENGTH, MAX_TOKENS
 from headlight.link.presets import NAMES
+from headlight.queue.policy import QueueFull
 from headlight.registry import MINILM, album, get_source, models
 from headlight.ui.numbers import count, cut
 from mha_core import Model
@@ -159,13 +160,19 @@ class LinkQuery(Query):
 
     @cached_property
     def model(self) -> Model:
-        """The model, with the default kind of attention if it lacks the one in the link."""
+        """The model, with the default kind of attention if it lacks the one in the link.
+
+        Raises:
+            UnusableText: it cannot be loaded.
+        """
         source = get_source(self.name)
         try:
             return pictures.model_on(self.device, self.name)
-        except Unsupported as error:
-            if not source.group:
-                raise
+        except QueueFull:
+            raise
+        except HeadlightError as error:
+            if not (source.group and isinstance(error, Unsupported)):
+                raise UnusableText("model", words.error_sentence(error)) from error
             self.name = source.name
             self.ignore("model", more=f" {words.error_sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)

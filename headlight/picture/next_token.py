@@ -15,6 +15,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
 from mha_core.models.generation import choose
 from mha_core.pretrained.byte_level import ByteLevel, in_text
+from mha_core.token_text import isolate, quote
 
 from . import pictures
 from .pictures import Picture
@@ -54,7 +55,7 @@ def sample(picture: Picture, temperature: float, seed: int) -> NextToken | None:
     logits = picture.run.logits
     if logits is None or not temperature or not continues_text(picture):
         return None
-    number = choose(logits[-1], temperature, seed, len(picture.run.ids))
+    number = choose(logits[-1], temperature, seed, len(picture.run.ids), picture.model.suppressed_ids)
     return _next_token(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
 
 
@@ -85,15 +86,12 @@ def describe_word(word: str, by_label: dict[str, Picture]) -> str:
     try:
         probabilities = {name: word_probability(picture, word) for name, picture in by_label.items()}
     except HeadlightError as error:
-        return f"“{word.strip()}”: {error}."
-    listing = ", ".join(f"{_format_probability(chance)} {name}".strip() for name, (chance, _) in probabilities.items())
+        return f"{quote(word.strip())}: {error}."
+    chances = {name: numbers.weight(p) if p >= 1e-4 else numbers.number(p) for name, (p, _) in probabilities.items()}
+    listing = ", ".join(f"{chance} {name}".strip() for name, chance in chances.items())
     pieces = next(iter(probabilities.values()))[1]
-    note = f" It takes {len(pieces)} tokens, {' '.join(pieces)}, and their probabilities are multiplied."
-    return f"“{word.strip()}” comes next with probability {listing}.{note if len(pieces) > 1 else ''}"
-
-
-def _format_probability(chance: float) -> str:
-    return numbers.weight(chance) if chance >= 1e-4 else numbers.number(chance)
+    note = f" It takes {len(pieces)} tokens, {' '.join(map(isolate, pieces))}, and their probabilities are multiplied."
+    return f"{quote(word.strip())} comes next with probability {listing}.{note if len(pieces) > 1 else ''}"
 
 
 def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:

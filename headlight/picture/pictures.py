@@ -263,21 +263,12 @@ def reordered_difference(settings: Settings, order: str) -> float | None:
     return measures.difference_in_new_order(original.run, reordered)
 
 
-def cached_cosines(settings: Settings) -> Tensor | None:
-    """Return the cached result of `ablation_cosines`, None if there is none."""
-    return peek(_cosines, settings)
-
-
+@single_flight(LRUCache(64))
 def ablation_cosines(settings: Settings) -> Tensor:
     """Return the cosine of the sentence vector to itself with each head ablated alone, (layers, h).
 
-    Raises what `Model.run` and the queue raise.
+    Call it by `run_heavy`. Raises what `Model.run` raises.
     """
-    return run_heavy(_cosines, settings)
-
-
-@single_flight(LRUCache(64))
-def _cosines(settings: Settings) -> Tensor:
     model = model_for(settings)
     return measures.ablate_each_head(
         model, settings.text, **settings.switches(model), on_progress=yield_and_check_cancelled

@@ -16,6 +16,7 @@ from mha_core.measure.measures import repeated_words
 from mha_core.models import interventions
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
+from mha_core.token_text import quote, quote_all
 
 from .pictures import Picture
 from .settings import Settings
@@ -129,7 +130,7 @@ def label(settings: Settings, model: Model) -> str:
 def _mask_label(settings: Settings, model: Model) -> list[str]:
     """Return descriptions of the mask and of the tokens hidden from all others."""
     unseen, rest = rules.unseen_tokens(settings.mask), rules.without_unseen(settings.mask)
-    hidden = interventions.quote_tokens(_tokens_at(settings, model, unseen))
+    hidden = quote_all(_tokens_at(settings, model, unseen))
     rule = rest if hidden else settings.mask
     return [
         *([f"mask {rule.replace(':', ' ')}"] if rule != "none" else []),
@@ -267,7 +268,8 @@ def describe_repeats(tokens: Sequence[str], weights: Tensor) -> str:
     rows = repeated_words(weights, [tokens.index(token) for token in tokens])
     if rows is None:
         return ""
-    start = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
+    places = f"{', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]}"
+    start = f"The rows of {quote(tokens[rows.places[0]])} (at {places})"
     if rows.difference <= _ROUNDING:
         return f"{start} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
     maxima = []
@@ -275,6 +277,6 @@ def describe_repeats(tokens: Sequence[str], weights: Tensor) -> str:
         row = weights[place]
         peak = int(row.argmax())
         maxima.append(
-            f"the one at {place} attends most to “{tokens[peak]}” at {peak} ({numbers.share(float(row[peak]), 2)})"
+            f"the one at {place} attends most to {quote(tokens[peak])} at {peak} ({numbers.share(float(row[peak]), 2)})"
         )
     return f"{start} differ by up to {numbers.small(rows.difference)}: {', '.join(maxima)}."

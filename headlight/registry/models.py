@@ -15,6 +15,7 @@ from mha_core.models.stack import Stack
 from mha_core.positions import Learned, is_altered
 from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.pretrained.hf_model import HfModel
+from mha_core.token_text import quote
 from mha_core.training import inference
 
 # ability of `Model.can` -> key of the control that needs it
@@ -89,7 +90,7 @@ def unknown_token_notices(model: Model, text: str) -> list[str]:
     words = list(dict.fromkeys(text[first:last] for number, (first, last) in pieces if number == missing))
     if not words:
         return []
-    examples = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
+    examples = ", ".join(quote(word[:20]) for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
     return [f"{count} not in this model’s vocabulary ({examples}), so it reads [UNK] instead."]
 

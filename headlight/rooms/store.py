@@ -7,7 +7,7 @@ Writes are compare-and-swap: they fail if the content has changed meanwhile, and
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from cachetools import TTLCache
@@ -33,26 +33,6 @@ class TooManyRooms(Exception):
     """The store has reached its maximum number of rooms."""
 
 
-class Store(Protocol):
-    """Interface of the stores. Every method may raise StoreUnavailable."""
-
-    async def create(self, code: str, content: bytes) -> bool:
-        """Store a new room; return False if the code is taken.
-
-        Raises:
-            TooManyRooms: there are too many rooms.
-        """
-
-    async def read(self, code: str) -> bytes | None:
-        """Return a room, None if there is none."""
-
-    async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
-        """Replace the content of a room; return False if it is not the expected one."""
-
-    async def delete(self, code: str) -> None:
-        """Delete a room, if there is one."""
-
-
 class MemoryStore:
     """Rooms in this process."""
 
@@ -61,7 +41,11 @@ class MemoryStore:
         self._rooms = TTLCache(max_rooms, kept_seconds, timer=lambda: asyncio.get_running_loop().time())
 
     async def create(self, code: str, content: bytes) -> bool:
-        """See `Store`."""
+        """Store a new room; return False if the code is taken.
+
+        Raises:
+            TooManyRooms: there are too many rooms.
+        """
         if code in self._rooms:
             return False
         if len(self._rooms) >= self._rooms.maxsize:
@@ -70,23 +54,23 @@ class MemoryStore:
         return True
 
     async def read(self, code: str) -> bytes | None:
-        """See `Store`."""
+        """Return a room, None if there is none."""
         return self._rooms.get(code)
 
     async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
-        """See `Store`."""
+        """Replace the content of a room; return False if it is not the expected one."""
         if self._rooms.get(code) != expected:
             return False
         self._rooms[code] = content
         return True
 
     async def delete(self, code: str) -> None:
-        """See `Store`."""
+        """Delete a room, if there is one."""
         self._rooms.pop(code, None)
 
 
 class ValkeyStore:
-    """Rooms in the Valkey at a URL."""
+    """Rooms in the Valkey at a URL; every method may raise StoreUnavailable."""
 
     def __init__(self, address: str, max_rooms: int = MAX_ROOMS, kept_seconds: int = KEPT_SECONDS) -> None:
         from valkey import asyncio as client
@@ -104,7 +88,7 @@ class ValkeyStore:
         self._errors = (ValkeyError, OSError)
 
     async def create(self, code: str, content: bytes) -> bool:
-        """See `Store`."""
+        """See `MemoryStore`."""
         with self._translate_errors():
             if not await self._client.set(f"{PREFIX}{code}", content, nx=True, ex=self._kept_seconds):
                 return False
@@ -115,19 +99,19 @@ class ValkeyStore:
         raise TooManyRooms
 
     async def read(self, code: str) -> bytes | None:
-        """See `Store`."""
+        """See `MemoryStore`."""
         with self._translate_errors():
             content: bytes | None = await self._client.get(f"{PREFIX}{code}")
             return content
 
     async def swap(self, code: str, expected: bytes, content: bytes) -> bool:
-        """See `Store`."""
+        """See `MemoryStore`."""
         with self._translate_errors():
             key = f"{PREFIX}{code}"
             return bool(await self._client.eval(_SWAP, 1, key, expected, content, self._kept_seconds))
 
     async def delete(self, code: str) -> None:
-        """See `Store`."""
+        """See `MemoryStore`."""
         with self._translate_errors():
             await self._client.delete(f"{PREFIX}{code}")
 
@@ -141,6 +125,9 @@ class ValkeyStore:
             yield
         except self._errors:
             raise StoreUnavailable from None
+
+
+Store = MemoryStore | ValkeyStore
 
 
 def open_store(address: str) -> Store | None:

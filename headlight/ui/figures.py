@@ -16,22 +16,24 @@ from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 Figure = dict[str, Any]
 # for `st.plotly_chart`: no toolbar, as a table below shows the numbers
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
+HEIGHT = 340  # in pixels
 MAX_POINTS = 600  # of a curve
-FEW_POINTS = 48  # up to which each point has a symbol
-SYMBOLS_SHOWN = 7  # on a curve over steps
+FEW_POINTS = 48  # up to which each point has a label
+SYMBOLS_SHOWN = 7  # on a curve
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve over the steps of a training.
+    """A curve over integers, such as the steps of a training.
 
     Attributes:
         name: label in the legend and the tooltip.
         number: index of the candidate, which selects colour and symbol.
-        x: steps.
-        y: values, one a step; None leaves a gap.
-        low: lower ends of a band, one a step; empty without a band.
+        x: ascending integers.
+        y: values, one for each x; None leaves a gap.
+        low: lower ends of a band, one for each x; empty without a band.
         high: upper ends of the band.
+        band: name of the band in the legend, "" for none.
         dash: index of the dash pattern, 0 for a solid line.
         width: in pixels.
         listed: whether the legend lists it.
@@ -43,98 +45,42 @@ class Curve:
     y: Sequence[float | None]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    band: str = ""
     dash: int = 0
     width: float = 2.5
     listed: bool = True
 
 
-def curves(
-    series: Mapping[str, Sequence[float]],
-    *,
-    start: int = 0,
-    x_title: str,
-    y_title: str,
-    theme: str,
-    spread: tuple[Sequence[float], Sequence[float], str] | None = None,
-    marks: Mapping[str, int] | None = None,
-) -> Figure:
-    """Return a line chart of series over consecutive integers, sampled if they are long.
-
-    Args:
-        series: name -> values at start, start + 1, ….
-        start: x of the first values.
-        x_title: title of the x axis.
-        y_title: title of the y axis.
-        theme: a key of `PALETTES`.
-        spread: lower ends, upper ends and the name of a band behind the curves.
-        marks: name -> x of a vertical line.
-    """
-    layout = base_layout(theme, x_title, y_title)
-    length = max(len(values) for values in series.values())
-    is_short = length <= FEW_POINTS
-    sampled = range(0, length, math.ceil(length / MAX_POINTS))
-    ticks = _round_ticks(start, start + length - 1)
-    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [integer(x) for x in ticks], "zeroline": False}
-    layout["xaxis"]["range"] = [start - 0.02 * length - 0.2, start + 1.02 * length - 0.8]
-    data: list[Figure] = []
-    if spread is not None:
-        low, high, name = spread
-        bounds = [low[n] for n in sampled], [high[n] for n in sampled]
-        data.append(_band([start + n for n in sampled], *bounds, PALETTES[theme].muted) | {"name": escaped(name)})
-    for number, (name, values) in enumerate(series.items()):
-        indices = [n for n in sampled if n < len(values)]
-        line = _line(name, [start + n for n in indices], [short(values[n]) for n in indices], number, theme)
-        line["mode"] = "lines+markers" if is_short else "lines"
-        data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} at %{x}<extra></extra>"})
-    layout["showlegend"] = len(data) > 1
-    visible_marks = {name: x for name, x in (marks or {}).items() if start <= x <= start + length - 1}
-    _add_marks(layout, visible_marks, start + length / 2, PALETTES[theme].muted)
-    return {"data": data, "layout": layout}
-
-
-def over_steps(
+def line_chart(
     curves: Sequence[Curve],
     *,
-    span: int,
-    y_title: str,
+    span: tuple[int, int],
+    titles: tuple[str, str],
     theme: str,
-    share: bool,
-    height: int = 340,
+    x_phrase: str = "at",
+    height: int = HEIGHT,
+    marks: Mapping[str, int] | None = None,
 ) -> Figure:
-    """Return a line chart over the steps of a training; without a curve it shows the axes alone.
+    """Return a line chart over integers; without a curve it shows the axes alone.
 
     Args:
-        curves: the curves.
-        span: the last step of the x axis, also while the curves are shorter.
-        y_title: title of the y axis.
+        curves: the curves; long ones are sampled.
+        span: the first and last value of the x axis, also while the curves are shorter.
+        titles: titles of the x and the y axis.
         theme: a key of `PALETTES`.
-        share: the values are shares, and the y axis shows all of 0 to 1.
+        x_phrase: the words before x in a tooltip, which screen readers say too.
         height: in pixels.
+        marks: name -> x of a vertical line.
     """
-    layout = base_layout(theme, "step", y_title, height=height)
-    ticks = _round_ticks(0, span)
+    layout = base_layout(theme, *titles, height=height)
+    ticks, margin = _round_ticks(*span), 0.02 * (span[1] - span[0]) + 0.2
     layout["xaxis"] |= {"tickvals": ticks, "ticktext": [integer(x) for x in ticks], "zeroline": False}
-    layout["xaxis"]["range"] = [-0.02 * span, 1.02 * span]
-    levels = {"range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2f"}
-    layout["yaxis"] |= {"zeroline": False, **(levels if share else {"rangemode": "tozero"})}
-    if not curves and not share:
-        layout["yaxis"]["range"] = [0, 1]
-    data = [
-        _band(curve.x, curve.low, curve.high, candidate_colour(curve.number, theme)) | {"showlegend": False}
-        for curve in curves
-        if curve.low
-    ]
-    for curve in curves:
-        values = [None if value is None else short(value) for value in curve.y]
-        line = _line(curve.name, curve.x, values, curve.number, theme)
-        # only solid curves get symbols, as those of other curves would cover them
-        line["mode"] = "lines+markers" if not curve.dash and curve.listed else "lines"
-        colour = {"color": candidate_colour(curve.number, theme)}
-        line["line"] = {**colour, "width": curve.width, "dash": DASHES[curve.dash % len(DASHES)]}
-        line["marker"] |= {**colour, "size": 8, "maxdisplayed": SYMBOLS_SHOWN}
-        line["unselected"] = {"marker": {"opacity": 1}}  # a click on a point does not dim the others
-        line["showlegend"] = curve.listed
-        data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
+    layout["xaxis"]["range"] = [span[0] - margin, span[1] + margin]
+    colours = [candidate_colour(curve.number, theme) for curve in curves]
+    data = [_band(curve, colour) for curve, colour in zip(curves, colours, strict=True) if curve.low]
+    data += [_line(curve, colour, x_phrase) for curve, colour in zip(curves, colours, strict=True)]
+    visible_marks = {name: x for name, x in (marks or {}).items() if span[0] <= x <= span[1]}
+    _add_marks(layout, visible_marks, sum(span) / 2, PALETTES[theme].muted)
     return {"data": data, "layout": layout}
 
 
@@ -148,7 +94,7 @@ def short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def base_layout(theme: str, x_title: str, y_title: str, *, height: int = 340) -> Figure:
+def base_layout(theme: str, x_title: str, y_title: str, *, height: int = HEIGHT) -> Figure:
     """Return the layout that all charts share: colours, fonts, margins and axes."""
     palette = PALETTES[theme]
     axis = {
@@ -173,25 +119,28 @@ def base_layout(theme: str, x_title: str, y_title: str, *, height: int = 340) ->
     }
 
 
-def _line(name: str, x: Sequence[int], y: Sequence[float | None], number: int, theme: str) -> Figure:
-    """Return the trace of a curve in the colour, dash and symbol of its number."""
-    colours = PALETTES[theme].curves
-    colour = {"color": colours[number % len(colours)]}
+def _line(curve: Curve, colour: str, x_phrase: str) -> Figure:
+    """Return the trace of a curve; only solid curves get symbols, as those of other curves would cover them."""
+    sample = slice(None, None, math.ceil(len(curve.x) / MAX_POINTS) or 1)
+    symbols = {"size": 8, "symbol": SYMBOLS[curve.number % len(SYMBOLS)], "maxdisplayed": SYMBOLS_SHOWN}
     return {
         "type": "scatter",
-        "name": escaped(name),
-        "mode": "lines+markers",
-        "x": list(x),
-        "y": list(y),
-        "line": {**colour, "width": 2, "dash": DASHES[number % len(DASHES)]},
-        "marker": {**colour, "size": 6, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+        "name": escaped(curve.name),
+        "mode": "lines" if curve.dash or not curve.listed else "lines+markers",
+        "x": list(curve.x[sample]),
+        "y": [None if value is None else short(value) for value in curve.y[sample]],
+        "line": {"color": colour, "width": curve.width, "dash": DASHES[curve.dash % len(DASHES)]},
+        "marker": {"color": colour, **symbols},
+        "unselected": {"marker": {"opacity": 1}},  # a click on a point does not dim the others
+        "showlegend": curve.listed,
+        "hovertemplate": f"%{{fullData.name}}: %{{y:.4g}} {x_phrase} %{{x:,}}<extra></extra>",
     }
 
 
-def _band(x: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Figure:
-    outline = {"x": [*x, *reversed(x)], "y": [*high, *reversed(low)]}
+def _band(curve: Curve, colour: str) -> Figure:
+    outline = {"x": [*curve.x, *reversed(curve.x)], "y": [*curve.high, *reversed(curve.low)]}
     look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"{colour}33", "hoverinfo": "skip"}
-    return {"type": "scatter", **outline, **look}
+    return {"type": "scatter", "name": escaped(curve.band), "showlegend": bool(curve.band), **outline, **look}
 
 
 def _add_marks(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) -> None:

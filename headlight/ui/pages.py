@@ -1,8 +1,10 @@
-"""Table of the pages, in the order of the navigation bar."""
+"""Table of the pages, in the order of the navigation bar; assets/pages.toml has their texts."""
 
 import json
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
+
+from headlight import read_toml
 
 
 @dataclass(frozen=True)
@@ -35,82 +37,7 @@ REDIRECTS: dict[str, tuple[str, dict[str, str]]] = {
     "texts": ("lessons", {}),
     "side-by-side": ("compare", {"mean": "true", "s": "can+you+can+that", "at": "3.1"}),
 }
-# package -> page, in teaching order: learn, look, change, build, train
-PAGES = {
-    "lessons": PageInfo(
-        "Learn",
-        "Lessons",
-        "What would you like to find out?",
-        "Guess first. Then see what the model really does.",
-    ),
-    "claims": PageInfo(
-        "Learn",
-        "Claims",
-        "Is it true?",
-        "Claims from five tutorials, and some of our own. True or false? Guess first, then see the measurement.",
-    ),
-    "explore": PageInfo(
-        "Look",
-        "Explore",
-        "Which words does each word look at?",
-        "This is attention inside a small language model. Each row is one word; the darker a cell, the more that "
-        "word attends to the word at the top of the column.",
-        model=True,
-    ),
-    "glossary": PageInfo(
-        "Look",
-        "Glossary",
-        "What does this word mean?",
-        "Every technical term in one sentence, and where it is used.",
-    ),
-    "compare": PageInfo(
-        "Change",
-        "Compare",
-        "What does one change do?",
-        "One model with two settings, or two models. Orange marks what differs between left and right.",
-        model=True,
-    ),
-    "masks": PageInfo(
-        "Change",
-        "Masks",
-        "Which words may each word see?",
-        "Choose a mask or paint one. A cell without colour is blocked: the word of its row may not attend to the word "
-        "of its column.",
-        model=True,
-    ),
-    "positions": PageInfo(
-        "Change",
-        "Positions",
-        "How does a model know the word order?",
-        "Attention alone ignores the order of the words. A positional encoding adds it.",
-    ),
-    "by_hand": PageInfo(
-        "Build",
-        "By hand",
-        "How is one weight calculated?",
-        "Choose an example and follow its numbers, step by step, to the result.",
-        model=True,
-    ),
-    "shapes": PageInfo(
-        "Build",
-        "Shapes",
-        "Which axis is which?",
-        "Every step of one layer, with its line of code, its shape, and where its numbers lie in memory.",
-        model=True,
-    ),
-    "implementations": PageInfo(
-        "Build",
-        "Implementations",
-        "How can attention be written?",
-        "There are seven implementations of the same layer. Choose two and compare them side by side.",
-    ),
-    "train": PageInfo(
-        "Train",
-        "Train",
-        "Can a model learn this?",
-        "Train small models on a task from scratch and watch them learn.",
-    ),
-}
+PAGES = {name: PageInfo(**page) for name, page in read_toml("pages").items()}  # package -> page, in teaching order
 
 
 def path(name: str) -> str:

@@ -7,6 +7,7 @@ anything, as they become text nodes. Rows and columns are counted from 0, in eve
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from .numbers import cell_text, exact, number, share
@@ -249,10 +250,7 @@ def patches(
 
 def shares(name: str, values: Rows, rows: Sequence[str], cols: Sequence[str], decimals: int = 3) -> Block:
     """Return shares from 0 to 1 in small cells, coloured by their size."""
-
-    def write(value: float) -> str:
-        return share(value, decimals)
-
+    write = partial(share, decimals=decimals)
     return matrix(name, values, rows=rows, cols=cols, axes="", write=write, colour="weights", compact=True)
 
 

@@ -3,11 +3,10 @@
 The Glossary lists them. On every page the first use of a term is marked and has a tooltip: base/terms.js.
 """
 
-import tomllib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from headlight import ROOT
+from headlight import read_toml
 
 
 class Term(NamedTuple):
@@ -28,9 +27,7 @@ class Term(NamedTuple):
     also: Sequence[str] = ()
 
 
-_FILE = ROOT / "assets" / "glossary.toml"
 TERMS = {
-    group: tuple(Term(name, **term) for name, term in terms.items())
-    for group, terms in tomllib.loads(_FILE.read_text("utf-8")).items()
+    group: tuple(Term(name, **term) for name, term in terms.items()) for group, terms in read_toml("glossary").items()
 }
 MARKED = {term.name: term.meaning for terms in TERMS.values() for term in terms if not term.everyday}

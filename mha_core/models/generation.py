@@ -75,7 +75,7 @@ class Generation:
         Raises:
             TooLong: the model has no position for one token more. HeadlightError: as in `choose`.
         """
-        return self.append(choose(self.logits, sampling_temperature, seed, len(self.ids)))
+        return self.append(choose(self.logits, sampling_temperature, seed, len(self.ids), self.model.suppressed_ids))
 
     def append(self, token: int) -> NewToken:
         """Append a token of the caller's choice, a number of the vocabulary, and compute its row.
@@ -142,7 +142,9 @@ class Generation:
         return Unsupported(f"model {self.model.name!r} predicts no next token; choose a decoder or a language model")
 
 
-def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0) -> int:
+def choose(
+    logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0, suppressed_ids: Sequence[int] = ()
+) -> int:
     """Return the likeliest next token, or one sampled from softmax(logits / temperature).
 
     Args:
@@ -150,6 +152,7 @@ def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int =
         temperature: of sampling, unrelated to that of attention; 0 = always the likeliest token.
         seed: of the random number generator.
         place: the index of the draw for this seed, so that it does not depend on earlier draws.
+        suppressed_ids: tokens that are never returned.
 
     Raises:
         HeadlightError: the temperature is negative or not finite, or the seed is no whole number from 0.
@@ -158,7 +161,8 @@ def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int =
         raise HeadlightError(f"sampling temperature={temperature!r}; choose 0 (the likeliest) or a number above it")
     if not (isinstance(seed, int) and 0 <= seed < 2**32):
         raise HeadlightError(f"seed={seed!r}; choose a whole number from 0 to {2**32 - 1}")
-    scores = logits.detach().to("cpu", torch.float32)
+    scores = logits.detach().to("cpu", torch.float32, copy=True)
+    scores[list(suppressed_ids)] = -math.inf
     if temperature == 0:
         return int(scores.argmax())
     generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads

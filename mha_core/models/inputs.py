@@ -1,7 +1,5 @@
 """Validation of a caller's inputs (texts, masks, heads to ablate) and conversion to tensors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from ..positions import Position, Sinusoidal
+from ..token_text import quote_all
 
 if TYPE_CHECKING:
     from .model import Model
@@ -63,14 +64,9 @@ def describe(
     return (", ".join(parts) or "nothing changed") + built_in
 
 
-def quote_tokens(tokens: Sequence[str]) -> str:
-    """Quote tokens and join them: "“it” and “animal”"."""
-    return " and ".join(f"“{token}”" for token in tokens)
-
-
 def ablated_values_text(tokens: Sequence[str]) -> str:
     """Describe the tokens whose values are ablated; "" if there are none."""
-    return f"without the value of {quote_tokens(tokens)}" if tokens else ""
+    return f"without the value of {quote_all(tokens)}" if tokens else ""
 
 
 def is_as_trained(position: str | Position, model: Model) -> bool:

@@ -48,6 +48,7 @@ class Model(Protocol):
         groups: the kinds of attention in it, out of "encoder", "decoder" and "cross".
         group: the one that this model's runs and `sizes` describe.
         own_mask: expression of the mask that is built into the model.
+        suppressed_ids: tokens that it never writes, by the settings of its maker.
         ends: the numbers of special tokens in front of a text and behind it.
         pad_id: the id of the padding token.
         sizes: of the layers of `group`.
@@ -67,6 +68,7 @@ class Model(Protocol):
     groups: tuple[str, ...]
     group: str
     own_mask: str = "none"
+    suppressed_ids: Sequence[int] = ()
     ends: tuple[int, int] = (0, 0)
     pad_id: int = 0
     sizes: BlockSizes

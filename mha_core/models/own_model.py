@@ -17,7 +17,7 @@ from ..errors import HeadlightError, SizeError
 from ..trace import Trace, no_trace
 from .inputs import Input, Switches, Tokenizer, padded
 from .model import Model, count_special_tokens
-from .run import Extras, Run, last_rows, sentence_vector, stack_layers
+from .run import Extras, Run, last_rows, require_finite, sentence_vector, stack_layers
 from .stack import Stack
 from .switches import RunSwitches
 
@@ -190,6 +190,7 @@ class OwnModel(Model):
             return torch.stack(hidden, dim=1), stack_layers(weights), trace, stack.next_token(last)
 
         (hidden, weights, trace, logits), notices = self.run_on_stack(compute)
+        require_finite(self.name, weights, hidden, logits)
         return [
             Run(
                 tokens=tokens,

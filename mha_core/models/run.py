@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..errors import HeadlightError
 from ..heads import tables
 from ..show import HtmlView, standalone
 from ..trace import Step, steps_to_cpu
@@ -181,6 +182,14 @@ def _on_cpu(value: Any) -> Any:
 def sentence_vector(hidden: Tensor) -> Tensor:
     """Return the mean over the tokens of a hidden state (i, c), scaled to length 1."""
     return torch.nn.functional.normalize(hidden.mean(dim=0), dim=0)
+
+
+def require_finite(name: str, weights: Tensor, hidden: Tensor, logits: Tensor | None) -> None:
+    """Raise a HeadlightError if a pass computed NaN or infinity; logits may be -inf."""
+    finite = bool(weights.isfinite().all()) and bool(hidden.isfinite().all())
+    if not finite or (logits is not None and bool((logits.isnan() | logits.isposinf()).any())):
+        remedy = "choose other weights" if hidden.dtype == torch.float32 else "load it with dtype=torch.float32"
+        raise HeadlightError(f"{name} computes NaN or infinity from this input; {remedy}")
 
 
 def last_rows(x: Tensor, lengths: list[int]) -> Tensor:

@@ -1,7 +1,5 @@
 """A vision transformer that classifies a picture by its patches (Dosovitskiy et al. 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -20,6 +20,8 @@ _MASKS = ("[MASK]", "<mask>")
 _APOSTROPHES = "'’"
 _JOINERS = "\u200c\u200d"  # within words of Persian and Hindi, and within one emoji
 _SKINS = range(0x1F3FB, 0x1F400)  # an emoji's colour, a character behind it
+_REGIONS = range(0x1F1E6, 0x1F200)  # letters of flags, two of which are one
+_TAGS = range(0xE0020, 0xE0080)  # of a flag of a region, behind a black flag
 _SPACELESS = (  # Thai to Tibetan, Burmese, Khmer, kana, Han
     (0x0E00, 0x0FFF),
     (0x1000, 0x109F),
@@ -129,13 +131,15 @@ def _continues_word(text: str, index: int) -> bool:
     previous, character = text[index - 1], text[index]
     if not previous.isspace() and (_is_mark(character) or previous == "\u200d"):
         return True
+    if ord(character) in _REGIONS:
+        return (len(text[:index]) - len(text[:index].rstrip("".join(map(chr, _REGIONS))))) % 2 == 1
     if character in _APOSTROPHES:
         return _is_letter(previous) and _is_letter(text[index + 1 : index + 2])
     return _is_letter(character) and _is_letter(text[index - 2 : index - 1] if previous in _APOSTROPHES else previous)
 
 
 def _is_mark(letter: str) -> bool:
-    return unicodedata.category(letter)[0] == "M" or letter in _JOINERS or ord(letter) in _SKINS
+    return unicodedata.category(letter)[0] == "M" or letter in _JOINERS or ord(letter) in (*_SKINS, *_TAGS)
 
 
 def _is_letter(letter: str) -> bool:

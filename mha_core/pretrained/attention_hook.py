@@ -59,6 +59,7 @@ class Request:
         temperature: divides the scores.
         positions: False removes the positions, see `without_positions`.
         calls: the recorded calls, in order.
+        unprojected: the last hidden state before a projection to another width, if the model has one.
     """
 
     names: Mapping[int, str]
@@ -71,6 +72,7 @@ class Request:
     positions: bool = True
     calls: list[Call] = field(default_factory=list)
     next_layer: int = 0
+    unprojected: Tensor | None = None
 
 
 _request: ContextVar[Request | None] = ContextVar("request", default=None)
@@ -177,6 +179,16 @@ def add_position_removal_hook(module: nn.Module, neutral: Callable[[Any], Any]) 
         return output if request is None or request.positions else neutral(output)
 
     module.register_forward_hook(hook)
+
+
+def add_projection_hook(module: nn.Module) -> None:
+    """Keep the input of a projection of the last hidden state, in every pass with a request."""
+
+    def hook(module: nn.Module, args: Any) -> None:
+        if (request := _request.get()) is not None:
+            request.unprojected = args[0].detach()
+
+    module.register_forward_pre_hook(hook)
 
 
 @cache

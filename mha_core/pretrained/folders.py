@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError, Unsupported, WeightsFileError
+from . import offline, tokenizer_guard, weight_files
+from .weight_files import WEIGHTS as WEIGHTS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-CONFIG, TOKENIZER, WEIGHTS, INDEX = "config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json"
+CONFIG, TOKENIZER, INDEX = "config.json", "tokenizer.json", "model.safetensors.index.json"
+MODULES = "modules.json"  # of sentence-transformers
+PARTS = ("text", "vision", "audio")  # halves of a dual encoder, "#vision" behind the name of a folder
 MAX_JSON_BYTES = 8 * 2**20  # bytes
 MAX_TOKENIZER_BYTES = 64 * 2**20
 MAX_HEADER_BYTES = 32 * 2**20
@@ -27,8 +32,23 @@ MAX_SHARDS = 1000
 MAX_DEPTH = 20
 MAX_VALUES = 200_000
 # maximum of integers in a config that set how many modules transformers creates, by a word in their name
-MAX_BY_WORD = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
+MAX_BY_WORD = {
+    "layers": 256, "layer": 256, "depth": 256, "blocks": 256, "group": 1000, "groups": 1000, "experts": 10_000,
+    "labels": 100_000,
+}  # fmt: skip
 MAX_NUMBER = 2**40
+# numbers that size nothing: ids, and real numbers that were written as integers
+UNSIZED = re.compile(r"(_id|theta|freq|base|factor|scale|seed|max_length)$")
+LABELS = ("id2label", "label2id")  # their keys are words of the author
+# entries that are not used, because they are chosen here: outputs, number format, kernels, names of origin
+UNUSED = frozenset((
+    "torchscript", "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "torch_dtype",
+    "dtype", "_attn_implementation", "attn_implementation", "_attn_implementation_autoset", "experts_implementation",
+    "_experts_implementation", "name_or_path", "_name_or_path", "_commit_hash", "auto_map",
+))  # fmt: skip
+PLAIN_KERNELS = (True, "eager", "sdpa")
+REMOVE = "remove the entry if the model works without"
+QUANTISED = re.compile("F[468]_|F[468]$|E8M0")
 SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
 
 
@@ -39,10 +59,12 @@ class Tensors:
     Attributes:
         files: paths of the files.
         shapes: by name.
+        notices: what is unusual about the files, a sentence each.
     """
 
     files: tuple[Path, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    notices: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -62,8 +84,10 @@ def library_errors(message: str) -> Iterator[None]:
         yield
     except HeadlightError:
         raise
-    except Exception as error:  # the classes of a library raise errors of many types
-        raise WeightsFileError(f"{message}: {type(error).__name__}: {str(error).strip():.300}") from error
+    except BaseException as error:  # the classes of a library raise errors of many types; those in Rust panic
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise WeightsFileError(f"{message}: {type(error).__name__}: {' '.join(str(error).split()):.300}") from error
 
 
 def regular_file(folder: Path, name: str) -> Path:
@@ -81,12 +105,47 @@ def regular_file(folder: Path, name: str) -> Path:
     except (OSError, RuntimeError) as error:
         raise WeightsFileError(f"cannot read {name}: it is missing, or a broken link") from error
     home = folder.resolve()
-    blobs = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
+    blobs = next((parent.parent / "blobs" for parent in list(home.parents)[:2] if parent.name == "snapshots"), home)
     if not any(target.is_relative_to(place) for place in (home, blobs)):
         raise WeightsFileError(f"{name} is a link out of the folder; copy the file itself into it")
     if not regular:
         raise WeightsFileError(f"{name} is not a regular file")
     return file
+
+
+class Description(dict[str, Any]):
+    """A checked config, without the entries that are not read.
+
+    Attributes:
+        notices: what was left aside, and why; a sentence each.
+    """
+
+    notices: tuple[str, ...] = ()
+
+
+def split_part(name: str) -> tuple[str, str]:
+    """Split the half of a dual encoder from a folder's name, "clip#vision", unless a file has that name."""
+    place, _, part = name.rpartition("#")
+    if not place or part not in PARTS or os.path.exists(name):  # noqa: PTH110  # unlike Path's, it raises nothing
+        return name, ""
+    return place, part
+
+
+def model_folder(folder: Path) -> Path:
+    """Return the folder with config.json: this one, or that of the encoder inside a folder of sentence-transformers.
+
+    Raises:
+        WeightsFileError: there is none; the message names what the folder holds instead.
+    """
+    names = sorted(file.name for file in folder.iterdir())
+    inside = [name for name in names if (folder / name / CONFIG).is_file()]
+    if MODULES in names and inside and not (CONFIG in names and read_json(folder, CONFIG).get("model_type")):
+        return regular_file(folder, f"{inside[0]}/{CONFIG}").parent
+    if CONFIG not in names and inside:
+        raise WeightsFileError(f"{CONFIG} is only in folders inside; open one of them: {', '.join(inside[:5])}")
+    if CONFIG not in names:
+        weight_files.refuse_format(names)
+    return folder
 
 
 def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
@@ -99,9 +158,15 @@ def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[
     try:
         if file.stat().st_size > max_bytes:
             raise WeightsFileError(f"{name} has more than {max_bytes} bytes; this is not a model config")
-        content = json.loads(file.read_text("utf-8"))
+        data = file.read_bytes()
+        _refuse_pointer(data, name)
+        content = json.loads(data)
     except WeightsFileError:
         raise
+    except json.JSONDecodeError as error:
+        raise WeightsFileError(
+            f"cannot read {name}: line {error.lineno} is not JSON, which has no comments ({error.msg})"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise WeightsFileError(f"cannot read {name} ({type(error).__name__})") from error
     if not isinstance(content, dict):
@@ -109,50 +174,73 @@ def read_json(folder: Path, name: str, max_bytes: int = MAX_JSON_BYTES) -> dict[
     return content
 
 
-def describe(folder: Path, name: str = CONFIG) -> dict[str, Any]:
-    """Read a config and check it with `refuse_code`.
+def _refuse_pointer(data: bytes, name: str) -> None:
+    if data.startswith(b"version https://git-lfs"):
+        raise WeightsFileError(f"{name} is only a pointer of git LFS; run `git lfs pull` in the folder")
+
+
+def describe(folder: Path, name: str = CONFIG) -> Description:
+    """Read a config without the entries that are not used.
 
     Raises:
-        Unsupported, WeightsFileError: it must be refused.
+        Unsupported: it needs custom code.
+        WeightsFileError: it is damaged, or has impossible sizes.
     """
-    description = read_json(folder, name)
-    refuse_code(description, name)
+    content = read_json(folder, name)
+    notices: list[str] = []
+    n_values = 0
+
+    def copy(value: Any, key: str, depth: int) -> Any:
+        nonlocal n_values
+        n_values += 1
+        if n_values > MAX_VALUES:
+            raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is not a model config")
+        if depth > MAX_DEPTH:
+            raise WeightsFileError(f"{name} is nested deeper than {MAX_DEPTH} times; this is not a model config")
+        if isinstance(value, dict):
+            parts = {inner: part for inner, part in value.items() if is_used(inner, part, depth)}
+            return {inner: copy(part, key if key in LABELS else inner, depth + 1) for inner, part in parts.items()}
+        if isinstance(value, list):
+            return [copy(part, key, depth + 1) for part in value]
+        _check_size(key, value, name)
+        return value
+
+    def is_used(key: str, value: Any, depth: int) -> bool:
+        reason = _misfit(key, value, name, "" if depth else content.get("model_type"))
+        notices.extend([f"{name}: {key} is left aside, because {reason}."] if reason else [])
+        is_unused = key in UNUSED or (key.startswith("quantization") and not value)
+        return not is_unused and not reason
+
+    description = Description(copy(content, "", 0))
+    description.notices = tuple(notices)
     return description
 
 
-def refuse_code(content: Mapping[str, Any], name: str) -> None:
-    """Refuse a config that names custom code, files outside the folder, or impossible sizes.
+def _misfit(key: str, value: Any, name: str, model_type: Any) -> str:
+    """Return the reason to leave an entry aside that asks for something else than is done; "" if it does not."""
+    if key.endswith("_file") and isinstance(value, str) and value != Path(value).name:
+        return "it is a path of another machine"
+    if key == "auto_map" and value:
+        offline.transformers()
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    Raises:
-        Unsupported: it names code or files.
-        WeightsFileError: impossible sizes.
-    """
-    for count, (key, value) in enumerate(_values(content, name)):
-        if count > MAX_VALUES:
-            raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is not a model config")
-        if key == "auto_map" or key.startswith(("_attn_implementation", "attn_implementation")):
-            code = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
-            raise Unsupported(f"{name} asks for {code}, which is not run; remove the entry if the model works without")
-        if key.endswith("_file") and isinstance(value, str) and value != Path(value).name:
-            raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")
-        if isinstance(value, int) and not isinstance(value, bool):
-            words = key.split("_")
-            maximum = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
-            if abs(value) > maximum and words[-1] != "id":
-                raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read")
+        if model_type in CONFIG_MAPPING:
+            return "code of a folder is not run; transformers has this type itself"
+        raise Unsupported(f"{name} asks for code of its own (auto_map), which is not run; {REMOVE}")
+    if "attn_implementation" in key and value and value not in PLAIN_KERNELS:
+        if key in UNUSED:
+            return "only plain attention returns its maps"
+        raise Unsupported(f"{name} asks for a kernel ({key}), which is not run; {REMOVE}")
+    return ""
 
 
-def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if depth > MAX_DEPTH:
-        raise WeightsFileError(f"{name} is nested deeper than {MAX_DEPTH} times; this is not a model config")
-    if isinstance(content, dict):
-        for inner, value in content.items():
-            yield str(inner), value
-            yield from _values(value, name, str(inner), depth + 1)
-    elif isinstance(content, list):
-        for value in content:
-            yield key, value
-            yield from _values(value, name, key, depth + 1)
+def _check_size(key: str, value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or UNSIZED.search(key):
+        return
+    words = key.partition("_per_")[0].split("_")
+    maximum = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
+    if abs(value) > maximum:
+        raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read")
 
 
 def read_weight_headers(folder: Path) -> Tensors:
@@ -161,38 +249,55 @@ def read_weight_headers(folder: Path) -> Tensors:
     Raises:
         WeightsFileError: there are none, or they are damaged.
     """
-    names = [WEIGHTS]
+    notices: tuple[str, ...] = ()
     if not (folder / WEIGHTS).exists() and (folder / INDEX).exists():
         index = read_json(folder, INDEX, MAX_HEADER_BYTES).get("weight_map")
         shards = set(index.values()) if isinstance(index, dict) else set()
         if not 0 < len(shards) <= MAX_SHARDS or not all(isinstance(n, str) and SHARD.fullmatch(n) for n in shards):
             raise WeightsFileError(f"{INDEX} does not list the files of the weights")
         names = sorted(shards)
-    elif not (folder / WEIGHTS).exists() and any(folder.glob("*.bin")):
-        raise WeightsFileError(
-            "the weights exist only as pickle (*.bin), which could run code; choose a revision with "
-            f"{WEIGHTS}, or write one from a copy that you trust: save_pretrained of transformers does it"
-        )
+    else:
+        names = weight_files.choose(file.name for file in folder.iterdir())
+        if names != [WEIGHTS]:
+            notices = (f"The weights are those of {', '.join(names[:3])}, because there is no {WEIGHTS}.",)
     files = tuple(regular_file(folder, name) for name in names)
     shapes: dict[str, tuple[int, ...]] = {}
     for file in files:
-        shapes |= _header(file)
-    return Tensors(files, shapes)
+        shapes |= read_header(file)
+    return Tensors(files, shapes, notices)
 
 
-def _header(file: Path) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes; the library checks that they fill the file."""
+def read_header(file: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes by name of a safetensors file; the library checks that they fill the file.
+
+    Raises:
+        WeightsFileError: it is damaged, or something else.
+        Unsupported: its numbers are quantised.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
         with file.open("rb") as opened:
-            length = int.from_bytes(opened.read(8), "little")
+            start = opened.read(32)
+        _refuse_pointer(start, file.name)
+        length = int.from_bytes(start[:8], "little")
         if not 0 < length <= MAX_HEADER_BYTES:
             raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or not safetensors")
+        shapes: dict[str, tuple[int, ...]] = {}
         with safe_open(file, "pt") as opened:
-            return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+            for name in opened.keys():  # noqa: SIM118
+                part = opened.get_slice(name)
+                if QUANTISED.match(part.get_dtype()):
+                    raise Unsupported(
+                        f"{file.name} is quantised ({name} has the number format {part.get_dtype()}); "
+                        "choose a model with unquantised weights"
+                    )
+                shapes[name] = tuple(part.get_shape())
+        return shapes
     except (OSError, SafetensorError) as error:
-        raise WeightsFileError(f"cannot read {file.name}: its header is damaged ({error})") from error
+        raise WeightsFileError(
+            f"cannot read {file.name}: its header is damaged, or its download is unfinished: fetch it again ({error})"
+        ) from error
 
 
 def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
@@ -255,10 +360,9 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     """
     from tokenizers import Tokenizer
 
-    try:
+    with library_errors(f"cannot read {TOKENIZER}"):
+        tokenizer_guard.require_bounded(read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES))
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as error:  # the library raises bare Exception
-        raise WeightsFileError(f"cannot read {TOKENIZER}: {error}") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -80,11 +80,13 @@ class HfModel(Model):
         self.pad_id = module.number("pad_token_id")
         self.ends = count_special_tokens(tokenizer)
         self.preprocessor = preprocessor
+        ids = module.answer.suppressed_ids if module.answer else ()
+        self.suppressed_ids = [number for number in ids if number in range(module.vocabulary)]
         self._max_len = max_len
         self._album_features: Callable[[str], Features] | None = None
         # cached by ids, or by the identity of a tensor, which the album cache makes stable
         self._greedy_answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
-            lambda source: module.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
+            lambda source: module.greedy(source if isinstance(source, Tensor) else torch.tensor([source]), max_len)
         )
         self._select_group(self.groups[0])
 
@@ -279,8 +281,29 @@ class HfModel(Model):
             extras=extras,
             has_hidden_keys=len(own_tokens) < len(tokens) and self.group != "decoder",
             record=record,
+            notices=self._answer_notices if target is None and target_ids is not None else (),
         )
         return (own_tokens, ids[: len(own_tokens)]) if self.group == "encoder" else rows, source, spec
+
+    def try_runs(self, source: Tensor, target: Tensor | None, length: int) -> None:
+        """Run every group once, as `run` does, so that no picture fails later.
+
+        Args:
+            source: the model's input (1, …).
+            target: int64 (1, n), input of the decoder of an encoder-decoder.
+            length: number of tokens of the source.
+        """
+        for group in self.groups:
+            model = self.for_group(group)
+            n = length if target is None or group == "encoder" else target.shape[1]
+            columns = [""] * length if group == "cross" else None
+            switches = model.switches(n, None, None if columns is None else length)
+            runs(model, [([""] * n, [0] * n)], source, Pass(switches, self.ends, target=target, columns=columns))
+
+    @property
+    def _answer_notices(self) -> tuple[str, ...]:
+        answer = self.hf_module.answer
+        return (answer.remark,) if answer and answer.remark and self.group != "encoder" else ()
 
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -11,10 +12,12 @@ from torch import Tensor, nn
 
 from ..errors import Unsupported
 from . import attention_hook
+from .answer import FILE, MAX_TOKENS, Answer
 from .attention_hook import Call, Request
 from .families import Family, text_config
+from .folders import library_errors
 
-MAX_ANSWER_TOKENS = 64  # of a greedy answer
+LAST_FIRST = ("mbart", "plbart")  # classifiers whose decoder begins with the last token of the text, the language
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,20 @@ class PassOutput:
 
 
 class HfModule(nn.Module):
-    """Wrapper of a transformers model in eval mode, without gradients, with eager attention."""
+    """Wrapper of a transformers model in eval mode, without gradients, with eager attention.
 
-    def __init__(self, module: Any, family: Family) -> None:
+    Args:
+        module: the model; a text classifier runs without its head, which may need an end token or padding.
+        family: its class.
+        answer: settings of its own answer, for a model that writes.
+    """
+
+    def __init__(self, module: Any, family: Family, answer: Answer | None = None) -> None:
         super().__init__()
-        self.module = module
+        names = " ".join(getattr(family.config, "architectures", None) or ())
+        self.is_headless = family.input_kind == "text" and "ForSequenceClassification" in names
+        self.module = module = module.base_model if self.is_headless else module
+        self.answer = answer
         self.family = family
         self.names = attention_hook.module_names(module)
         parameters = inspect.signature(module.forward).parameters
@@ -72,18 +84,26 @@ class HfModule(nn.Module):
     @property
     def start(self) -> int:
         """Start token of the decoder."""
-        starts = self.numbers("decoder_start_token_id") or self.numbers("bos_token_id")
-        return starts[0] if starts else self.number("pad_token_id")
+        for part in self._configs:
+            for name in ("decoder_start_token_id", "bos_token_id"):
+                if ids := self._ids(part, name):
+                    return ids[0]
+        return self.number("pad_token_id")
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """Return the ids that the config has under a name: one, several or none."""
-        for part in (self.family.config, text_config(self.family.config)):
-            value = getattr(part, name, None)
-            values = value if isinstance(value, (list, tuple)) else [value]
-            ids = tuple(number for number in values if isinstance(number, int) and 0 <= number < self.vocabulary)
-            if ids:
-                return ids
-        return ()
+        """Return the ids that the configs have under a name: one, several or none."""
+        return next(filter(None, (self._ids(part, name) for part in self._configs)), ())
+
+    @property
+    def _configs(self) -> tuple[Any, ...]:
+        """Configs from the first that counts to the last."""
+        first = () if self.answer is None else (self.answer.config,)
+        return (*first, self.family.config, text_config(self.family.config))
+
+    def _ids(self, config: Any, name: str) -> tuple[int, ...]:
+        value = getattr(config, name, None)
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return tuple(number for number in values if isinstance(number, int) and 0 <= number < self.vocabulary)
 
     def number(self, name: str) -> int:
         """Return the first of `numbers`, or 0."""
@@ -116,6 +136,9 @@ class HfModule(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, to skip its pass.
             attentions: also requests the model's own maps.
+
+        Raises:
+            WeightsFileError: the library cannot compute it.
         """
         read = ids.to(self.device, self.dtype if ids.is_floating_point() else None)
         arguments: dict[str, Any] = {self.module.main_input_name: read}
@@ -129,27 +152,47 @@ class HfModule(nn.Module):
             arguments["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
         flags = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
         arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)}
-        with torch.no_grad(), attention_hook.apply_request(request) as calls:
+        message = f"this {self.family.config.model_type} cannot be run on a {self.family.input_kind}"
+        with library_errors(message), torch.no_grad(), attention_hook.apply_request(request) as calls:
             output = self.module(**arguments)
-        return PassOutput(calls, _maps(output), _hidden(output), _tensor(output, "logits"))
+        hidden = _hidden(output)
+        for layers in hidden.values():
+            if request.unprojected is not None and layers and layers[-1].shape[-1] != layers[0].shape[-1]:
+                layers[-1] = request.unprojected
+        return PassOutput(calls, _maps(output), hidden, _tensor(output, "logits"))
 
-    def greedy(self, read: Tensor) -> list[int]:
-        """Decode greedily an encoder-decoder's answer to an input (1, …), up to its end token.
+    def greedy(self, read: Tensor, max_length: int, max_time: float | None = None) -> list[int]:
+        """Return an encoder-decoder's greedy answer to an input (1, …), as the library's own `generate` writes it.
+
+        A classifier reads its own input in the decoder, shifted by one.
+
+        Args:
+            read: int64 (1, i), or features.
+            max_length: largest number of tokens, the start token included.
+            max_time: seconds after which it ends; None = no limit.
 
         Raises:
             Unsupported: it has no language-model head.
+            WeightsFileError: the library cannot compute it.
         """
-        ids, states = [self.start], None
-        while len(ids) <= MAX_ANSWER_TOKENS:
-            answer = self.compute(read, self.request(), target=torch.tensor([ids]), states=states)
-            if answer.logits is None or not self.family.is_generative:
-                raise Unsupported(f"this {self.family.config.model_type} cannot generate text; give a target")
-            states = answer.hidden["encoder"][-1] if states is None else states
-            next_id = int(answer.logits[0, -1].argmax())
-            if next_id in self.numbers("eos_token_id"):
-                break
-            ids.append(next_id)
-        return ids
+        if self.is_headless:
+            ids = read[0].tolist()
+            return [ids[-1] if self.family.config.model_type in LAST_FIRST else self.start, *ids[:-1]][:max_length]
+        if self.answer is None:
+            raise Unsupported(f"this {self.family.config.model_type} cannot generate text; give a target")
+        read = read.to(self.device, self.dtype if read.is_floating_point() else None)
+        options: dict[str, Any] = {"max_length": min(MAX_TOKENS + 1, max_length), "max_time": max_time}
+        options[self.module.main_input_name] = read
+        if self.answer.config.decoder_start_token_id is None:
+            options["decoder_start_token_id"] = self.start
+        if self.family.input_kind == "text":
+            options["attention_mask"] = torch.ones_like(read)  # no token of the text is padding
+        if self.family.config.model_type == "whisper":
+            options["force_unique_generate_call"] = True  # the ids as they were decoded
+        with library_errors(f"its own answer cannot be written as {FILE} or config.json asks"), torch.no_grad():
+            first, *others = self.module.generate(generation_config=self.answer.config, **options)[0].tolist()
+        ends = self.numbers("eos_token_id")
+        return [first, *takewhile(lambda number: number not in ends, others)]
 
 
 def _maps(output: Any) -> dict[str, list[Tensor]]:

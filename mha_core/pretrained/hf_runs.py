@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..models.inputs import is_no_mask
-from ..models.run import Extras, Run, sentence_vector
+from ..models.run import Extras, Run, require_finite, sentence_vector
 from ..models.switches import RunSwitches
 from . import memory
 from .attention_hook import Call
@@ -34,6 +34,7 @@ class Pass:
         extras: the picture or the sound, where the model reads one.
         has_hidden_keys: whether the model has more keys than there are columns.
         record: names of parts to record, see `attention_hook.Call`.
+        notices: about these options, to show with the runs.
     """
 
     switches: RunSwitches
@@ -45,6 +46,7 @@ class Pass:
     extras: Extras = field(default_factory=Extras)
     has_hidden_keys: bool = False
     record: frozenset[str] = frozenset()
+    notices: tuple[str, ...] = ()
 
 
 def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
@@ -107,6 +109,7 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
     if logits is not None and not is_picture:
         writes = model.hf_module.family.is_generative and model.group != "encoder"
         logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
+    require_finite(model.name, weights, hidden, logits)
     return Run(
         tokens=tokens,
         ids=ids,
@@ -115,7 +118,7 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
         sentence=sentence_vector(hidden[-1]),
         steps=(),
         device=hidden.device,
-        notices=model.notices,
+        notices=model.notices + spec.notices,
         logits=None if logits is None else logits[row : row + 1] if is_picture else logits[row],
         ends=spec.ends,
         interventions=spec.switches.interventions(tokens, row, spec.columns),

@@ -1,55 +1,244 @@
-"""Tokenizer of a Hugging Face folder: its tokenizer.json, else the class of its family."""
+"""Tokenizer of a Hugging Face folder: what transformers' AutoTokenizer makes of a checked copy of its files.
+
+tokenizer.json alone is not the tokenizer: settings and added tokens stand beside it, and some classes rebuild it.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+from importlib.util import find_spec
+from inspect import getattr_static
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import Unsupported, WeightsFileError
+from ..errors import HeadlightError, Unsupported, WeightsFileError
 from . import offline
 from .byte_level import ReadableTokenizer
-from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library_errors, read_json, read_tokenizer, regular_file
+from .folders import (
+    CONFIG,
+    MAX_TOKENIZER_BYTES,
+    TOKENIZER,
+    library_errors,
+    read_json,
+    read_tokenizer,
+    regular_file,
+)  # fmt: skip
+from .tokenizer_guard import MAX_ADDED, require_bounded
 
-SETTINGS = "tokenizer_config.json"
-# vocabulary files of tokenizers without tokenizer.json
-VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
-                "source.spm", "target.spm", "spm.model", "bpe.codes")  # fmt: skip
+SETTINGS, SPECIAL, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+# vocabulary files of tokenizers without tokenizer.json; those of the second table need the packages of an extra
+VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "vocab-src.json", "vocab-tgt.json", "target_vocab.json",
+                "bpe.codes", "dict.txt", "emoji.json", "entity_vocab.json", "byte_maps.json", "prophetnet.tokenizer",
+                "word_shape.json", "word_pronunciation.json", "normalizer.json")  # fmt: skip
+PACKED = ("spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model", "spm_char.model", "source.spm",
+          "target.spm", "tokenizer.model", "tiktoken.model", "tekken.json")  # fmt: skip
+ANY_CLASS = ("tokenizer.model", "tiktoken.model", "tekken.json")  # which the library reads for every class
+PACKAGES = ("sentencepiece", "tiktoken")
+# settings that change ids, beside those that _is_read names by their form; no path, object, code or length
+READ_SETTINGS = ("tokenizer_class", "added_tokens_decoder", "strip_accents", "tokenize_chinese_chars", "clean_text",
+                 "keep_accents", "remove_space", "add_prefix_space", "trim_offsets", "never_split", "normalize",
+                 "normalization", "normalize_text", "preserve_case", "reduce_len", "strip_handles",
+                 "wordpieces_prefix", "should_strip_spaces", "split_by_punct", "legacy", "legacy_behaviour", "unk_id",
+                 "extra_ids", "offset", "num_madeup_words", "language", "task", "predict_timestamps",
+                 "language_codes", "lang2id", "id2lang", "langs", "lang_codes", "separate_vocabs", "errors",
+                 "max_input_chars_per_word", "add_blank", "is_uroman", "replace_word_delimiter_char",
+                 "trim_whitespace", "word_tokenizer_type", "subword_tokenizer_type", "fix_mistral_regex")  # fmt: skip
+NO_TOKENIZER = f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights"
+MAX_NUMBER = 2**20  # of an added token, or of tokens that a setting adds
+BERT = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "sep", "pad", "cls", "mask")} | {
+    "tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True,
+}  # fmt: skip
+PROBE = "How are you, Ångström? Don't  wait:\n12,345 tests — 日本語, naïve ÉTÉ, <b>x</b> A_B 🙂 ﬁn."
 
 
+@library_errors("cannot read the tokenizer")
 def read(folder: Path, config: Any) -> ReadableTokenizer:
-    """Read the tokenizer, without padding and truncation.
+    """Read the tokenizer, without padding and truncation; its `notices` say where its ids are not tokenizer.json's.
+
+    Args:
+        folder: with the files.
+        config: of the model, or of its part that reads text; an object of transformers.
 
     Raises:
         WeightsFileError: it is missing or damaged.
-        Unsupported: it would run code.
+        Unsupported: it would run code, or needs a package that is not installed.
     """
-    if (folder / SETTINGS).exists():
-        describe(folder, SETTINGS)
-    if (folder / TOKENIZER).exists():
-        content = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES)
-        kinds = json.dumps([content.get("pre_tokenizer"), content.get("decoder")])
-        spelling = "bytes" if '"ByteLevel"' in kinds else "▁" if "▁" in kinds or "\\u2581" in kinds else ""
-        return ReadableTokenizer(read_tokenizer(folder), spelling)
-    if not any((folder / name).exists() for name in VOCABULARIES):
-        raise WeightsFileError(f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights")
-    for name in (*VOCABULARIES, "special_tokens_map.json", "added_tokens.json"):
-        if (folder / name).exists() and regular_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
+    settings = _settings(folder)
+    kind, code = _kind(settings[SETTINGS], config), settings[SETTINGS].pop("auto_map", None)
+    if code and kind is None:
+        raise Unsupported(f"{SETTINGS} asks for code of its own (auto_map), which is not run; choose another model")
+    notices = (f"The code that {SETTINGS} names is not run: transformers has {kind.__name__} itself.",) if code else ()
+    files = [name for name in (TOKENIZER, *VOCABULARIES, *PACKED) if (folder / name).exists()]
+    for name in files:
+        if regular_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
             raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is not a vocabulary")
-    return _from_family(folder, config)
+    if TOKENIZER not in files:
+        return _readable(_from_library(folder, files, settings, config, kind), notices)
+    content = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES)
+    require_bounded(content)
+    try:
+        _require_model(kind, content)
+        tokenizer = _from_library(folder, files, settings, config, kind)
+        _require_model(type(tokenizer), content)
+    except HeadlightError as error:
+        reason = f"{TOKENIZER} is used alone, as transformers cannot join it with its settings: {error!s:.160}."
+        return _readable(read_tokenizer(folder), (*notices, reason))
+    return _readable(tokenizer, (*notices, *_differences(folder, tokenizer, content)))
 
 
-def _from_family(folder: Path, config: Any) -> ReadableTokenizer:
+@library_errors("cannot read the tokenizer")
+def is_bert(folder: Path) -> bool:
+    """Return whether tokenizer.json alone gives AutoTokenizer's ids for a BERT, without importing transformers.
+
+    Raises:
+        Unsupported, WeightsFileError: as `read`.
+    """
+    if not (folder / TOKENIZER).exists():
+        return False
+    content, files = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES), _settings(folder)
+    settings = BERT | files[SPECIAL] | files[SETTINGS]
+    tokens: list[Any] = [*files[ADDED]]
+    for key in [key for key in settings if "_token" in key]:
+        several = settings[key] if isinstance(settings[key], dict) and "content" not in settings[key] else {}
+        tokens += several.values() or (settings[key] if isinstance(settings[key], list) else [settings[key]])
+    names = {token.get("content") if isinstance(token, dict) else token for token in tokens}
+    parts = {"lowercase": "do_lower_case", "strip_accents": "strip_accents"}
+    normalizer = {part: settings[key] for part, key in parts.items()} | {"type": "BertNormalizer", "clean_text": True}
+    normalizer["handle_chinese_chars"] = settings["tokenize_chinese_chars"]
+    model = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "unk_token": settings["unk_token"]}
+    return (
+        str(settings["tokenizer_class"]).removesuffix("Fast") == "BertTokenizer"
+        and "auto_map" not in settings
+        and content.get("normalizer") == normalizer
+        and content.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
+        and all(content.get("model", {}).get(key) == value for key, value in model.items())
+        and names <= {token["content"] for token in content["added_tokens"]} | {None, False}
+    )
+
+
+def _is_read(key: str) -> bool:
+    return key in READ_SETTINGS or key.endswith(("_token", "_tokens", "_lang")) or key.startswith("do_")
+
+
+def _settings(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what is read of the files beside the vocabulary, by name of the file; raises as `read`."""
+    settings: dict[str, dict[str, Any]] = {}
+    for name in (SETTINGS, SPECIAL, ADDED):
+        content = read_json(folder, name, MAX_TOKENIZER_BYTES) if (folder / name).exists() else {}
+        settings[name] = content if name == ADDED else {key: content[key] for key in content if _is_read(key)}
+        several = (
+            [content] if name == ADDED else [value for value in content.values() if isinstance(value, (list, dict))]
+        )
+        if max(map(len, several), default=0) > MAX_ADDED:
+            raise WeightsFileError(f"{name} has impossible sizes: more than {MAX_ADDED:,} tokens in one entry")
+        added = [int(number) for number in settings[name].get("added_tokens_decoder") or () if str(number).isdecimal()]
+        for key, number in [*settings[name].items(), *zip(added, added, strict=True)]:
+            if isinstance(number, int) and abs(number) > MAX_NUMBER:
+                raise WeightsFileError(f"{name} has impossible sizes: {key}={number:,}, at most {MAX_NUMBER:,} is read")
+        for key in ("vocab_file", "merges_file"):
+            if (file := str(content.get(key) or "")) != Path(file).name and not (folder / TOKENIZER).exists():
+                raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")
+        if name == SETTINGS and content.get("auto_map"):
+            settings[name]["auto_map"] = content["auto_map"]
+    return settings
+
+
+def _kind(settings: dict[str, Any], config: Any) -> Any:
+    """Return the class that settings or config name, or that transformers has for the config; None if it has none."""
     offline.transformers()
+    from transformers import PreTrainedTokenizerBase
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING, tokenizer_class_from_name
+
+    names = [settings.get("tokenizer_class"), getattr(config, "tokenizer_class", None)]
+    kinds = [tokenizer_class_from_name(str(name)) for name in names if name is not None]
+    for kind in kinds:
+        stands_in = type(kind).__name__ == "DummyObject"  # for one whose package is missing
+        if kind and not stands_in and not (isinstance(kind, type) and issubclass(kind, PreTrainedTokenizerBase)):
+            raise Unsupported(f"{SETTINGS} names {kind.__name__}, which is not a tokenizer; mend tokenizer_class")
+    return kinds[0] if kinds else TOKENIZER_MAPPING.get(type(config), None)
+
+
+def _from_library(folder: Path, files: list[str], settings: dict[str, Any], config: Any, kind: Any) -> Any:
+    """Return AutoTokenizer's tokenizer for a copy of the files that names no path and no code."""
     from transformers import AutoTokenizer
 
-    options: dict[str, Any] = {"config": config, "trust_remote_code": False, "local_files_only": True}
-    with library_errors("cannot read the tokenizer"):
+    vocabularies = {*getattr_static(kind, "vocab_files_names", {}).values()} - {SETTINGS, TOKENIZER}
+    if {TOKENIZER, *ANY_CLASS, *vocabularies}.isdisjoint(files) and (vocabularies or kind is None):
+        _require_packages(files)
+        raise WeightsFileError(NO_TOKENIZER)
+    with TemporaryDirectory() as place:
+        for name in files:
+            shutil.copyfile(folder / name, Path(place, name))
+        described = {key: getattr(config, key, None) for key in ("model_type", "transformers_version")}
+        for name, content in (settings | {CONFIG: described}).items():
+            if content:
+                Path(place, name).write_text(json.dumps(content), "utf-8")
         try:
-            tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), **options)
-        except ImportError as error:
-            raise Unsupported(f"the tokenizer needs a package that is not installed: {error!s:.200}") from error
+            return AutoTokenizer.from_pretrained(place, config=config, trust_remote_code=False, local_files_only=True)
+        except Exception as error:
+            if TOKENIZER not in files:
+                _require_packages(files)
+            reason = " ".join(str(error).replace(place, folder.name).split())
+            if isinstance(error, ImportError):
+                raise Unsupported(f"the tokenizer needs a package that is not installed: {reason:.200}") from error
+            if TOKENIZER not in files and (lacking := vocabularies - {*files}):
+                raise WeightsFileError(f"{NO_TOKENIZER}: it lacks {', '.join(sorted(lacking))}") from error
+            raise WeightsFileError(f"cannot read the tokenizer: {type(error).__name__}: {reason:.200}") from error
+
+
+def _require_model(kind: Any, content: dict[str, Any]) -> None:
+    own_model = (content.get("model") or {}).get("type")
+    class_model = getattr(getattr_static(kind, "model", None), "__name__", None)
+    if None not in (class_model, own_model) and class_model != own_model:
+        raise WeightsFileError(f"{kind.__name__} would read its {own_model} as {class_model}")
+
+
+def _require_packages(files: list[str]) -> None:
+    packed, missing = [name for name in files if name in PACKED], [name for name in PACKAGES if find_spec(name) is None]
+    if packed and missing:
+        needed = f"{packed[0]} needs {' and '.join(missing)}, the extra [tokenizers] of Headlight"
+        raise Unsupported(f"{needed}: pip install {' '.join(missing)}")
+
+
+def _differences(folder: Path, tokenizer: Any, content: dict[str, Any]) -> list[str]:
+    """Return a sentence about each way in which the library's ids are not those of tokenizer.json alone."""
+    from tokenizers import AddedToken, Tokenizer
+
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    sample = " ".join(map(str, tokenizer.convert_ids_to_tokens(range(min(500, len(tokenizer))))))
-    spelling = "bytes" if "Ġ" in sample else "▁" if "▁" in sample else ""
-    return ReadableTokenizer(tokenizer if backend is None else backend, spelling)
+    tokens = [{key: token[key] for key in token if key != "id"} for token in content.get("added_tokens", ())]
+    if backend is None:
+        alone = read_tokenizer(folder)
+    else:  # the parts in the file around the same vocabulary
+        empty = {"model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}, "added_tokens": []}
+        alone = Tokenizer.from_str(json.dumps(content | empty | {"padding": None, "truncation": None}))
+        alone.model = backend.model
+        alone.add_tokens([AddedToken(**token) for token in tokens])
+    own_tokens, name = {token["content"] for token in tokens}, type(tokenizer).__name__
+    added = [text for text in tokenizer.get_added_vocab() if text not in own_tokens and alone.token_to_id(text) is None]
+    sentences = [f"{name} and {SETTINGS} add tokens that {TOKENIZER} lacks: {', '.join(added[:3])}."] if added else []
+    if _probe(tokenizer) != _probe(alone):
+        sentences.append(f"{TOKENIZER} alone would give other tokens than those of {name} and {SETTINGS}.")
+    return sentences
+
+
+def _probe(tokenizer: Any) -> list[int] | None:
+    try:
+        return ReadableTokenizer(tokenizer, "").encode(PROBE).ids
+    except HeadlightError:  # it has no token for what it does not know
+        return None
+
+
+def _readable(tokenizer: Any, notices: tuple[str, ...]) -> ReadableTokenizer:
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "no_padding"):  # written in Python
+        if not tokenizer.vocab_files_names:
+            return ReadableTokenizer(tokenizer, "characters" if len(tokenizer) > 2**16 else "latin", notices)
+        sample = " ".join(map(str, tokenizer.convert_ids_to_tokens(range(min(500, len(tokenizer))))))
+        return ReadableTokenizer(tokenizer, "bytes" if "Ġ" in sample else "▁" if "▁" in sample else "", notices)
+    backend.no_padding()
+    backend.no_truncation()
+    parts = b"".join(part.__getstate__() for part in (backend.pre_tokenizer, backend.decoder) if part is not None)
+    spelling = "bytes" if b'"ByteLevel"' in parts else "▁" if "▁".encode() in parts else ""
+    return ReadableTokenizer(backend, spelling, notices)

@@ -21,8 +21,9 @@ ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 REVISION = re.compile(r"[\w][\w./-]{0,199}")
 # files to download: configs, tokenizers and safetensors of the model's top folder
 FILE_PATTERN = re.compile(
-    r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|preprocessor_config|tokenizer|tokenizer_config|"
-    r"special_tokens_map|added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|"
+    r"((adapter_)?model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(((generation|preprocessor|processor|adapter)_)?config|"
+    r"tokenizer|tokenizer_config|special_tokens_map|added_tokens|modules|tekken|vocab(-src|-tgt)?)\.json|vocab\.txt|"
+    r"merges\.txt|bpe\.codes|\w+\.(spm|tiktoken)|"
     r"(spiece|sentencepiece\.bpe|tokenizer|spm)\.model|README\.md)"
 )
 

@@ -1,4 +1,4 @@
-"""Preprocessing of pictures for the vision transformers of transformers, by the folder's preprocessor_config.json.
+"""Preprocessing of pictures for the vision transformers of transformers, by the folder's preprocessor settings.
 
 The library's image processor of the family is used, which needs Pillow alone. Tokens are named by their patch.
 """
@@ -17,7 +17,7 @@ from ..models.run import Extras, PatchedImage
 from ..models.vision import CLS, patch_token_names
 from . import folders, offline, preprocessor
 from .picture_file import read as read_picture
-from .preprocessor import FILE, NO_TEXT, Features, NameTokenizer
+from .preprocessor import NO_TEXT, Features, NameTokenizer, Settings
 
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
             "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
@@ -44,6 +44,8 @@ KINDS = {
     "beit": Kind("BeitImageProcessorPil"),
     "data2vec-vision": Kind("BeitImageProcessorPil"),
     "clip_vision_model": Kind("CLIPImageProcessorPil"),
+    "metaclip_2_vision_model": Kind("CLIPImageProcessorPil"),
+    "chinese_clip_vision_model": Kind("ChineseCLIPImageProcessorPil"),
     "siglip_vision_model": Kind("SiglipImageProcessorPil", ()),
 }
 
@@ -55,14 +57,15 @@ class ImageProcessor(NameTokenizer):
         names: of the tokens: special ones, then "row,column".
     """
 
-    def __init__(self, processor: Any, kind: Kind, patch: int, registers: int) -> None:
+    def __init__(self, processor: Any, kind: Kind, patch: int, registers: int, described: Settings) -> None:
+        self.notices = described.notices
         self._processor = processor
         sides = {tuple(self._prepare(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))}
         if not bool(self._prepare(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
-            raise WeightsFileError(f"{FILE} turns a grey picture into values that are not finite")
+            raise WeightsFileError(f"{described.file} turns a grey picture into values that are not finite")
         height, width = sides.pop()
         if sides or height % patch or width % patch:
-            raise Unsupported(f"{FILE} does not make every picture so large that patches of {patch} fill it")
+            raise Unsupported(f"{described.file} does not make every picture so large that patches of {patch} fill it")
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
         if self.rows * self.columns > MAX_PATCHES:
             raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MAX_PATCHES}")
@@ -102,17 +105,19 @@ def read(folder: Path, config: Any) -> ImageProcessor:
         WeightsFileError: its description is missing or damaged.
         Unsupported: it has an unsupported setting.
     """
-    options = preprocessor.settings(folder, SETTINGS)
+    kind = KINDS[config.model_type]
+    kinds = dict.fromkeys((kind.processor, *(other.processor for other in KINDS.values())))
+    described = preprocessor.settings(folder, "image_processor", SETTINGS, kinds)
+    file, options = described.file, described.values
     for size in (options.get("size"), options.get("crop_size")):
         sides = size.values() if isinstance(size, dict) else size if isinstance(size, list) else [size]
         for side in sides:
             if side is not None and not (type(side) is int and 1 <= side <= MAX_SIDE):
-                raise WeightsFileError(f"{FILE} asks for a side of {side!r:.40} pixels; 1 to {MAX_SIDE:,} are read")
-    kind = KINDS[config.model_type]
+                raise WeightsFileError(f"{file} asks for a side of {side!r:.40} pixels; 1 to {MAX_SIDE:,} are read")
     patch = config.patch_size
     if not isinstance(patch, int) or not 1 <= patch <= MAX_SIDE:
         raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
     registers = int(getattr(config, "num_register_tokens", 0))
     library = offline.transformers()
-    with folders.library_errors(f"{FILE} cannot be used"):
-        return ImageProcessor(getattr(library, kind.processor)(**options), kind, patch, registers)
+    with folders.library_errors(f"{file} cannot be used"):
+        return ImageProcessor(getattr(library, described.kind)(**options), kind, patch, registers, described)

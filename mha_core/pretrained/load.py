@@ -16,7 +16,7 @@ from ..models.stack import Stack
 from ..models.translator import build_model
 from ..training import saved
 from ..training.events import History
-from . import bert, folders, hub, smollm2
+from . import adapters, bert, folders, hub, smollm2, weight_files
 
 
 def load_model(
@@ -32,8 +32,10 @@ def load_model(
     Args:
         name: "minilm", "smollm2", or the path of a local folder: of a saved run (see `saved`), or with config.json, a
             tokenizer and safetensors of any model of transformers that reads text, or with preprocessor_config.json of
-            one that reads pictures (`image_processor.KINDS`) or sounds (`audio_processor.KINDS`); or a file in it; or
-            an id on the hub, if the hub's cache on this machine has it (see `hub.download`).
+            one that reads pictures (`image_processor.KINDS`) or sounds (`audio_processor.KINDS`), or with a LoRA
+            adapter of a model that is beside it or in the hub's cache; or a file in it; or an id on the hub, if the
+            hub's cache on this machine has it (see `hub.download`). Of a dual encoder such as CLIP, "#text" or
+            "#vision" behind the name chooses the half; without it the text half is loaded.
         device: "auto" (the first present of cuda, mps, cpu), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
@@ -56,17 +58,20 @@ def load_model(
     elif name == "minilm":
         folder, stack, tokenizer, digest = bert.minilm()
     else:
-        folder, facts = _folder(name, revision)
-        if (folder / saved.RUN).is_file():
+        place, part = folders.split_part(name)
+        folder, facts = _folder(place, revision)
+        if not part and (folder / saved.RUN).is_file():
             history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
             stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
-        elif bert.is_plain(folder):
-            digest = folders.sha256(folder / folders.WEIGHTS)
-            stack, tokenizer = bert.read(folder)
         else:
-            from .open_folder import open_folder
+            folder, adapter = adapters.locate(folder)
+            plain = None if adapter or part else bert.read_plain(folder)
+            if plain is None:
+                from .open_folder import open_folder
 
-            return open_folder(folder, name, target, dtype, facts)
+                return open_folder(folder, name, target, dtype, facts, adapter, part)
+            stack, tokenizer = plain
+            digest = folders.sha256(folder / folders.WEIGHTS)
     stack = stack.to(dtype)
     stack, notices = run_with_cpu_fallback(stack.to, target, allowed=device == "auto", smaller="close other programs")
     return build_model(
@@ -93,6 +98,7 @@ def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
     if name and os.path.isdir(name):  # noqa: PTH112  # unlike Path's, it takes names that no file can have
         return path, {}
     if os.path.isfile(name) and path.parent != Path():  # noqa: PTH113
+        weight_files.refuse_format([path.name])
         return path.parent, {}
     if not hub.is_id(name):
         raise WeightsFileError(f"no model {name!r}: give 'minilm', 'smollm2', a local folder, or a name on the hub")

@@ -71,10 +71,10 @@ class Recorder:
         finally:
             for part in training:
                 part.training = True
-        recording = watcher.recording(rows=self._rows, columns=self._columns, title=self._title)
-        if not all(bool(group.maps.isfinite().all()) for group in recording.groups):
+        if not all(bool(call.weights.isfinite().all()) for call in watcher.maps):
             self._notices = self._notices or (f"The maps of step {step} held NaN; such steps are left out.",)
             return
+        recording = watcher.recording(rows=self._rows, columns=self._columns, title=self._title)
         if self._recordings and _shapes(recording) != _shapes(next(iter(self._recordings.values()))):
             raise SizeError(f"step {step} has maps of other shapes than before; give the same input every time")
         self._recordings[step] = recording

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HeadlightError, WeightsFileError
-from .recordings import FORMAT, KEY, MAX_HEADS, MAX_WEIGHTS, Group, Recording, check_description, check_maps, check_max
+from .recordings import FORMAT, KEY, MAX_HEADS, MAX_WEIGHTS, Group, Recording, check_description, check_max
 
 MAX_HEADER_BYTES = 2**20  # bytes of the JSON header: description and offsets of the maps
 MAX_BYTES = 4 * MAX_WEIGHTS + MAX_HEADER_BYTES + 8
@@ -50,15 +50,13 @@ def from_bytes(content: bytes) -> Recording:
             Group(entry["name"], tuple(entry["paths"]), entry["rows"], entry["columns"], tensors[f"maps.{number}"])
             for number, entry in enumerate(description["groups"])
         )
-        for group in groups:
-            check_maps(group.name, group.maps)
+        return Recording(groups, tuple(description["steps"]), description["title"], tuple(description["notices"]))
     except WeightsFileError:
         raise
     except HeadlightError as error:
         raise WeightsFileError(str(error)) from error
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError) as error:
         raise WeightsFileError(f"this is not {EXPECTED} ({type(error).__name__})") from error
-    return Recording(groups, tuple(description["steps"]), description["title"], tuple(description["notices"]))
 
 
 def _read_metadata(content: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ class Group:
         rows: the query tokens.
         columns: the key tokens, where they differ; None where both are one sequence.
         maps: (steps, layers, h, i, j), float32.
+
+    Raises:
+        HeadlightError: a token or a name is no text, or the maps are no softmax weights.
     """
 
     name: str
@@ -49,6 +53,10 @@ class Group:
     rows: list[str]
     columns: list[str] | None
     maps: Tensor
+
+    def __post_init__(self) -> None:
+        check_texts((self.name, *self.paths, *self.rows, *(self.columns or ())))
+        check_maps(self.name, self.maps)
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,9 @@ class Recording:
     steps: tuple[int, ...]
     title: str
     notices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_texts((self.title, *self.notices))
 
     def run(self, group: int | str = 0, step: int | None = None) -> Run:
         """Return the maps of a group after one step, by default the last, as a run with maps alone.
@@ -156,18 +167,28 @@ def check_description(description: dict[str, Any]) -> None:
             check_max("tokens on an axis", len(tokens), MAX_TOKENS)
             words += tokens
         words += [group["name"], *group["paths"]]
-    if not all(isinstance(text, str) for text in words):
-        raise HeadlightError("one of its names or tokens is not a string")
+    check_texts(words)
     check_max("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
     names = [group["name"] for group in groups]
     if len(set(names)) < len(names) or not all(names):
         raise HeadlightError("its groups must have distinct names")
 
 
+def check_texts(texts: Iterable[object]) -> None:
+    """Raise a HeadlightError for a token or a name that is not a string which can be written as UTF-8."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise HeadlightError(f"one of its tokens or names is a {type(text).__name__}, not a string; give texts")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise HeadlightError(f"{text!r:.40} holds half of a surrogate pair, which is no character; give whole ones")
+
+
 def check_maps(name: str, maps: Tensor) -> None:
     """Raise a HeadlightError for values that cannot be softmax weights."""
+    if not maps.numel():
+        raise HeadlightError(f"the maps of “{name:.40}” are empty; give the module at least one token")
     if not bool(maps.isfinite().all()):
-        raise HeadlightError(f"the maps of “{name:.40}” hold NaN or infinity")
+        raise HeadlightError(f"the maps of “{name:.40}” hold NaN or infinity; look for it in the inputs and weights")
     if float(maps.min()) < 0 or float(maps.max()) > 1 + ABOVE_ONE:
         raise HeadlightError(f"the maps of “{name:.40}” go beyond 0 to 1: they are not softmax weights")
     row_sum = float(maps.sum(-1, dtype=torch.float64).max())

@@ -53,38 +53,51 @@ def _sdpa_weights(
 ) -> AttentionWeights:
     """Compute the weights for queries (b, …, h, i, d), or (h, i, d) of one text.
 
-    Axes between b and h count as heads.
+    Axes between b and h count as heads. Under `torch.func.vmap` its axis is b.
     """
     if query.is_nested:
         raise Unsupported("watch() reads no nested tensors; give the module padded ones")
     i, j = query.shape[-2], key.shape[-2]
     check(math.prod(query.shape[1 if query.dim() > 3 else 0 : -1]) * j)
-    q, k = _one_text(query, batch), _one_text(key, batch)
+    is_vmapped = any(torch.func.debug_unwrap(x).dim() > x.dim() for x in (query, key))
+    first = None if is_vmapped else batch
+    q, k = _one_text(query, first), _one_text(key, first)
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
     scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if is_causal:
         attn_mask = torch.ones(i, j, dtype=torch.bool, device=q.device).tril()
     elif attn_mask is not None:
-        attn_mask = _one_text(attn_mask.expand(*query.shape[:-1], j), batch)
+        attn_mask = _one_text(attn_mask.expand(*query.shape[:-1], j), first)
     if attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    scores = _one_text(torch.func.debug_unwrap(scores), batch if is_vmapped else None)
     weights = softmax_over_keys(scores, None if attn_mask is None else ~scores.isneginf())
     return weights.flatten(0, -3) if weights.dim() > 2 else weights[None], None
 
 
 def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> AttentionWeights:
-    """Repeat the call with the weights of every head requested and without dropout."""
-    query, key = call.arguments["query"], call.arguments["key"]
+    """Repeat the call with the weights of every head requested and without dropout.
+
+    A row without a key, NaN where weights are requested, is 0, as in a pass that requests none.
+    """
+    query, key = (torch.func.debug_unwrap(call.arguments[name]) for name in ("query", "key"))
     check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))
     call.arguments.update(need_weights=True, average_attn_weights=False, training=False)
     weights: Tensor = F.multi_head_attention_forward(*call.args, **call.kwargs)[1]  # type: ignore[assignment]
-    return _one_text(weights, batch), query.data_ptr() == key.data_ptr()  # slices of one sequence share its address
+    weights = torch.func.debug_unwrap(weights)
+    if bool(weights.isnan().any()):
+        zeros = {name: torch.zeros_like(call.arguments[name]) for name in ("query", "key", "value")}
+        call.arguments.update(zeros, in_proj_bias=None)  # scores of 0: NaN is left only where the masks leave no key
+        masks: Tensor = F.multi_head_attention_forward(*call.args, **call.kwargs)[1]  # type: ignore[assignment]
+        weights = weights.masked_fill(torch.func.debug_unwrap(masks).isnan(), 0)
+    # slices of one sequence share its address
+    return _one_text(weights, batch).flatten(0, -3), query.data_ptr() == key.data_ptr()
 
 
-def _one_text(x: Tensor, batch: int) -> Tensor:
+def _one_text(x: Tensor, batch: int | None) -> Tensor:
     """Select one text, (b, …, i, d) -> (…, i, d), in at least float32; up to three axes are one text already."""
-    if x.dim() > 3:
+    if x.dim() > 3 and batch is not None:
         if not 0 <= batch < len(x):
             raise SizeError(f"batch={batch} is not there; the module was given {len(x)} texts, counted from 0")
         x = x[batch]

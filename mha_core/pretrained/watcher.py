@@ -82,6 +82,7 @@ class Watcher(TorchFunctionMode):
         Raises:
             Unsupported: nothing was recorded.
             SizeError: rows or columns fit no map.
+            HeadlightError: a token is no string, or the maps hold NaN.
         """
         if not self.maps:
             raise Unsupported(NOTHING + (f", as that of {self.unseen[0]} may" if self.unseen else ""))
@@ -170,6 +171,7 @@ def watch(
     Raises:
         Unsupported: nothing was recorded.
         SizeError: too many weights, no such text in the batch, or tokens that fit no map.
+        HeadlightError: a token is no string, or the maps hold NaN.
     """
     if module is None or not (inputs or keywords):
         return Watcher(module, batch)

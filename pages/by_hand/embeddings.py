@@ -17,6 +17,7 @@ from headlight.ui.numbers import count, difference, number
 from headlight.ui.sheet import Block
 from mha_core.measure.embedding import Embedding, embedding_steps
 from mha_core.measure.measures import largest_difference
+from mha_core.token_text import quote
 
 MAX_CHANNELS = 8  # channels of a vector in the table
 CACHE_BYTES = 16 * 2**20
@@ -44,7 +45,7 @@ def embedding_blocks(tensors: LayerTensors, settings: Settings, cursor: Cursor) 
     """Return a title that sums up the steps, every step for one token, and all tokens with their ids."""
     steps, row = cached_steps(settings), cursor.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table
-    heading = f"“{token}” is id {steps.ids[row]:,}: row {steps.ids[row]:,} of a table of {rows:,} rows"
+    heading = f"{quote(token)} is id {steps.ids[row]:,}: row {steps.ids[row]:,} of a table of {rows:,} rows"
     terms = _terms(steps)
     note = f"{' + '.join(terms)}{', then its norm' if steps.norm else ''}: {channels} numbers, which enter layer 0"
     head = ["step", *map(str, range(min(MAX_CHANNELS, channels))), "length", "source"]
@@ -53,7 +54,7 @@ def embedding_blocks(tensors: LayerTensors, settings: Settings, cursor: Cursor) 
     extent = f"channels 0 to {min(MAX_CHANNELS, channels) - 1} of {channels}; the length is of all of them"
     return [
         sheet.title(heading, note),
-        sheet.panel(f"From “{token}” to x", [table, *map(sheet.text, _remarks(steps, row, tensors))], extent),
+        sheet.panel(f"From {quote(token)} to x", [table, *map(sheet.text, _remarks(steps, row, tensors))], extent),
         sheet.panel(
             "Every token", [_all_tokens(steps, row)], "lengths of the vectors: root of the sum of all squared channels"
         ),
@@ -119,8 +120,8 @@ def _remarks(steps: Embedding, row: int, tensors: LayerTensors) -> list[str]:
             f"differs by up to {number(change)}: only the position distinguishes them" if change else "is the same"
         )
         sentences.append(
-            f"“{tensors.tokens[row]}” is also at position {others[0]}. It has the same row of the table, and its x "
-            f"{verdict}."
+            f"{quote(tensors.tokens[row])} is also at position {others[0]}. It has the same row of the table, and "
+            f"its x {verdict}."
         )
     return sentences
 

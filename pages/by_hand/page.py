@@ -16,6 +16,7 @@ from headlight.ui import events, sheet
 from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
 from mha_core.errors import DeviceError, HeadlightError, SizeError
+from mha_core.token_text import quote
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
@@ -107,7 +108,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
             sheets = compute()
         except (SizeError, DeviceError) as error:
             last, sheets = st.session_state.get(f"last_{key}") or (DEFAULTS[key], default())
-            problems.append(f"“{cut(text, 40)}” cannot be used: {error}. ({last}) is still shown.")
+            problems.append(f"{quote(cut(text, 40))} cannot be used: {error}. ({last}) is still shown.")
         else:
             st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(text, 1, 5))), sheets
         return sheets

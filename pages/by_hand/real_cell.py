@@ -18,6 +18,7 @@ from headlight.ui.numbers import difference, number, weight
 from headlight.ui.sheet import Block
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, random_entropy, take_apart
+from mha_core.token_text import isolate, quote
 
 MAX_LISTED = 64  # keys of a row; of longer rows the largest weights
 MAX_MAPPED = 24  # tokens of a map to choose in; longer texts have rows of buttons
@@ -95,7 +96,7 @@ def cell_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> lis
     chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes)])
     steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "focus"})
     return [
-        sheet.title(f"“{query}” attends to “{key_token}” with weight {weight(cell.weight)}"),
+        sheet.title(f"{quote(query)} attends to {quote(key_token)} with weight {weight(cell.weight)}"),
         chain,
         sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, record.tokens, row, key)]),
         _features(cell, record.q[cursor.head, row], record.k[cursor.head, key]),
@@ -196,10 +197,10 @@ def _sentences(
 ) -> list[str]:
     sentences = []
     if not bool(cell.scores.isfinite().any()):
-        sentences.append(f"The row “{query}” may look at no key, so all its weights and its output are 0.")
+        sentences.append(f"The row {quote(query)} may look at no key, so all its weights and its output are 0.")
     elif not cell.allowed:
-        target = "itself" if is_same else f"“{key_token}”"
-        sentences.append(f"The mask blocks “{query}” from {target}: exp(−∞) is 0, so the weight is 0.")
+        target = "itself" if is_same else quote(key_token)
+        sentences.append(f"The mask blocks {quote(query)} from {target}: exp(−∞) is 0, so the weight is 0.")
     if (cursor.layer, cursor.head) in settings.heads_off:
         sentences.append("This head is ablated: its map is still computed, but its output is set to 0.")
     return sentences
@@ -225,7 +226,7 @@ def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
         order, note = sorted(best), f"{MAX_LISTED} of {len(tokens)} keys: the chosen one and the largest weights"
     lines = [
         [
-            f"{j} {tokens[j]}",
+            f"{j} {isolate(tokens[j])}",
             number(float(cell.scores[j])),
             number(float(cell.exps[j])),
             number(float(cell.weights[j]), 6),
@@ -235,7 +236,7 @@ def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
     note = f"{note}; exp is of the score less the row's largest"
     table = sheet.table(["key", "score", "exp", "weight"], lines, note, {(order.index(key), -1): "focus"})
     return sheet.panel(
-        f"The whole row {row}: {tokens[row]}", [table], f"weights sum to {float(cell.weights.sum()):.6f}"
+        f"The whole row {row}: {isolate(tokens[row])}", [table], f"weights sum to {float(cell.weights.sum()):.6f}"
     )
 
 

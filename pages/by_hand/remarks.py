@@ -10,6 +10,7 @@ from headlight.ui.numbers import cut, difference, number, weight
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import MAX_EXPONENT, Stages, weights_from_matrices
+from mha_core.token_text import quote
 
 from .workbook import Workbook
 
@@ -26,14 +27,16 @@ def map_remarks(stages: Stages, allow: Tensor, rows: Labels, *, is_self: bool = 
 def empty_rows(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows without any allowed key."""
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
-    return [f"Row {i} “{cut(rows[i], 20)}” may look at no key, so its weights and its output are 0." for i in empty]
+    return [
+        f"Row {i} {quote(cut(rows[i], 20))} may look at no key, so its weights and its output are 0." for i in empty
+    ]
 
 
 def without_itself(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows that may look at other words but not at themselves."""
     blind = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} “{cut(rows[i], 20)}” may not look at itself, so its output contains nothing of its own value."
+        f"Row {i} {quote(cut(rows[i], 20))} may not look at itself, so its output contains nothing of its own value."
         for i in blind
     ]
 

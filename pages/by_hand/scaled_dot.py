@@ -3,7 +3,7 @@
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,14 @@ STEPS = {  # step in the paper's two figures -> step on Shapes
 }
 MAX_SHOWN = 10  # rows and columns of a matrix on the page
 MAX_COUNTS = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
+WEIGHTS, MIXED = "q kᵀ / √d, weights", ("mixed, by torch", "mixed, in float64")
+SHAPES = {  # tensor -> its axes
+    "q": "…, i, d",
+    "k": "…, j, d",
+    "v": "…, j, any width",
+    WEIGHTS: "…, i, j",
+    "mixed": "…, i, width of v",
+}
 SOURCES = {  # origin of keys and values -> call of attention, call of torch's function
     "both the queries": ("attention(q)", "F.scaled_dot_product_attention(q, q, q)"),
     "keys from elsewhere": ("attention(q, k)", "F.scaled_dot_product_attention(q, k, k)"),
@@ -112,25 +120,6 @@ CASES = {
 }
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The result of a call.
-
-    Attributes:
-        shapes: name -> shape and axes of q, k, v, weights and mixed.
-        matrices: name -> (i, j) or (i, width) at index 0 of every leading axis, cropped for display.
-        differences: name -> difference of two results, or of a row sum and 1; the truth is float64 on the CPU.
-        device: the type of the device.
-        notices: notices on the device.
-    """
-
-    shapes: dict[str, tuple[tuple[int, ...], str]]
-    matrices: dict[str, list[list[float]]]
-    differences: dict[str, float]
-    device: str
-    notices: tuple[str, ...] = ()
-
-
 def check_amounts(*amounts: int) -> None:
     """Check counts in the order of `MAX_COUNTS`.
 
@@ -167,9 +156,11 @@ def tensors(case: Case) -> tuple[Tensor, ...]:
     return tuple(torch.randn(*case.leading, *pair, generator=random) for pair in shapes)
 
 
-@single_flight(LRUCache(64))
-def compare(case: Case, device: str) -> Comparison:
-    """Return the results of the call, of torch's own function and of float64.
+def compare(case: Case, device: str) -> tuple[dict[str, Tensor], str, tuple[str, ...]]:
+    """Compute the call by `attention`, by torch's own function and in float64 on the CPU.
+
+    Returns:
+        the names of `SHAPES` and MIXED -> tensors on the CPU; the type of the device; notices on it.
 
     Raises:
         SizeError: the call is too large.
@@ -178,39 +169,32 @@ def compare(case: Case, device: str) -> Comparison:
     case.check()
     inputs = tensors(case)
 
-    def compute(place: torch.device) -> tuple[Tensor, Tensor, Tensor, str]:
+    def compute(place: torch.device) -> tuple[list[Tensor], str]:
         ours = [tensor.to(place) for tensor in inputs]
-        mixed, weights = attention(*ours)
-        return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_with_defaults(ours)).cpu(), place.type
+        results = (*attention(*ours), F.scaled_dot_product_attention(*_with_defaults(ours)))
+        return [result.cpu() for result in results], place.type
 
     with pass_slot(), torch.no_grad():
-        (mixed, weights, torchs, place), notices = devices.run_with_cpu_fallback(
+        (results, place), notices = devices.run_with_cpu_fallback(
             compute, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
         )
         truth, _ = attention(*(tensor.double() for tensor in inputs))
-    q, k, v = _with_defaults(inputs)
-    shapes = {
-        "q": (q, "…, i, d"),
-        "k": (k, "…, j, d"),
-        "v": (v, "…, j, any width"),
-        "q kᵀ / √d, weights": (weights, "…, i, j"),
-        "mixed": (mixed, "…, i, width of v"),
+    mixed, weights, torchs = results
+    values = (*_with_defaults(inputs), weights, mixed, torchs, truth)
+    return dict(zip((*SHAPES, *MIXED), values, strict=True)), place, notices
+
+
+def differences(results: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the differences of the results of `compare`, and of a row sum and 1."""
+    mixed, torchs, truth = (results[name] for name in ("mixed", *MIXED))
+    sums = results[WEIGHTS].sum(dim=-1)
+    return {
+        "attention − torch's own": relative_difference(mixed, torchs),
+        "attention − truth": relative_difference(mixed.double(), truth),
+        "torch's own − truth": relative_difference(torchs.double(), truth),
+        "largest single difference to torch's own": largest_difference(mixed, torchs),
+        "row sum farthest from 1, minus 1": largest_difference(sums, torch.ones_like(sums)),
     }
-    sums = weights.sum(dim=-1)
-    names = ("weights", "mixed, by attention", "mixed, by torch")
-    return Comparison(
-        {name: (tuple(tensor.shape), axes) for name, (tensor, axes) in shapes.items()},
-        dict(zip(names, map(first_matrix, (weights, mixed, torchs)), strict=True)),
-        {
-            "attention − torch's own": relative_difference(mixed, torchs),
-            "attention − truth": relative_difference(mixed.double(), truth),
-            "torch's own − truth": relative_difference(torchs.double(), truth),
-            "largest single difference to torch's own": largest_difference(mixed, torchs),
-            "row sum farthest from 1, minus 1": largest_difference(sums, torch.ones_like(sums)),
-        },
-        place,
-        notices,
-    )
 
 
 def first_matrix(tensor: Tensor) -> list[list[float]]:
@@ -225,27 +209,28 @@ def _with_defaults(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return q, k, v
 
 
+@single_flight(LRUCache(64))
 def blocks(case: Case, device: str) -> list[Block]:
     """Return the call with its differences, numbers, shapes, source and formulas. Raises as `compare`."""
-    result = compare(case, device)
+    results, place, notices = compare(case, device)
     ours, torchs = SOURCES[case.source]
-    error = result.differences["attention − torch's own"]
+    errors = differences(results)
+    error = errors["attention − torch's own"]
     verdict = f"{'agree' if error <= 1e-6 else 'differ'} (relative difference {scientific(error)})"
-    buttons = [(name, {"case": name}, _is_same(example, case)) for name, example in CASES.items()]
-    shapes = sheet.table(
-        ["tensor", "shape", "axes"], [[name, str(shape), axes] for name, (shape, axes) in result.shapes.items()]
-    )
-    lines = [[name, scientific(value)] for name, value in result.differences.items()]
-    differences = sheet.table(["difference", "measured"], lines, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
+    call = case.queries, case.source, case.sizes
+    buttons = [(name, {"case": name}, (c.queries, c.source, c.sizes) == call) for name, c in CASES.items()]
+    shapes = [[name, str(tuple(results[name].shape)), axes] for name, axes in SHAPES.items()]
+    lines = [[name, scientific(value)] for name, value in errors.items()]
+    measured = sheet.table(["difference", "measured"], lines, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
     return [
-        sheet.notices(result.notices),
-        sheet.title(f"{ours} and PyTorch’s own {verdict}", f"{torchs}, computed now on {result.device} in float32"),
+        sheet.notices(notices),
+        sheet.title(f"{ours} and PyTorch’s own {verdict}", f"{torchs}, computed now on {place} in float32"),
         sheet.buttons("Cases", buttons),
         sheet.columns(
             [
-                _matrices(case, result),
-                sheet.panel("Shapes", [shapes], "same leading axes"),
-                sheet.panel("How far apart", [differences]),
+                _matrices(case, results),
+                sheet.panel("Shapes", [sheet.table(["tensor", "shape", "axes"], shapes)], "same leading axes"),
+                sheet.panel("How far apart", [measured]),
                 _formulas(case),
                 sheet.panel("The function", [sheet.code(inspect.getsource(attention).splitlines())], "as it ran"),
             ]
@@ -253,16 +238,14 @@ def blocks(case: Case, device: str) -> list[Block]:
     ]
 
 
-def _is_same(left: Case, right: Case) -> bool:
-    return (left.queries, left.source, left.sizes) == (right.queries, right.source, right.sizes)
-
-
-def _matrices(case: Case, result: Comparison) -> Block:
+def _matrices(case: Case, results: Mapping[str, Tensor]) -> Block:
     """Return the weights and both outputs at index 0 of every leading axis."""
     i, j, _, width = case.sizes
     is_cut = max(i, j, width) > MAX_SHOWN
     matrices = []
-    for name, values in result.matrices.items():
+    titles = {WEIGHTS: "weights", "mixed": "mixed, by attention", MIXED[0]: MIXED[0]}
+    for key, name in titles.items():
+        values = first_matrix(results[key])
         rows, cols = (list(map(str, range(len(side)))) for side in (values, values[0]))
         style: dict[str, Any] = {"axes": "i c"}
         if name == "weights":

@@ -7,6 +7,7 @@ from headlight.link.limits import AUTO_ABLATION_HEADS, AUTO_ABLATION_TOKENS
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
+from headlight.queue.single_flight import peek, run_heavy
 from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
@@ -30,7 +31,7 @@ def is_quick(picture: Picture) -> bool:
     is_small = (
         len(picture.run.tokens) <= AUTO_ABLATION_TOKENS and models.count_heads(picture.model) <= AUTO_ABLATION_HEADS
     )
-    return is_small or pictures.cached_cosines(picture.settings) is not None
+    return is_small or peek(pictures.ablation_cosines, picture.settings) is not None
 
 
 def cosines(settings: Settings) -> HeadCosines:
@@ -38,7 +39,7 @@ def cosines(settings: Settings) -> HeadCosines:
 
     The computation stops when no client waits for it.
     """
-    rows = pictures.ablation_cosines(settings).tolist()
+    rows = run_heavy(pictures.ablation_cosines, settings).tolist()
     minimum, layer, head = min((value, layer, head) for layer, row in enumerate(rows) for head, value in enumerate(row))
     spread = max(1 - minimum, 1e-9)
     sentence = (

@@ -11,6 +11,7 @@ from headlight.registry import get_source
 from headlight.ui import numbers
 from mha_core import Model
 from mha_core.models import interventions
+from mha_core.token_text import quote
 
 MAX_NAME_LENGTH = 28  # characters of a sentence in a title
 MAX_WORDS = 2  # differing words that a title quotes
@@ -78,7 +79,7 @@ def _sentences(left: str, right: str) -> list[str]:
     pairs = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
     if len(a) == len(b) and 0 < len(pairs) <= MAX_WORDS:
         left, right = (" ".join(side) for side in zip(*pairs, strict=True))
-    return [f"“{numbers.cut(text, MAX_NAME_LENGTH)}”" for text in (left, right)]
+    return [quote(numbers.cut(text, MAX_NAME_LENGTH)) for text in (left, right)]
 
 
 def _mask(settings: Settings) -> str:

@@ -78,8 +78,8 @@ class _PairPart(TypedDict):
 class ComparePicture(PictureAnswer, _PairPart):
     """The header of the answer of Compare."""
 
-    wordSaid: str
-    begins: LinkValues  # the initial values of the right side, if the left one was changed on another page
+    wordSentence: str
+    initialValues: LinkValues  # the initial values of the right side, if the left one was changed on another page
     suggestions: dict[str, LinkValues]  # title -> values of the link; the defaults come first
     eachIsQuick: bool  # the ablations run without a click
 
@@ -101,9 +101,9 @@ def initial_pair(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no pictures.
     """
-    begins = right_side.initial_values(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
-    query = raw + f"&{urlencode(begins, doseq=True)}".encode()
-    return _message(LinkQuery(query, minilm_cursor=DEFAULT_CURSOR), begins)
+    initial = right_side.initial_values(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
+    query = raw + f"&{urlencode(initial, doseq=True)}".encode()
+    return _message(LinkQuery(query, minilm_cursor=DEFAULT_CURSOR), initial)
 
 
 def first_message(raw: bytes) -> bytes:
@@ -159,7 +159,7 @@ def several_maps(raw: bytes) -> bytes:
     return json.dumps({"blocks": multiple_maps.blocks(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))}).encode()
 
 
-def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
+def _message(query: LinkQuery, initial: LinkValues | None = None) -> bytes:
     recordings.reject(query.model)
     left, left_notices = query.fitted_settings()
     side = right_side.from_query(query, left)
@@ -177,9 +177,9 @@ def _message(query: LinkQuery, begins: LinkValues | None = None) -> bytes:
     notices = [*left_notices, *side.notices, *words.modality_notes(query.model), *_notices(pair)]
     header: ComparePicture = {
         **_header(pair, cursor),
-        "begins": begins or {},
+        "initialValues": initial or {},
         "suggestions": {title: {key: to_param(value) for key, value in link.items()} for title, link in links.items()},
-        "wordSaid": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
+        "wordSentence": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
         "eachIsQuick": ablations.is_quick(pair.left),
         **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }

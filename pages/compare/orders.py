@@ -13,6 +13,7 @@ from headlight.ui.numbers import small
 from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.errors import HeadlightError
+from mha_core.token_text import isolate
 
 from . import contrasts
 from .pairs import ROUNDING
@@ -51,7 +52,7 @@ def shuffle_panels(left: Settings, right: Settings, order: str) -> list[Block]:
         )
         for title, settings in zip(titles, (left, right), strict=True)
     ]
-    return [sheet.text(order), sheet.row(panels, even=True)]
+    return [sheet.text(isolate(order)), sheet.row(panels, even=True)]
 
 
 def other_positions(settings: Settings, model: Model) -> Settings:

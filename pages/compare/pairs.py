@@ -20,6 +20,7 @@ from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
 from mha_core.models import interventions
 from mha_core.models.words import Word, join_to_common
+from mha_core.token_text import isolate, quote
 
 # The largest difference of float32 sums of the same numbers in another order that is reported as rounding.
 ROUNDING = 1e-5
@@ -214,7 +215,8 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     is_previous = pair.is_self_attention and max(map(measures.previous_token_weight, pair.maps)) >= MIN_PREVIOUS_WEIGHT
     if is_previous or not pair.fits:
         label = f"mean weight of {subject} on the previous token: {names}"
-        figure = Figure(value=_previous_weights(pair), label=label)
+        shares = (numbers.number(measures.previous_token_weight(side)) for side in pair.maps)
+        figure = Figure(value=" → ".join(shares), label=label)
     else:
         cell, weights, _ = _largest_change(pair)
         figure = Figure(value=weights, label=f"{cell} changes most in {subject}: {names}")
@@ -235,10 +237,10 @@ def story(picture: Picture, layer: int, head: int) -> str:
         amount = small(rows.difference)  # rounding may be 0 on some processors; the sentence is the same
         sentence = f"{subject} are the same in every layer and head, up to rounding (largest difference {amount})."
     elif focus.difference <= ROUNDING:
-        other = f"in layer {rows.layer} head {rows.head} they {_difference_text(rows.difference)}"
+        other = f"in layer {rows.layer} head {rows.head} they differ by up to {small(rows.difference)}"
         sentence = f"{subject} are the same in {place}, but not in every head: {other}."
     else:
-        sentence = f"{subject} {_difference_text(focus.difference)} in {place}."
+        sentence = f"{subject} differ by up to {small(focus.difference)} in {place}."
     return f"{sentence} {_cause(picture, focus)}".rstrip()
 
 
@@ -259,33 +261,20 @@ def rows_in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _arrow(values: Sequence[float]) -> str:
-    """Format the weights of both sides: "0.64 → 0.04"."""
-    return " → ".join(weight(value) for value in values)
-
-
-def _previous_weights(pair: Pair) -> str:
-    """Format the mean weights on the previous token: "0.9998 → 0.1094"."""
-    return " → ".join(numbers.number(measures.previous_token_weight(side)) for side in pair.maps)
-
-
 def _largest_change(pair: Pair) -> tuple[str, str, float]:
     """Return the cell of this head that changes most, its weights on both sides, and the change."""
     left, right = pair.maps
     change = measures.largest_change(left, right)
-    ends = _arrow([float(side[change.row, change.key]) for side in (left, right)])
-    return f"{pair.tokens[change.row]} → {(pair.columns or pair.tokens)[change.key]}", ends, change.value
+    ends = " → ".join(weight(float(side[change.row, change.key])) for side in (left, right))
+    key = (pair.columns or pair.tokens)[change.key]
+    return f"{isolate(pair.tokens[change.row])} → {isolate(key)}", ends, change.value
 
 
 def _repeats_text(picture: Picture, rows: Repeated) -> str:
     """Name the repeated word and its positions: "“the” (at 1 and 7)"."""
     places = [str(place) for place in rows.places]
     listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
-    return f"“{picture.run.tokens[rows.places[0]]}” (at {listed})"
-
-
-def _difference_text(value: float) -> str:
-    return f"differ by up to {small(value)}"
+    return f"{quote(picture.run.tokens[rows.places[0]])} (at {listed})"
 
 
 def _cause(picture: Picture, rows: Repeated) -> str:

@@ -3,6 +3,7 @@
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 from mha_core.measure import measures
+from mha_core.token_text import quote
 
 from .pairs import Pair
 
@@ -20,7 +21,7 @@ def panel(pair: Pair, row: int) -> Block:
         sheet.bars("cosine", labels, cosines, scale=1.0) | {"values": list(map(numbers.cosine, cosines))},
         sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
     ]
-    title = f"The vector of “{numbers.cut(pair.tokens[row], 40)}”, left and right"
+    title = f"The vector of {quote(numbers.cut(pair.tokens[row], 40))}, left and right"
     return sheet.panel(title, [sheet.text(describe(pair.tokens[row], cosines, changes)), sheet.row(bars)], CAPTION)
 
 
@@ -39,7 +40,7 @@ def problem(pair: Pair) -> str:
 
 def describe(token: str, cosines: list[float], changes: list[float]) -> str:
     """Describe from which layer on the vectors differ, and where they differ most."""
-    subject = f"The two vectors of “{token}”"
+    subject = f"The two vectors of {quote(token)}"
     start = next((layer for layer, change in enumerate(changes) if change), None)
     if start is None:
         return f"{subject} are equal in every layer: no entry differs."

@@ -42,7 +42,7 @@ class ChangeEffect(TypedDict):
 
     layers: list[float]
     cell: tuple[int, int, int, int] | None
-    moved: tuple[float, float]  # before and now
+    weights: tuple[float, float]  # of the cell: before and now
 
 
 class FocusEffect(ChangeEffect):
@@ -96,7 +96,7 @@ class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
     label: str
     origin: str
     places: Mapping[str, str]  # preset -> the cursor of the head that shows it
-    typed: str  # the sentence of the picture
+    sentence: str  # the sentence of the picture
     pieces: list[str]  # explanations of the tokens
     patches: PatchGrid | None  # of a picture
     sound: SoundWave | None  # of a sound
@@ -238,12 +238,12 @@ def effect(picture: Picture) -> ChangeEffect | None:
     maxima = [float(_change(current[layer], baseline[layer], mask).max()) for layer in range(len(current))]
     layer = max(range(len(maxima)), key=maxima.__getitem__)
     if maxima[layer] == 0:
-        return {"layers": maxima, "cell": None, "moved": (0.0, 0.0)}
+        return {"layers": maxima, "cell": None, "weights": (0.0, 0.0)}
     # computed again for this layer: keeping the changes of all layers would take as long
     head, rest = divmod(int(_change(current[layer], baseline[layer], mask).argmax()), mask.numel())
     row, key = divmod(rest, mask.shape[1])
-    moved = float(baseline[layer, head, row, key]), float(current[layer, head, row, key])
-    return {"layers": maxima, "cell": (layer, head, row, key), "moved": moved}
+    weights = float(baseline[layer, head, row, key]), float(current[layer, head, row, key])
+    return {"layers": maxima, "cell": (layer, head, row, key), "weights": weights}
 
 
 def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
@@ -267,7 +267,7 @@ def _header(
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
         "places": get_source(settings.model).known_heads,
-        "typed": settings.text,
+        "sentence": settings.text,
         "pieces": notes.token_notes(picture),
         "patches": media.patches(picture.run),
         "sound": media.sound(picture),

@@ -7,6 +7,7 @@ from typing import TypedDict
 import torch
 from cachetools import LRUCache
 
+from headlight import read_toml
 from headlight.link.cursor import heads_by_name, parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
@@ -31,30 +32,11 @@ MAX_RANDOM_TOKENS = 25  # distinct ones; fewer if the vocabulary or the context 
 NO_VALUES = "Some values are zeroed here, so norms do not show what is passed on."
 
 
+_TEXTS = read_toml("heads")
 # name -> title, unit, description
-MEASURES = {
-    "previous": ("previous token", "weight", "average weight on the previous token"),
-    "next": ("next token", "weight", "average weight on the next token"),
-    "itself": ("itself", "weight", "average weight on the token itself, without the first row"),
-    "first": ("first token", "weight", "average weight of all other rows on the first token"),
-    "same": ("same token", "weight", "average weight on earlier occurrences of the same token"),
-    "induction": ("induction", "weight", "average weight on what followed the same token before"),
-    "entropy": (
-        "entropy",
-        "bits",
-        "how spread out a row is: 0 bits = one token, 3 bits = as even as over eight tokens",
-    ),
-    "distance": ("distance", "tokens", "average distance between query and key"),
-    "value": ("value-weighted share", "share", "share of the layer’s output: weights × norms of the values"),
-    EFFECT: ("effect of ablation", "1 − cosine", "how much the sentence vector rotates without this head"),
-}
+MEASURES = {name: (row["title"], row["unit"], row["text"]) for name, row in _TEXTS["measures"].items()}
 # measure, the usual name of heads with a high value, and its source
-NAMES = [
-    ("previous", "a previous-token head", "Elhage et al. 2021"),
-    ("induction", "an induction head", "Olsson et al. 2022"),
-    ("same", "a duplicate-token head", "Wang et al. 2022"),
-    ("first", "an attention-sink head (first token)", "Xiao et al. 2023"),
-]
+NAMES = [(row["measure"], row["name"], row["source"]) for row in _TEXTS["names"]]
 
 
 class HeadMeasure(TypedDict):

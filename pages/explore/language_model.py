@@ -30,7 +30,7 @@ class LanguageModelPart(TypedDict):
     next: list[NextToken]  # the most probable ones
     sample: NextToken | None  # the sampled one, if the sampling temperature is above 0
     sampling: tuple[float, int, str]  # temperature, seed, and the word whose probability is requested
-    wordSaid: str
+    wordSentence: str
     surprise: list[Loss] | None  # of each token; None if not requested
     topHeads: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
 
@@ -48,7 +48,7 @@ def payload(
         "next": next_token.likeliest_tokens(baseline, picture),
         "sample": next_token.sample(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
-        "wordSaid": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
+        "wordSentence": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
         "surprise": surprises(picture) if with_surprise else None,
         "topHeads": {} if is_long else top_heads(picture),
     }

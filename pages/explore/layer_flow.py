@@ -21,6 +21,7 @@ from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import layer_transformed_values, norm_shares
 from mha_core.models.inputs import head_mask, value_mask
 from mha_core.show.packing import pack_focus, pack_parts
+from mha_core.token_text import quote
 
 NORM = "norm"  # the view state for attention × value norm
 MAX_LINES = 240
@@ -132,12 +133,12 @@ def _shares_text(tokens: list[str], result: Flow, row: int) -> str:
     places = [place for place in inputs.argsort(descending=True, stable=True).tolist() if inputs[place] > 0]
     selection = places[:MAX_NAMED] if row in places[:MAX_NAMED] else [*places[: MAX_NAMED - 1], row]
     parts = [
-        f"{'itself' if place == row else f'“{tokens[place]}”'} {numbers.percent(float(inputs[place]))}"
+        f"{'itself' if place == row else quote(tokens[place])} {numbers.percent(float(inputs[place]))}"
         for place in selection
     ]
     rest = f" and {numbers.count(len(places) - len(selection), 'other')}" if len(places) > len(selection) else ""
     layers = numbers.count(len(result.masses) - 1, "layer")
-    return f"After {layers} “{tokens[row]}” consists of {', '.join(parts)}{rest}."
+    return f"After {layers} {quote(tokens[row])} consists of {', '.join(parts)}{rest}."
 
 
 def _path_text(tokens: list[str], result: Flow) -> str:
@@ -146,11 +147,11 @@ def _path_text(tokens: list[str], result: Flow) -> str:
     if not path:
         return "No path leads from the chosen key, so nothing of it arrives."
     moves = [
-        f"from “{tokens[lower]}” to “{tokens[upper]}” in layer {layer}"
+        f"from {quote(tokens[lower])} to {quote(tokens[upper])} in layer {layer}"
         for layer, (lower, upper) in enumerate(pairwise(path))
         if lower != upper
     ]
-    end, total = f"“{tokens[path[0]]}”", numbers.percent(float(result.masses[0][path[0]]))
+    end, total = quote(tokens[path[0]]), numbers.percent(float(result.masses[0][path[0]]))
     if not moves:
         return f"The strongest path from {end} stays on it through all layers."
     share = f"and carries {numbers.percent(result.path_share)} of these {total}"
@@ -165,5 +166,5 @@ def _omission_text(result: Flow, token: str) -> str:
     share = numbers.percent(sum(line.share for line in result.lines) / (len(result.masses) - 1))
     return (
         f"The {count:,} strongest of {result.n_lines:,} lines are drawn, {share} of the total. Each of the others "
-        f"carries at most {numbers.percent(result.lines[-1].share)} of “{token}”."
+        f"carries at most {numbers.percent(result.lines[-1].share)} of {quote(token)}."
     )

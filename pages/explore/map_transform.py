@@ -28,7 +28,7 @@ class TransformedMap(TypedDict):
     rowOf: list[int]  # the row of each token
     columnOf: list[int]
     sentence: str  # the rule, or the reason why it does not apply
-    sunk: list[float]  # the share of each row on hidden keys; empty if rows are not renormalised
+    hiddenShares: list[float]  # the share of each row on hidden keys; empty if rows are not renormalised
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class MapTransform:
 
     def payload(self, weights: Tensor) -> TransformedMap:
         """Return the labels and indices of the transformed rows and columns, and the weight on hidden keys."""
-        run, sunk = self.run, list[float]()
+        run, hidden_shares = self.run, list[float]()
         if any(self.hidden):
             merged = reading.merge_words(weights, self.rows, self.columns)
-            sunk = reading.renormalise(merged, self._keys(merged))[1].tolist()
+            hidden_shares = reading.renormalise(merged, self._keys(merged))[1].tolist()
         tokens = run.key_tokens or run.tokens
         return {
             "rows": self._labels(self.rows, run.tokens),
@@ -69,7 +69,7 @@ class MapTransform:
             "rowOf": _row_indices(self.rows, len(run.tokens)),
             "columnOf": _row_indices(self.columns, len(tokens)),
             "sentence": self.problem or (RULE if self.rows or self.columns else ""),
-            "sunk": sunk,
+            "hiddenShares": hidden_shares,
         }
 
     def _keys(self, merged: Tensor) -> list[int]:

@@ -10,6 +10,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
 from mha_core import Run
 from mha_core.errors import HeadlightError
+from mha_core.models.run import Extras
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.hf_model import HfModel
 
@@ -60,9 +61,7 @@ def to_png(raw: bytes) -> bytes:
     """
     from PIL import Image
 
-    query = LinkQuery(raw)
-    settings, _ = query.fitted_settings()
-    picture = query.model.features(settings.text).extras.image if isinstance(query.model, HfModel) else None
+    picture = _extras(raw).image
     if picture is None:
         raise HeadlightError("this model reads no pictures")
     buffer = io.BytesIO()
@@ -76,9 +75,13 @@ def to_wav(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the model reads no sounds, or the link has none.
     """
-    query = LinkQuery(raw)
-    settings, _ = query.fitted_settings()
-    sound = query.model.features(settings.text).extras.audio if isinstance(query.model, HfModel) else None
+    sound = _extras(raw).audio
     if sound is None:
         raise HeadlightError("this model reads no sounds")
     return sound_file.to_wav(sound.samples, sound.rate)
+
+
+def _extras(raw: bytes) -> Extras:
+    query = LinkQuery(raw)
+    text = query.fitted_settings()[0].text
+    return query.model.features(text).extras if isinstance(query.model, HfModel) else Extras()

@@ -14,6 +14,7 @@ from mha_core import Run
 from mha_core.measure import measures
 from mha_core.models.run import Audio
 from mha_core.models.words import mask_token
+from mha_core.token_text import quote, quote_all
 
 
 def token_notes(picture: Picture) -> list[str]:
@@ -27,7 +28,8 @@ def token_notes(picture: Picture) -> list[str]:
     if picture.run.extras.audio is not None and picture.model.group == "encoder":
         return notes
     unknown = tokens.count("[UNK]")
-    if picture.settings.model == MINILM and 2 * _count_foreign(tokens) > n - sum(picture.run.ends):
+    foreign = sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)  # ɏ is the last Latin letter
+    if picture.settings.model == MINILM and 2 * foreign > n - sum(picture.run.ends):
         notes.append("This model reads English. It reads every unknown word as [UNK].")
         if get_source(SMOLLM2).exists:
             notes[-1] += " SmolLM2 reads other languages byte by byte; choose it above."
@@ -36,7 +38,7 @@ def token_notes(picture: Picture) -> list[str]:
     if (mask := mask_token(picture.model)) in tokens:
         notes.append(f"{mask} hides a word; models of this kind learned to predict the hidden word.")
     if piece := next((token for token in tokens if token.startswith("##")), ""):
-        notes.append(f"Rare words are split: “{piece}” continues the piece before it.")
+        notes.append(f"Rare words are split: {quote(piece)} continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
         notes.append("A character that is not in the vocabulary is read byte by byte, for example as <0xF0>.")
     first, last = picture.run.ends
@@ -62,16 +64,12 @@ def _moment_note(run: Run, sound: Audio) -> str:
     return f"{text} The sound is padded with silence; “{pictures.UNASSIGNED}” is the weight of a row on that silence."
 
 
-def _count_foreign(tokens: Sequence[str]) -> int:
-    """Count the tokens that are unknown or not in Latin script."""
-    return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
-
-
 def column_note(picture: Picture) -> str:
     """Name the hidden columns, with the sentence vector's cosine to the unchanged one; "" if there are none."""
     settings, tokens = picture.settings, picture.run.tokens
     unseen, unheard = (
-        _quote_tokens(tokens, places) for places in (rules.unseen_tokens(settings.mask), settings.values_off)
+        quote_all(tokens[place] for place in places if place < len(tokens))
+        for places in (rules.unseen_tokens(settings.mask), settings.values_off)
     )
     sentences = []
     if unseen:
@@ -86,10 +84,6 @@ def column_note(picture: Picture) -> str:
     suffix = "" if is_only_change else ", with all that is changed"
     cosine = numbers.precise(picture.cosine)
     return f"{' '.join(sentences)} The sentence vector’s cosine to the unchanged one is {cosine}{suffix}."
-
-
-def _quote_tokens(tokens: Sequence[str], places: Sequence[int]) -> str:
-    return " and ".join(f"“{tokens[place]}”" for place in places if place < len(tokens))
 
 
 def mean_note(picture: Picture, heads: Heads) -> str:

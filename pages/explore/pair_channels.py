@@ -19,6 +19,7 @@ from mha_core.measure.channels import Channels, call_channels, channels
 from mha_core.pretrained.attention_hook import Call
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.show.packing import pack_focus, pack_parts
+from mha_core.token_text import quote
 
 DOMINANT_WEIGHT = 0.8  # of the sum of the products' absolute values
 MAX_NAMED = 6  # channels in the sentence
@@ -35,7 +36,7 @@ class ChannelsAnswer(TypedDict):
     row: int
     key: int
     query: str  # the query's token
-    looked: str  # the key's token
+    keyToken: str  # the key's token
     strong: list[int]  # the fewest channels with `DOMINANT_WEIGHT`
     sentences: list[str]  # sentences on the sum, on the strongest channels and on the weight
     notes: list[str]
@@ -88,10 +89,10 @@ def answer(raw: bytes) -> bytes:
         "row": row,
         "key": key,
         "query": layer.tokens[row],
-        "looked": layer.keys[key],
+        "keyToken": layer.keys[key],
         "strong": terms.strongest(DOMINANT_WEIGHT),
         "sentences": [
-            _sum_text(terms, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", bias_source),
+            _sum_text(terms, f"{quote(layer.tokens[row])} → {quote(layer.keys[key])}", bias_source),
             _strongest_text(terms),
             _weight_text(float(weights[row, key])),
         ],
@@ -154,7 +155,7 @@ def _strongest_text(terms: Channels) -> str:
     names = ", ".join(map(str, strongest[:MAX_NAMED])) + (" …" if len(strongest) > MAX_NAMED else "")
     subject = f"The {len(strongest)} strongest of {len(terms.q)} channels ({names}) account for"
     if len(strongest) == 1:
-        subject = f"The strongest channel ({names}) account fors"
+        subject = f"The strongest channel ({names}) accounts for"
     return f"{subject} {numbers.percent(share)} of the sum’s absolute size: {' and '.join(sums)}."
 
 

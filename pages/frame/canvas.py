@@ -72,7 +72,7 @@ def poll(number: str, on_poll: Callable[[], None]) -> None:
     A fragment that reruns often passes a number, and the callback reruns another one, which only a callback may.
     """
     with st.container(key="news_carrier"):
-        _poll(key="news", data={"number": number}, on_asked_change=on_poll)
+        _poll(key="news", data={"number": number}, on_request_change=on_poll)
 
 
 def sync_visit_name(name: str, unknown_name: str, on_known: Callable[[str], None]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import streamlit as st
@@ -16,6 +16,7 @@ from headlight.ui.numbers import cut
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
+from mha_core.token_text import quote
 
 from . import layout, links, user
 
@@ -25,7 +26,7 @@ LOADING_MESSAGE = (
 )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Form(layout.Page):
     """A page with controls.
 
@@ -33,7 +34,7 @@ class Form(layout.Page):
         query: the link's query.
     """
 
-    query: LinkQuery = field(default_factory=lambda: LinkQuery(b""))
+    query: LinkQuery
 
     @property
     def name(self) -> str:
@@ -63,7 +64,7 @@ class Form(layout.Page):
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else get_source(settings.model).presets[0]
             fallback, warnings = pictures.fit_settings(replace(settings, text=last))
-            shown_text = f"“{cut(last)}”" if last else "an empty sentence"
+            shown_text = quote(cut(last)) if last else "an empty sentence"
             notice = f"{words.error_sentence(error)} Below is still {shown_text}."
             return compute(fallback), fallback, [notice, *earlier, *warnings]
         st.session_state["last_text"] = settings.model, settings.text
@@ -93,7 +94,8 @@ def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
     models = user.available_models() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)
-    with layout.page_frame(Form, package, models, devices.available(), query=query) as page:
+    with layout.page(package, models, devices.available()) as frame:
+        page = Form(**vars(frame), query=query)  # shares the list of unusable keys with the frame
         page.notices += st.session_state.pop("said_by_callbacks", [])
         yield page
 

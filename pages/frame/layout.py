@@ -4,9 +4,8 @@ Everything about controls is in `form`, so that a page of text imports no model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -37,36 +36,22 @@ class Page:
     unusable: list[str] = field(default_factory=list)
 
 
-P = TypeVar("P", bound=Page)
-
-
-def page(package: str) -> AbstractContextManager[Page]:
-    """Open the frame of a page without controls; `package` is its name."""
-    return page_frame(Page, package)
-
-
 @contextmanager
-def page_frame(
-    kind: type[P],
-    package: str,
-    models: Mapping[str, tuple[str, str, str]] | None = None,
-    devices: Iterable[str] = (),
-    **fields: Any,
-) -> Iterator[P]:
+def page(
+    package: str, models: Mapping[str, tuple[str, str, str]] | None = None, devices: Iterable[str] = ()
+) -> Iterator[Page]:
     """Open the frame of a page; a HeadlightError becomes a message on the stage.
 
     Args:
-        kind: class of the page.
         package: name of the page.
         models: models to choose from, name -> title, group and description.
         devices: devices to choose from.
-        fields: further fields of `kind`.
     """
     with st.container(key="frame"):
         stage = st.container(key="stage")
     with stage:
         header(package, models, devices)
-    page = kind(stage, stage.container(key="link_texts"), **fields)
+    page = Page(stage, stage.container(key="link_texts"))
     version = link_version.version_warning(st.query_params.get_all(link_version.KEY))
     if version:
         page.notices.append(version)

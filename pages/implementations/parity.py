@@ -238,10 +238,6 @@ def biases(equality: Equality) -> Block:
     return sheet.table(["bias of", "numbers", "output changes", "maps change", "all tokens alike"], rows, caption)
 
 
-def _and(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
 @lru_cache(maxsize=16)
 def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     """Return a table of each implementation's description, parameters and missing features."""
@@ -257,6 +253,7 @@ def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     bias_text = biases_in_words(biases)
     caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {bias_text}; tensors = in how many pieces."
     if (weights.q_bias is None) != (weights.v_bias is None):
-        joint = [name for name, kind in IMPLEMENTATIONS.items() if kind.one_matrix]
-        caption += f" {_and(joint)} have one bias for q, k and v: its parts for q and k are 0, and are counted."
+        *others, last = (name for name, kind in IMPLEMENTATIONS.items() if kind.one_matrix)
+        joint = f"{', '.join(others)} and {last}"
+        caption += f" {joint} have one bias for q, k and v: its parts for q and k are 0, and are counted."
     return sheet.table(head, rows, caption, prose=True)

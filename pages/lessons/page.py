@@ -3,12 +3,11 @@
 Below it lists the elements of some texts in their order, each with a link to its counterpart here.
 """
 
-import tomllib
 from typing import Any
 
 import streamlit as st
 
-from headlight import ROOT
+from headlight import read_toml
 from headlight.lessons.course import Course, course
 from headlight.lessons.schema import AUDIENCES, PATHS, Lesson
 from headlight.ui import pages, sheet
@@ -16,7 +15,7 @@ from headlight.ui.web import PREFIX, TUTORIAL
 from pages.frame import canvas
 from pages.frame.layout import page
 
-_TEXTS = tomllib.loads((ROOT / "assets" / "texts.toml").read_text("utf-8"))["texts"]
+_TEXTS = read_toml("texts")["texts"]
 
 
 def show() -> None:

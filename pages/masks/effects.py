@@ -15,6 +15,7 @@ from headlight.ui.numbers import outcome
 from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
+from mha_core.token_text import isolate, quote
 
 MAX_KEYS = 16  # columns shown of a long row
 ROUNDING = 1e-5
@@ -44,13 +45,13 @@ def empty_rows(settings: Settings, cursor: Cursor) -> list[Block]:
     ways = softmax_three_ways(layer.scores[cursor.head], allow)
     row = empty[0]
     token, columns = layer.tokens[row], range(min(n, MAX_KEYS))
-    head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
+    head = ["", *(f"{key} {isolate(layer.tokens[key])}" for key in columns), "sum"]
     lines = [
         [name, *(outcome(float(way[row, key])) for key in columns), outcome(float(way[row].sum()))]
         for name, way in zip(WAYS, ways, strict=True)
     ]
     cut = f" The first {len(columns)} of {n} keys." if n > len(columns) else ""
-    caption = f"Row {row} “{token}”: its weights computed in three ways from this head’s scores.{cut}"
+    caption = f"Row {row} {quote(token)}: its weights computed in three ways from this head’s scores.{cut}"
     sentence = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
     blocks = [sheet.row([sheet.text(sentence), sheet.table(head, lines, caption)])]
     return [sheet.panel("A row that may look at no key", blocks, "counted from 0")]
@@ -86,7 +87,7 @@ def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -
     minus = f"{nans} of {len(plain)} weights are NaN" if nans else "no weight is NaN"
     more = f", and {others} more" if others else ""
     return (
-        f"Row {row} “{token}”{more} may look at no key. Here its weights are {outcome(float(ours.abs().max()))} and "
-        f"nothing breaks. With a softmax over −∞ alone, {minus}, and so is everything computed from them. With −1e9 "
-        f"instead of −∞, each blocked key gets {spread}, as if the row attended to all of them."
+        f"Row {row} {quote(token)}{more} may look at no key. Here its weights are {outcome(float(ours.abs().max()))} "
+        f"and nothing breaks. With a softmax over −∞ alone, {minus}, and so is everything computed from them. With "
+        f"−1e9 instead of −∞, each blocked key gets {spread}, as if the row attended to all of them."
     )

@@ -71,12 +71,12 @@ class Masks(PictureAnswer):
     maxTokens: int  # noqa: N815 - as the browser reads it; maximum number of tokens for painting
     maxLength: int  # noqa: N815 - as the browser reads it; maximum characters of a painting in the link
     comparison: str
-    typed: str  # the sentence of the picture
+    sentence: str  # the sentence of the picture
     label: str
     look: str  # head or mean, as in the link
     cards: list[Card]
     sums: str
-    begins: dict[str, str]  # defaults used for keys that the link lacks
+    initialValues: dict[str, str]  # noqa: N815 - as the browser reads it; defaults used for keys that the link lacks
 
 
 class MaskOutcomes(TypedDict):
@@ -178,12 +178,12 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
         "maxTokens": MAX_PAINTED,
         "maxLength": MAX_PAINTED_LENGTH,
         "comparison": _comparison_text(comparison.mask, own_mask),
-        "typed": settings.text,
+        "sentence": settings.text,
         "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
         "look": str(query.look),
         "cards": [] if fixed else _cards(picture, cursor, *_painting(query, n)),
         "sums": effects.sums_in_words(weights[1]),
-        "begins": defaults,
+        "initialValues": defaults,
     }
     return pack_parts(pack_focus(header, *weights))
 

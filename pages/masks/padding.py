@@ -13,6 +13,7 @@ from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 from mha_core import Run
 from mha_core.measure import measures
+from mha_core.token_text import quote
 
 from .effects import ROUNDING
 
@@ -94,8 +95,8 @@ def _table(batch: BatchComparison) -> Block:
     ]
     sizes = f"{batch.tokens} tokens and {batch.batch_length - batch.tokens} of padding"
     caption = (
-        f"“{numbers.cut(batch.short)}”: {sizes}, against the same sentence alone: the largest change of a weight, the "
-        "cosine of the sentence vector, and the most weight of a row on padding."
+        f"{quote(numbers.cut(batch.short))}: {sizes}, against the same sentence alone: the largest change of a weight, "
+        "the cosine of the sentence vector, and the most weight of a row on padding."
     )
     return sheet.table(["in the batch", "largest change", "cosine", "on padding"], rows, caption)
 

@@ -16,6 +16,7 @@ from headlight.ui.sheet import Block
 from mha_core.models.encoder import Encoder
 from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
+from mha_core.token_text import quote
 
 from .encodings import trained_table
 
@@ -134,7 +135,7 @@ def problem(settings: Settings) -> str:
         return "Backwards the model splits these words into other tokens, so they cannot be compared."
     outcome, rounding = ("the same vector", ", up to rounding") if none <= TOLERANCE else ("nearly the same vector", "")
     return (
-        f"Read backwards, the sentence is “{order}”. Without positions each word gets {outcome} as before{rounding}, "
-        f"at whatever position it is now (largest difference {difference(none, 2)}). "
+        f"Read backwards, the sentence is {quote(order)}. Without positions each word gets {outcome} as "
+        f"before{rounding}, at whatever position it is now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )

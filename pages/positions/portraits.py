@@ -1,14 +1,16 @@
 """Portraits of encodings, part by part: text, numbers and a chart."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
+from headlight import read_toml
 from headlight.picture import words
 from headlight.ui import figures, sheet
-from headlight.ui.figures import Figure
+from headlight.ui.figures import Curve, Figure
 from headlight.ui.numbers import cut, integer, number
 from headlight.ui.sheet import Block
 from mha_core.errors import PositionError
@@ -22,32 +24,7 @@ MAX_ROWS, MAX_COLUMNS = 96, 128  # of the heat map
 COLOUR_QUANTILE = 0.99  # the share of cells below full colour
 MAX_LINES = 6
 ROUNDING = 1e-9
-TITLES = {
-    "none": "No encoding",
-    "sinusoidal": "Sinusoids",
-    "learned": "MiniLM's learned table",
-    "rotary": "Rotary (RoPE)",
-    "alibi": "ALiBi",
-    "t5": "T5's relative bias",
-    "shaw": "Shaw's relative keys",
-}
-MEANINGS = {
-    "none": "Nothing is added or rotated, so a word has the same numbers at every position.",
-    "sinusoidal": "Sine waves from short to long give each position its own pattern, which is added to the embedding.",
-    "learned": "A learned table has a row for each position, which is added to the embedding.",
-    "rotary": "Queries and keys turn by an angle that grows with the position, so q · k depends only on the distance.",
-    "alibi": "Scores decrease with the distance, in some heads faster than in others, so near words get more weight.",
-    "t5": "Each head learns a number for each distance and adds it to the score; far distances share one.",
-    "shaw": "Each distance has a learned vector, which is multiplied with the query like a key.",
-}
-PAPERS = {
-    "sinusoidal": "Vaswani et al. 2017, Attention Is All You Need, section 3.5",
-    "learned": "Gehring et al. 2017; as in BERT, Devlin et al. 2018",
-    "rotary": "Su et al. 2021, RoFormer",
-    "alibi": "Press et al. 2022, Train Short, Test Long",
-    "t5": "Raffel et al. 2020, T5, section 2.1",
-    "shaw": "Shaw et al. 2018, Self-Attention with Relative Position Representations",
-}
+TEXTS = read_toml("encodings")  # encoding -> title, meaning and paper
 _ACTS = {
     "": "nowhere",
     "add": "on the embeddings, to which it is added once, before the first layer",
@@ -111,7 +88,7 @@ def _part(
     encoding: Encoding, title: str, note: str, blocks: list[Block], figure: Figure, alt: str, unit: str = ""
 ) -> Part:
     """Build a part titled with the encoding, as on a phone the parts of two encodings alternate."""
-    return Part([sheet.title(f"{TITLES[encoding.name]}: {title}", note), *blocks], figure, alt, unit)
+    return Part([sheet.title(f"{TEXTS[encoding.name]['title']}: {title}", note), *blocks], figure, alt, unit)
 
 
 def _card(encoding: Encoding, _: Focus) -> Part:
@@ -120,12 +97,13 @@ def _card(encoding: Encoding, _: Focus) -> Part:
         "pretrained": f"{encoding.n_learned:,} learned numbers, from the pretrained model.",
         "random": f"{encoding.n_learned:,} learned numbers, which are random here because they are untrained.",
     }[encoding.origin]
-    lines = [MEANINGS[encoding.name]]
+    texts = TEXTS[encoding.name]
+    lines = [texts["meaning"]]
     if encoding.applied_as:
-        lines.append(f"{PAPERS[encoding.name]}. {learned}")
+        lines.append(f"{texts['paper']}. {learned}")
     if encoding.name == "shaw":
         lines.append("Its bias depends on the queries; these are random, standard normal.")
-    return Part([sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.applied_as]}"), *map(sheet.text, lines)])
+    return Part([sheet.title(texts["title"], f"acts {_ACTS[encoding.applied_as]}"), *map(sheet.text, lines)])
 
 
 def _picture(encoding: Encoding, view: Focus) -> Part:
@@ -190,9 +168,21 @@ def _lines(encoding: Encoding, view: Focus) -> Part:
     blocks = [sheet.text(f"{ends}.")]
     if missing:
         blocks.append(sheet.text(f"It has channels 0 to {encoding.width - 1}: {missing} cannot be drawn."))
-    figure = figures.curves(series, start=start, x_title=axes[0], y_title=axes[1], theme=view.theme)
+    figure = _chart(series, view, axes, start)
     unit = "bias" if encoding.applied_as == "bias" else ""
     return _part(encoding, title, note, blocks, figure, f"Curves over the {axes[0]}. {ends}.", unit)
+
+
+def _chart(
+    series: Mapping[str, Sequence[float]], view: Focus, titles: tuple[str, str], start: int = 0, **more: Any
+) -> Figure:
+    """Build the chart of series over the integers from `start` on; `more` are fields of `Curve` or `marks`."""
+    marks, last = more.pop("marks", None), start + max(map(len, series.values())) - 1
+    curves = [
+        Curve(name, number + 1, range(start, start + len(values)), values, dash=number, **more)
+        for number, (name, values) in enumerate(series.items())
+    ]
+    return figures.line_chart(curves, span=(start, last), titles=titles, theme=view.theme, marks=marks)
 
 
 def _circle(encoding: Encoding, view: Focus) -> Part:
@@ -234,18 +224,13 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     square, signed = measures.similarity(encoding), encoding.applied_as == "bias"
     curve = measures.by_distance(square, signed=signed)
     measure, last = _MEASURE[encoding.applied_as], square.shape[-1] - 1
-    lines, spread = {"mean": curve.mean}, None
+    lines, band = {"mean": curve.mean}, dict[str, Any]()
     if _max_spread(curve) >= ROUNDING:
         lines |= {"smallest": curve.low, "largest": curve.high}
-        spread = curve.low, curve.high, f"smallest to largest of all {'heads and places' if signed else 'places'}"
-    figure = figures.curves(
-        {"mean": curve.mean},
-        start=curve.start,
-        x_title="j − i, from query to key" if signed else "distance",
-        y_title=measure,
-        theme=view.theme,
-        spread=spread,
-    )
+        name = f"smallest to largest of all {'heads and places' if signed else 'places'}"
+        band = {"low": curve.low, "high": curve.high, "band": name}
+    x_title = "j − i, from query to key" if signed else "distance"
+    figure = _chart({"mean": curve.mean}, view, (x_title, measure), curve.start, **band)
     figure["layout"]["height"] = HEIGHT
     near = _doubling(last + 1)
     places = [*(-place for place in reversed(near[1:])), *near] if signed else near
@@ -286,9 +271,7 @@ def _far(encoding: Encoding, view: Focus) -> Part:
         curve = measures.far_curve(encoding, reached)
     measure = f"{_MEASURE[encoding.applied_as]}{', mean over the heads' if encoding.applied_as == 'bias' else ''}"
     marks = {"your sentence": len(view.tokens) - 1, f"MiniLM's {view.limit}": view.limit}
-    figure = figures.curves(
-        {measure: curve}, x_title="position", y_title=_MEASURE[encoding.applied_as], theme=view.theme, marks=marks
-    )
+    figure = _chart({measure: curve}, view, ("position", _MEASURE[encoding.applied_as]), marks=marks)
     text = _far_text(curve, view)
     note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(text)]
     alt = f"Curve over {reached:,} positions. {text}"

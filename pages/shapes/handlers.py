@@ -86,10 +86,10 @@ class StepsPicture(PictureAnswer):
     implementations: list[str]
     biases: list[str]  # of random weights
     weights: str  # a sentence on the layer's weights
-    cannot: dict[str, str]  # key of a control -> the reason why it has no effect, or ""
+    inert: dict[str, str]  # key of a control -> the reason why it has no effect, or ""
     step: str  # the visible step, whose numbers are always sent
     cut: bool  # the numbers of the other steps are missing, because the answer is part of the first page
-    typed: str  # the sentence
+    sentence: str  # the sentence
     lessons: dict[str, str]  # name -> question
     label: str
 
@@ -176,13 +176,13 @@ def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
         "implementations": list(IMPLEMENTATIONS),
         "biases": list(BIASES),
         "weights": weights_text,
-        "cannot": {
+        "inert": {
             "t": no_effect(names, "temperature", "divide by a temperature"),
             "off": no_effect(names, "heads", "ablate heads of this layer"),
         },
         "step": step,
         "cut": max_bytes == 0,
-        "typed": settings.text,
+        "sentence": settings.text,
         "lessons": QUESTIONS,
         "label": f"layer {cursor.layer}, {random.label if random else f'{model.origin} weights'}",
     }

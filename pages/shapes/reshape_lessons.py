@@ -14,6 +14,7 @@ from mha_core.attention.functional import mixing_weights
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.measure import measures
 from mha_core.positions import Shaw
+from mha_core.token_text import isolate
 
 from . import exercise, random_layer
 from .lesson import MAX_SHOWN, StepLesson, matrix, shape_str, source_code
@@ -61,7 +62,12 @@ def no_transpose(layer: LayerTrace, head: int) -> StepLesson:
     fits = [pair == (i, head) for i, pair in enumerate(real)]
     visible = range(min(n, MAX_SHOWN))
     rows = [
-        [f"{i} {tokens[i]}", f"{real[i][0]} {tokens[real[i][0]]}", str(real[i][1]), "right" if fits[i] else "wrong"]
+        [
+            f"{i} {isolate(tokens[i])}",
+            f"{real[i][0]} {isolate(tokens[real[i][0]])}",
+            str(real[i][1]),
+            "right" if fits[i] else "wrong",
+        ]
         for i in visible
     ]
     d_head = c // n_heads

@@ -5,13 +5,12 @@ All texts are in assets/step_words.toml; those of a source text belong to the im
 
 import math
 import re
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from headlight import read_toml
 from headlight.picture.traces import LayerTrace
 from headlight.ui.numbers import capital, count
 from mha_core import IMPLEMENTATIONS, Step, Trace
@@ -20,7 +19,7 @@ from mha_core.attention.switches import Ablation
 SINGULAR = {"q": "query", "k": "key", "v": "value"}
 PLURAL = {"q": "queries", "k": "keys", "v": "values", "qkv": "queries, keys and values"}
 # implementation -> source text -> step -> its name there; "steps" -> step -> its description; "axes" -> letter -> name
-WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8"))
+WORDS: dict[str, Any] = read_toml("step_words")
 
 
 def is_step(step: str) -> bool:

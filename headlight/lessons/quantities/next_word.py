@@ -14,6 +14,7 @@ from headlight.picture.settings import Settings
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
+from mha_core.token_text import quote
 
 
 def choice(query: Query, settings: Settings, word: str, temperature: float = 1.0) -> Value:
@@ -53,7 +54,7 @@ def _token(picture: Picture, word: str) -> int:
     gap = "" if not text or text[-1:].isspace() or not word[:1].isalnum() else " "
     longer = list(picture.model.tokenize(f"{text}{gap}{word}")[1])
     if len(longer) <= len(ids) or longer[: len(ids)] != ids:
-        raise RuleError(f"“{word}” cannot follow this text as a word of its own")
+        raise RuleError(f"{quote(word)} cannot follow this text as a word of its own")
     return longer[len(ids)]
 
 

@@ -7,7 +7,7 @@ from headlight.lessons.values import Value
 from headlight.link.limits import AUTO_ABLATION_HEADS, AUTO_ABLATION_TOKENS
 from headlight.picture import next_token, pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.single_flight import single_flight
+from headlight.queue.single_flight import run_heavy, single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core.errors import HeadlightError
@@ -52,7 +52,7 @@ def need(picture: Picture) -> Value:
     if tokens > AUTO_ABLATION_TOKENS or heads > AUTO_ABLATION_HEADS:
         limits = f"{AUTO_ABLATION_TOKENS} tokens and {AUTO_ABLATION_HEADS} heads"
         raise RuleError(f"ablating each head is allowed up to {limits}, not {tokens} and {heads}")
-    return Value.from_tensor(1 - pictures.ablation_cosines(picture.settings).double(), "l h")
+    return Value.from_tensor(1 - run_heavy(pictures.ablation_cosines, picture.settings).double(), "l h")
 
 
 def model_rounding(picture: Picture) -> Value:
