@@ -10,6 +10,7 @@ import inspect
 import resource
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -24,10 +25,12 @@ import torch
 
 from mha_core.pretrained import attention_hook, offline
 from tests.core import tiny_models
+from tests.folders import saved
 
 PARTS = ("q", "k", "v", "scores", "mask", "mixed")
 MAX_SECONDS = 20  # of a processor, for one type
 NOT = "not finite"  # said of rows
+EQUAL = "equal"  # said of a folder
 
 
 class TooSlow(BaseException):
@@ -48,6 +51,7 @@ class Row:
     heads_off: bool | None = None
     parts: tuple[str, ...] = field(default_factory=tuple)
     reason: str = ""
+    folder: str = ""
 
 
 def outputs(found: Any) -> list[torch.Tensor]:
@@ -86,6 +90,7 @@ def look(model_type: str) -> Row:
                 continue  # other sizes help nothing
             found = _try(Row(model_type, name), library, CONFIG_MAPPING[model_type], more)
             if found.road:
+                found.folder = saved_folder(found, more)
                 return found
             row = row if row.reason and row.kind == name else found
     except TooSlow:
@@ -93,6 +98,19 @@ def look(model_type: str) -> Row:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return row
+
+
+def saved_folder(row: Row, more: dict[str, Any]) -> str:
+    """Whether the type opens as its library saves it, with its tokenizer or processor, or why not."""
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            far = max(saved.judge(row.model_type, Path(place), row.kind, **more).differences.values(), default=0.0)
+            return f"{far:.0e}" if far else EQUAL
+        except TooSlow:
+            return f"takes more than {MAX_SECONDS} s of processor time"
+        except Exception as error:
+            return _said(error).replace(place, "the folder")
 
 
 def _try(row: Row, library: Any, config: Any, more: dict[str, Any]) -> Row:
@@ -242,7 +260,12 @@ def report(rows: list[Row], seconds: float) -> str:
     shown = [row for row in rows if row.road]
     seam_rows = [row for row in shown if row.road == "seam"]
     exact = [row for row in seam_rows if row.same_output and row.heads_off and row.rows != NOT]
+    opened = [row for row in shown if opens(row)]
     refused: dict[str, list[str]] = {}
+    closed: dict[str, list[str]] = {}
+    for row in shown:
+        if row not in opened:
+            closed.setdefault(row.folder.replace(row.model_type, "…"), []).append(row.model_type)
     for row in rows:
         if not row.road:
             refused.setdefault(row.reason.partition(":")[0], []).append(row.model_type)
@@ -262,10 +285,18 @@ that of plain eager attention, ablating every head changes it, and all maps are 
 - *returned*: how many of the maps that the model itself returns are among the recorded ones, bit for bit
 - *row sums*: the sum of a row of weights
 - *ablated*: what ablating every head does to the output
+- *folder*: `load_model` opens a folder of the library's own `save_pretrained`, model, tokenizer and processor: ids, \
+maps, states and logits are equal to those of transformers' own pass over it, or differ by that much
 
-| type | class | maps | output | returned | row sums | ablated | also recorded |
-|---|---|---|---|---|---|---|---|
+| type | class | maps | output | returned | row sums | ablated | also recorded | folder |
+|---|---|---|---|---|---|---|---|---|
 {chr(10).join(map(_line, shown))}
+
+{len(opened)} of {len(shown)} open from such a folder. The others:
+
+| why | types |
+|---|---|
+{chr(10).join(f"| {why} | {len(types)}: {', '.join(types)} |" for why, types in sorted(closed.items()))}
 
 No maps were recorded of {len(rows) - len(shown)} types, many because no tiny model of them could be made:
 
@@ -275,12 +306,18 @@ No maps were recorded of {len(rows) - len(shown)} types, many because no tiny mo
 """
 
 
+def opens(row: Row) -> bool:
+    """Return whether the saved folder of a type opened, equal or to a difference."""
+    return row.folder == EQUAL or row.folder[:1].isdigit()
+
+
 def _line(row: Row) -> str:
     cells = (row.model_type, row.kind, row.maps, "bit-equal" if row.same_output else "differs", row.same_maps, row.rows)
     heads = "changes it" if row.heads_off else "no change"
     if row.road != "seam":
         cells, heads = (*cells[:3], "", "only these", row.rows), ""
-    return f"| {' | '.join((*cells, heads, ', '.join(row.parts)))} |"
+    folder = row.folder if opens(row) else ""
+    return f"| {' | '.join((*cells, heads, ', '.join(row.parts), folder))} |"
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ class Visitor:
         message.rerun_script.is_auto_rerun = False
         state = message.rerun_script.widget_states.widgets.add()
         state.id = f"$$STREAMLIT_INTERNAL_KEY_{self.ids[NEWS]}__events"
-        state.json_trigger_value = json.dumps([{"event": "asked", "value": self._asked}])
+        state.json_trigger_value = json.dumps([{"event": "request", "value": self._asked}])
         self._sent = time.perf_counter()
         self.socket.send(message.SerializeToString())
         self.wait()

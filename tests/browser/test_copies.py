@@ -175,7 +175,7 @@ class Asker:
 def shown(answer: Answer) -> tuple[str, bytes]:
     """The sentence of a picture and its numbers, without how long they took."""
     state, maps = shown_in(answer.body)
-    return str(state["typed"]), maps
+    return str(state["sentence"]), maps
 
 
 @pytest.mark.thorough("starts two servers behind nginx and kills one")

@@ -214,10 +214,10 @@ def test_a_try_makes_its_change_and_the_page_says_what_it_did(explore: Explore) 
 
     # three tries; the last leads to lesson one
     explore.open(mask="causal").shows(mask="causal")
-    expect(press).to_have_text(re.compile("replace “tired” with “wide”: what does “it” look at now. 1 of 3"))
+    expect(press).to_have_text(re.compile("replace “tired” with “wide”: what does “it” attend to now. 1 of 3"))
     press.click()
     explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
-    expect(press).to_have_text(re.compile("switch the positional encoding off: does “it” still look at “.+”. 2 of 3"))
+    expect(press).to_have_text(re.compile("switch the positional encoding off: does “it” still attend to “.+”. 2 of 3"))
     press.click()
     run, was = explore.shows(WIDE, mask="causal", position="none"), run_of(Settings(WIDE)).weights[3, 1, 10]
     key = int(was.argmax())
@@ -333,7 +333,7 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     known.get_by_role("button").click()
     explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
     explore.looks_at(largest(run, layer, head, 2))
-    expect(rows.first).to_have_class("current")
+    expect(rows.first).to_have_class("focus")
     view.get_by_role("button", name="entropy", exact=True).click()
     explore.wait_for_query(view="heads.previous.entropy.by-entropy")
     expect(rows.first).to_contain_text("L{} H{}".format(*divmod(int(entropy.argmax()), 12)))

@@ -211,6 +211,18 @@ def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_the
     explore.settled()
     assert len(explore.notices()) == 1
     assert explore.chips() == TEXT.split(), "the model before stays"
+    expect(picker).to_have_value(name_of("gpt2"))
+    explore.lamp(0, 0).click()  # the model before can be used
+    expect(explore.view.locator(".notices")).not_to_contain_text("tiny/damaged")
+    explore.settled()
+    picker.select_option("your own")
+    expect(dialog.get_by_role("button", name="tiny/damaged")).to_be_visible()
+    shutil.rmtree(damaged)
+    dialog.get_by_role("button", name="tiny/damaged").click()
+    expect(explore.view.locator(".notices")).to_contain_text("is not in this machine’s cache")
+    explore.settled()
+    expect(picker).to_have_value(name_of("gpt2"))
+    assert "off=L0+H0" in explore.page.url, "what was changed stays"
     picker.select_option("minilm")
     explore.settled()
     assert explore.notices() == []
@@ -220,7 +232,7 @@ def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_the
 def test_a_picture_and_its_patches_and_a_sound_and_its_moments(explore: Explore, hub: Path) -> None:
     explore.open(model=name_of(SEES))
     page, view = explore.page, explore.view
-    expect(view.get_by_role("heading", level=1)).to_have_text("Which patches does each patch look at?")
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which patches does each patch attend to?")
     expect(explore.box).to_be_hidden()
     assert size_of(explore, ".large") == ("21", "21")
     patches = view.get_by_role("group", name="a ball and a box: patches").get_by_role("button")
@@ -255,7 +267,7 @@ def test_a_picture_and_its_patches_and_a_sound_and_its_moments(explore: Explore,
 
     # a sound
     explore.open(model=name_of(HEARS))
-    expect(view.get_by_role("heading", level=1)).to_have_text("Which moments does each moment look at?")
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which moments does each moment attend to?")
     assert size_of(explore, ".large") == ("74", "74")
     moments = view.get_by_role("slider", name="Moment")
     expect(moments).to_have_attribute("aria-valuenow", "37")

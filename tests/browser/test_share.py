@@ -58,6 +58,20 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     tab.page.locator(".question").click()
     expect(panel).to_be_hidden()
 
+    # what was left aside of a model's files is a list, which fits a phone
+    left = ["config.json: auto_map names code, which is not run.", f"model.safetensors: {'x' * 80} is not read."]
+    about = {"facts": [[["model", ["tiny"]], ["left aside", left]]], "code": ""}
+    tab.page.route("**/api/glossary.about?*", lambda route: route.fulfill(json=about))
+    tab.page.set_viewport_size({"width": 375, "height": 800})
+    tell(tab, "about")
+    panel = tab.share()
+    panel.get_by_text("How was this computed?").click()
+    expect(panel.locator("dt:has-text('left aside') ~ dd")).to_have_text(left)
+    assert panel.evaluate("it => it.scrollWidth <= it.clientWidth")
+    tab.page.set_viewport_size({"width": 1280, "height": 800})
+    tell(tab)
+    tab.keys("Escape")
+
     # a class gets its link, and a picture for the camera
     codes: list[str] = []
 

@@ -12,7 +12,7 @@ from headlight.link.fields import DEFAULTS
 from headlight.ui.pages import PAGES
 from headlight.ui.terms import MARKED
 from mha_core import IMPLEMENTATIONS
-from pages.positions.portraits import TITLES
+from pages.positions.portraits import TEXTS
 
 from .conftest import NewTab
 from .expected import WIDE
@@ -39,7 +39,7 @@ def fits_in_three_windows(page: Page) -> bool:
 
 def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: Positions) -> None:
     positions.open()
-    left, right = (place_of(positions.part(f"{TITLES[name]}: picture")) for name in ("sinusoidal", "learned"))
+    left, right = (place_of(positions.part(f"{TEXTS[name]['title']}: picture")) for name in ("sinusoidal", "learned"))
     assert right.x >= left.right
     assert abs(right.y - left.y) < 2
     assert fits_in_three_windows(positions.page)
@@ -49,7 +49,7 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     positions.keys("Enter")
     expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
     expect(positions.map("ALiBi")).to_have_attribute("aria-pressed", "true")
-    expect(positions.heading(TITLES["alibi"])).to_be_visible()
+    expect(positions.heading(TEXTS["alibi"]["title"])).to_be_visible()
     positions.wait_for_query(enc="alibi")
     expect(positions.map("ALiBi")).to_be_focused()
 

@@ -99,7 +99,7 @@ def test_the_file_shows_hover_heads_and_table(opens: Opens) -> None:
     allow = torch.ones(15, 15, dtype=torch.bool)
     allow[10] = False
     with opens(core().run(TIRED, mask=allow)) as page:
-        expect(page.locator(".large h2")).to_have_text("“it” may look at no key")
+        expect(page.locator(".large h2")).to_have_text("“it” attends to no token: all its weights are 0")
 
 
 CAUSAL = Settings(TIRED, mask="causal", position="none", temperature=2, heads_off=((3, 2), (0, 5)), values_off=(0,))

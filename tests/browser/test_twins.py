@@ -124,7 +124,7 @@ def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch
     layers, heads, n = 2, 3, 9
     weights = torch.rand(layers, heads, n, n, generator=torch.Generator().manual_seed(0)).softmax(-1)
     small = torch.nn.functional.adaptive_max_pool2d(weights, 3)
-    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
+    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.mapsOf(m.unpack(bytes(row))).map(layer, head).bytes]))"
     for whole in (True, False):  # or thumbnails of all layers but one
         monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
         packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
@@ -132,7 +132,9 @@ def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch
         for layer, head in product(range(layers), range(heads)):
             sent = weights if whole or layer == 1 else small
             assert unpacked[layer][head] == (255 * sent[layer, head]).round().int().flatten().tolist(), whole
-        pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
+        pooled = modules.one(
+            "wire/packets.js", packed, "[...m.pooled(m.mapsOf(m.unpack(bytes(row))).map(1, 2), 3).bytes]"
+        )
         assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
 
     tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
@@ -140,7 +142,7 @@ def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch
         packed = as_text(packing.pack_maps(weights[:1, :1, :6, :6], tokens, "digest", 0, ends))
         hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
         words = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
-        found = modules.one("wire/packets.js", packed, f"{words}(m.unpackMaps(bytes(row)))")
+        found = modules.one("wire/packets.js", packed, f"{words}(m.mapsOf(m.unpack(bytes(row))))")
         assert found == [word_mask(6, ends).tolist(), list(ends), any(ends)], ends
 
 

@@ -12,7 +12,16 @@ import torch
 from torch import Tensor
 
 from mha_core import Model, load_model
-from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
+from mha_core.errors import (
+    DeviceError,
+    HeadlightError,
+    MaskError,
+    PositionError,
+    SizeError,
+    TooLong,
+    Unsupported,
+    WeightsFileError,
+)
 from mha_core.measure import rounding
 from mha_core.measure.value_norms import layer_transformed_values, transformed_norms
 from mha_core.models.generation import Generation
@@ -54,6 +63,18 @@ def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
             assert (model.groups, model.own_mask) == (("decoder",), "causal")
             identical(run.logits, found.logits[0, -1:])
             identical(model.run(TEXT, all_logits=True).logits, found.logits[0])
+
+
+def test_nan_of_a_pass_is_refused_with_the_remedy(tiny_folder: Path, tmp_path: Path) -> None:
+    tiny_models.save(tiny_models.model_of("gpt2"), tmp_path / "gpt2")
+    for folder in (tmp_path / "gpt2", tiny_folder):
+        for dtype, remedy in ((torch.float32, "choose other weights"), (torch.float16, "load it with dtype=torch")):
+            model = load_model(str(folder), device="cpu", dtype=dtype)
+            layers = model.hf_module.module if isinstance(model, HfModel) else model.encoder
+            assert isinstance(layers, torch.nn.Module)
+            next(layers.parameters()).data[model.run(TEXT).ids[-1]] = torch.inf
+            with pytest.raises(HeadlightError, match=f"computes NaN or infinity from this input; {remedy}"):
+                model.run(TEXT)
 
 
 def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:

@@ -48,7 +48,7 @@ Spoil = Callable[[Path], object]
 
 
 def code(folder: Path) -> None:
-    edit(folder / CONFIG, auto_map={"AutoModelForCausalLM": "own.Own"})
+    edit(folder / CONFIG, model_type="own", auto_map={"AutoModelForCausalLM": "own.Own"})
     (folder / "own.py").write_text("import os; os.abort()")
 
 
@@ -99,7 +99,28 @@ def without_tensors(folder: Path) -> None:
     save_file({name: one.clone() for name, one in found.items() if "layers.1" not in name}, folder / WEIGHTS)
 
 
+def tokenized(**changes: Any) -> Spoil:
+    return described(TOKENIZER, **changes)
+
+
+GROWING = {"type": "Replace", "pattern": {"String": "a"}, "content": 10 * "a"}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+TEMPLATE = {"type": "TemplateProcessing", "single": 2000 * [{"SpecialToken": {"id": "x", "type_id": 0}}], "pair": [],
+            "special_tokens": {"x": {"id": "x", "ids": 2000 * [1], "tokens": 2000 * ["a"]}}}  # fmt: skip
+
+
 CASES: list[tuple[str, Spoil, str]] = [
+    ("a text that grows", tokenized(normalizer={"type": "Sequence", "normalizers": 9 * [GROWING]}),
+        r"impossible sizes: 1e\+09 times the length of a text"),
+    ("bytes of bytes", tokenized(pre_tokenizer={"type": "Sequence", "pretokenizers": 40 * [BYTES]}),
+        r"times the length of a text, at most 4,096"),
+    ("a table that lies", tokenized(normalizer={"type": "Precompiled", "precompiled_charsmap": "/////w=="}),
+        r"inf times the length"),
+    ("a template of millions", tokenized(post_processor=TEMPLATE), r"4e\+06 tokens of a template"),
+    ("a panic", tokenized(normalizer={"type": "Precompiled", "precompiled_charsmap": "CAAAAP//////////Dv4="}),
+        r"cannot read the tokenizer: PanicException"),
+    ("added tokens", described("added_tokens.json", **{f"<{number}>": 320 + number for number in range(100_001)}),
+        r"added_tokens\.json has impossible sizes: more than 100,000 tokens"),
     ("code", code, r"config\.json asks for code of its own \(auto_map\), which is not run; remove the entry"),
     ("code at depth", described(text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]}),
         r"code of its own \(auto_map\)"),
@@ -118,7 +139,7 @@ CASES: list[tuple[str, Spoil, str]] = [
         {"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 10**15]}}).encode().ljust(66)), r"header is damaged"),
     ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
     ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 256 is read"),
-    ("no type", described(model_type=None), r"names no model_type"),
+    ("no type", described(model_type=None, architectures=None), r"names no model_type"),
     ("an unknown type", described(model_type="evil"), r"model_type='evil' is not a model type"),
     ("quantised", described(quantization_config={"quant_method": "bitsandbytes"}), r"is quantised"),
     ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
@@ -157,6 +178,14 @@ def test_a_pattern_that_takes_for_ever(folder: Path) -> None:
     model = load_model(str(folder), device="cpu")
     with pytest.raises(HeadlightError):
         model.run("a" * 500 + "b")
+
+
+def test_more_modules_than_tensors(loaded: Any, tmp_path: Path) -> None:
+    folder = shutil.copytree(loaded("switch_transformers").folder, tmp_path / "model")
+    sizes = {"num_experts": 10_000, "encoder_sparse_step": 1, "num_layers": 256, "num_sparse_encoder_layers": 256}
+    edit(folder / CONFIG, **sizes)
+    with pytest.raises(WeightsFileError, match="describes many more tensors than the weights"):
+        load_model(str(folder), device="cpu")
 
 
 def test_a_model_that_does_not_fit_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

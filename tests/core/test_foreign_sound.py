@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 from typing import Any, cast
@@ -101,6 +102,35 @@ def test_samples_of_every_width() -> None:
         identical(sound_file.read(sounds.file(ends, bits=bits), sounds.RATE), ends.float())
 
 
+FLOATS = sounds.tone().numpy()
+
+
+@pytest.mark.parametrize(
+    ("file", "rounding"),
+    [
+        (sounds.header(form=3, bits=32, size=4 * 9600) + FLOATS.astype("<f4").tobytes(), 0),
+        (sounds.header(form=3, bits=64, size=8 * 9600) + FLOATS.astype("<f8").tobytes(), 0),
+        (sounds.header(size=2**32 - 1) + (FLOATS * 2**15).round().astype("<i2").tobytes() + b"\0", 2**-16),
+        (sounds.header(size=2**31 - 1) + (FLOATS * 2**15).round().astype("<i2").tobytes(), 2**-16),
+        (sounds.header(size=0) + (FLOATS * 2**15).round().astype("<i2").tobytes(), 2**-16),
+    ],
+    ids=["float32", "float64", "piped", "piped by sox", "not closed"],
+)
+def test_floats_and_files_of_unknown_length(file: bytes, rounding: float) -> None:
+    read = sound_file.read(file, sounds.RATE)
+    assert float((read - torch.from_numpy(FLOATS).float()).abs().max()) <= rounding, "a step of 16 bits"
+    extended = file.replace(b"\x10\0\0\0" + file[20:22], b"\x28\0\0\0\xfe\xff", 1)
+    subformat = b"\x16\0" + bytes(6) + file[20:22] + bytes.fromhex("000000001000800000aa00389b71")
+    identical(sound_file.read(extended[:36] + subformat + file[36:], sounds.RATE), read)
+
+
+@pytest.mark.parametrize(("form", "codes"), [(6, b"\xd5\x55\xaa\x2a\xc5"), (7, b"\xff\x7f\x80\x00\xbf")])
+def test_samples_of_a_telephone(form: int, codes: bytes) -> None:
+    expected = {6: [8, -8, 32256, -32256, 264], 7: [0, 0, 32124, -32124, 1980]}[form]  # of the tables of ITU-T G.711
+    read = sound_file.read(sounds.header(form=form, bits=8, size=5) + codes, sounds.RATE)
+    assert (read * 2**15).tolist() == expected
+
+
 def test_channels_are_mixed_and_a_path_is_its_bytes(tmp_path: Path) -> None:
     left, right = ((sounds.tone(hertz=hertz) * 2**15).round() / 2**15 for hertz in (440, 300))
     both = sound_file.read(sounds.file(torch.stack([left, right], dim=1)), sounds.RATE)
@@ -129,8 +159,10 @@ BAD: list[tuple[Any, str]] = [
     (WAV[:-5000], "damaged: 7,100 of its 9,600 samples are there; save"),
     (header(), "the sound has no sample; choose another one"),
     (MANY_CHUNKS, "damaged: no samples in its first 64 chunks; save"),
-    (header(form=3, bits=32, size=4) + bytes(4), r"not integers \(PCM\); save"),
-    (header(bits=64, size=8) + bytes(8), "have 64 bits, 8 to 32 are read; save"),
+    (header(form=2, bits=4, size=4) + bytes(4), r"neither integers nor floats \(format 2\); save"),
+    (header(bits=64, size=8) + bytes(8), "have 64 bits, 8, 16, 24, 32 are read; save"),
+    (header(form=3, bits=32, size=4) + b"\0\0\xc0\x7f", "holds numbers that are not finite"),
+    (header(size=2**32 - 1) + bytes(2**20), "is 32.77 s long, at most"),
     (header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
     (header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
     (header(rate=1000, bits=8, size=30_001) + bytes(30_001), "is 30.01 s long, at most"),
@@ -158,7 +190,16 @@ def test_the_shortest_and_the_longest_sound(loaded: Any) -> None:
 
 NO_TOKEN = "conv_kernel, conv_stride make no token of a second"
 BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
-    ("whisper", {"auto_map": {"AutoFeatureExtractor": "own.Own"}}, "preprocessor_config.json asks for code of its"),
+    (
+        "whisper",
+        {"auto_map": {"AutoFeatureExtractor": "own.Own"}, "feature_extractor_type": "Own"},
+        "g.json asks for code",
+    ),
+    (
+        "whisper",
+        {"feature_extractor_type": "ClapFeatureExtractor"},
+        "asks for a ClapFeatureExtractor; of these models are",
+    ),
     ("whisper", {"dither": 0.1}, "asks for dither"),
     ("whisper", {"chunk_length": 3600}, "impossible sizes: chunk_length=3600; 1 to 30 is read"),
     ("whisper", {"hop_length": 1}, "cuts sounds into 16,000 pieces; at most 3,000"),
@@ -185,6 +226,21 @@ def test_folders_that_are_refused(tmp_path: Path) -> None:
             file.write_text(before)
 
     check_refusals(cases, load_changed)
+
+
+@pytest.mark.parametrize("model_type", ["whisper", "wav2vec2"])
+def test_settings_that_a_processor_of_version_5_saved(model_type: str, tmp_path: Path) -> None:
+    folder, library = sounds.save(model_type, tmp_path / "m"), cast(Any, offline.transformers())
+    config = library.AutoConfig.from_pretrained(folder)
+    expected = library.AutoFeatureExtractor.from_pretrained(folder)(
+        sounds.tone().float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt"
+    )
+    found = json.loads((folder / preprocessor.FILE).read_text())
+    (folder / preprocessor.PROCESSOR).write_text(json.dumps({"feature_extractor": found, "auto_map": {"A": "own.Own"}}))
+    (folder / preprocessor.FILE).write_text(json.dumps({"sampling_rate": 8_000}))  # the library prefers the other
+    read = audio_processor.read(folder, config)
+    identical(read.read(sounds.tone().float()).values, expected[audio_processor.KINDS[model_type].input_name])
+    assert "code that processor_config.json names is not run" in "".join(read.notices)
 
 
 def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,12 @@ def test_a_model_is_brought_and_found(cache: Path) -> None:
     assert commit == COMMIT
     assert done == sorted(done)
     assert done[-1] == 1
-    assert {file.name for file in place.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
+    assert {file.name for file in place.iterdir()} == {
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    }
     model = load_model("a/b", device="cpu")
     assert model.facts["revision"] == COMMIT
     assert model.folder == place

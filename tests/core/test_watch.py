@@ -227,3 +227,50 @@ def test_a_recorder_looks_every_k_steps_and_changes_nothing(monkeypatch: pytest.
     train(few)
     assert few.recording.steps == (0, 8)
     assert few.every == 8
+
+
+def test_rows_without_a_key_are_zeros_as_in_the_pass_itself() -> None:
+    layer, x = nn.MultiheadAttention(16, 2, batch_first=True).eval(), torch.randn(X)
+    stack: Any = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 16, batch_first=True), 2).eval()
+    head = torch.tensor([False, True]).repeat(2)[:, None, None].expand(4, 5, 5)
+    left, ahead = torch.arange(5) < torch.tensor([[0], [2]]), torch.ones(5, 5).triu(1).bool()
+    float_ahead, float_left = (torch.zeros(mask.shape).masked_fill(mask, -math.inf) for mask in (ahead, left))
+    cases: list[tuple[nn.Module, tuple[Tensor, ...], dict[str, Any], Tensor]] = [
+        (layer, (x, x, x), {"attn_mask": head, "need_weights": False}, torch.tensor([0, 1])[:, None].expand(2, 5)),
+        (layer, (x, x, x), {"key_padding_mask": torch.ones(2, 5).bool(), "need_weights": False}, torch.ones(2, 5)),
+        (stack, (x,), {"mask": ahead, "src_key_padding_mask": left}, left[1].expand(2, 5)),
+        (stack, (x,), {"mask": float_ahead, "src_key_padding_mask": float_left}, left[1].expand(2, 5)),
+    ]
+    for module, inputs, masks, empty in cases:
+        out = module(*inputs, **masks)
+        assert bool((out[0] if isinstance(out, tuple) else out).isfinite().all())
+        seen = watch(module, *inputs, batch=1, **masks)
+        for maps in seen.groups[0].maps[0]:
+            near(maps.sum(-1), 1 - empty.float())
+    with torch.no_grad(), pytest.raises(HeadlightError, match="hold NaN or infinity; look for it in the inputs"):
+        watch(layer, *[torch.full(X, math.nan)] * 3, need_weights=False)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_under_vmap_its_axis_is_the_batch() -> None:
+    x, shared = torch.randn(3, 2, 5, 8), torch.randn(2, 5, 8)
+    layer, tokens = nn.MultiheadAttention(16, 2).eval(), torch.randn(3, 5, 16)
+    functions: list[tuple[Callable[[Tensor], Tensor], Tensor]] = [
+        (lambda a: F.scaled_dot_product_attention(a, a, a, is_causal=True), x),
+        (lambda a: F.scaled_dot_product_attention(a[None], shared[None], shared[None]), x),
+        (lambda a: layer(a, a, a, need_weights=False)[0], tokens),
+    ]
+    for one, values in functions:
+        with torch.no_grad(), watch(batch=1) as seen:
+            out = torch.func.vmap(one)(values)
+        with torch.no_grad(), watch() as alone:
+            loop = torch.stack([one(value) for value in values])
+        near(out, loop)
+        near(seen.maps[0].weights, alone.maps[1].weights)
+
+
+@pytest.mark.parametrize("token", [torch.tensor(1), 7, "\ud83d"], ids=["a tensor", "an int", "half a surrogate"])
+def test_tokens_are_whole_strings(token: Any) -> None:
+    for named in ({"rows": [token] * 5}, {"title": token}):
+        with pytest.raises(HeadlightError, match=r"not a string; give texts|surrogate pair"):
+            watch(Block(), torch.randn(X), **named)

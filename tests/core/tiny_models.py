@@ -82,6 +82,7 @@ OWN: dict[str, dict[str, Any]] = {
     "deepseek_v2": {"num_key_value_heads": HEADS, "head_dim": 4},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "esm": {"pad_token_id": 0, "mask_token_id": 3, "position_embedding_type": "rotary"},
+    "mpnet": {"relative_attention_num_buckets": 32},
     "bamba": {"attn_layer_indices": [1]},
 }
 
@@ -169,7 +170,11 @@ def build(kind: Any, config_class: Any, seed: int = 0, **more: Any) -> Any:
         size = sum(one.numel() for one in kind(config).parameters())
     if size > MAX_PARAMETERS:
         raise ValueError(f"{size:,} parameters are not tiny")
-    model = kind(config).eval()
+    return randomised(kind(config).eval(), seed)
+
+
+def randomised(model: Any, seed: int = 0) -> Any:
+    """The model with random parameters, scales of norms about 1."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, one in model.named_parameters():

@@ -22,7 +22,7 @@ from streamlit.util import calc_hash
 from torch import Tensor
 
 from headlight.api.routes import Handler
-from headlight.jobs import job
+from headlight.jobs import training
 from headlight.jobs import workspace as visits
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -154,8 +154,8 @@ def nothing_is_swept_beside_a_test() -> Iterator[None]:
 def no_job_stays() -> Iterator[None]:
     """End every training and timing with its test."""
     yield
-    job.reset()
-    assert not job.active_jobs()
+    training.reset()
+    assert not training.active_jobs()
 
 
 @pytest.fixture

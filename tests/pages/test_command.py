@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import shutil
 import socket
 import sys
 import tomllib
@@ -19,12 +20,14 @@ import pytest
 import torch
 
 from headlight import command
-from headlight.registry import available, recordings
+from headlight.picture import pictures
+from headlight.registry import available, foreign, recordings
 from headlight.rooms import store as rooms
 from headlight.server import store
 from headlight.server.public import VARIABLE, is_public
 from mha_core import device
 from mha_core.pretrained.recordings import Group, Recording
+from tests import hub_cache
 
 ROOT = Path(__file__).parents[2]
 Run = tuple[str, dict[str, Any]]  # the command line that the app sees, and its configuration
@@ -124,11 +127,38 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
     assert "a recording or --model" in refused(wrong, "--model", "minilm")
     absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
     assert f"device={absent} is not on this machine" in refused("--device", absent)
-    assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
-    assert "config.json" in refused("--model", ROOT)
-    own = "an id of the Hugging Face hub, such as org/name; the built-in models are minilm, smollm2"
-    assert own in refused("--model", "no such/model/at all")
+    (tmp_path / "a.GGUF").touch()
+    for model, says in (
+        ("bert", "the model bert is not in this machine’s cache"),
+        ("bert@v1", "the model bert at revision v1 is not in this machine’s cache"),
+        (ROOT, "config.json"),
+        (wrong, "is a file; choose the folder that contains config.json"),
+        (tmp_path / "a.GGUF", "is a GGUF file, which is not read; choose the folder that contains config.json"),
+        ("no such/model/at all", "of the Hugging Face hub, such as org/name; the built-in models are minilm, smollm2"),
+        ("", "“” is neither a folder nor an id"),
+    ):
+        assert says in refused("--model", model, code=2), model
     assert served == []
+
+
+def test_a_folder_is_opened_before_its_link_is_printed(
+    served: list[Run], refused: Refused, capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(foreign, "offered_names", set())
+    good = hub_cache.put("gpt2", tmp_path / "a “b” #ü\n")
+    bad = shutil.copytree(good, tmp_path / "bad")
+    (bad / "tokenizer.json").write_text("{}", "utf-8")
+    assert "the model bad cannot be opened: cannot read tokenizer.json" in refused("--model", bad, code=2)
+    monkeypatch.setenv("HF_HOME", "caches")
+    os.chdir(tmp_path)
+    assert command.main(["--model", good.name, "--no-open", "--port", str(port)]) == 0
+    opening, link = capsys.readouterr().out.splitlines()
+    assert opening == "Opening a “b” #ü·: gpt2, 2 × 4 heads, model.safetensors of 0.1 MB …"
+    assert link == f"http://127.0.0.1:{port}/?{urlencode({'model': foreign.folder_name(good)})}"
+    assert foreign.cache_folder() == tmp_path / "caches" / "hub"
+    monkeypatch.setattr(foreign, "load_model", None)  # the first page does not read it again
+    assert pictures.model_on("auto", foreign.folder_name(good)).facts["model"] == "a “b” #ü·"
+    assert len(served) == 1
 
 
 def test_a_recording_is_opened(

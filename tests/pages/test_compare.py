@@ -60,7 +60,7 @@ def test_default() -> None:
     assert (header["notices"], header["layer"], header["head"], header["key"]) == ([], 0, 2, None)
     assert header["texts"] == {"s": TIRED, "s2": TIRED}
     assert (header["model"], header["defaults"]["at"], header["defaults"]["s"]) == ("minilm", "0.2", TIRED)
-    assert (header["unusable"], header["begins"], header["tokens"][header["row"]]) == ({}, {}, "it")
+    assert (header["unusable"], header["initialValues"], header["tokens"][header["row"]]) == ({}, {}, "it")
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
     assert (header["differs"], header["contrast"]) == (["pos"], "One setting differs: positions.")
@@ -140,12 +140,12 @@ def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did
     for values in CHANGES:
         begun = header_of("begun", **values)
         assert begun["differs"] == ["pos"]
-        begins = begun["begins"]
+        begins = begun["initialValues"]
         same = {f"{key}2": value for key, value in values.items() if key != "pos"}
         other = {"pos2": "as trained"} if values.get("pos", "as trained") != "as trained" else {}
         assert begins == same | other, "the link says it, without defaults"
-        assert header_of("pair", **values, **begins) == begun | {"begins": {}}, "and opens the same"
-        assert header_of("pair", **values)["begins"] == {}
+        assert header_of("pair", **values, **begins) == begun | {"initialValues": {}}, "and opens the same"
+        assert header_of("pair", **values)["initialValues"] == {}
     for values in ({}, {"mask": "causal", "t2": "0.5"}):
         assert header_of("begun", **values) == header_of("pair", **values), values
     assert header_of("begun", model="made_up-none-1", mask="window")["differs"] == ["mask"], "it has no positions"

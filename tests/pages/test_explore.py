@@ -47,7 +47,7 @@ def test_default_and_any_place(model: Model) -> None:
     assert (header["notices"], header["unusable"]) == ([], {})
     assert (header["mean"], header["values"], header["columns"], header["reading"]) == (None, None, "", None)
     assert (header["presets"], header["presetNames"]) == (list(PRESETS), [NAMES[text] for text in PRESETS])
-    assert header["defaults"]["s"] == header["typed"] == header["texts"]["s"] == PRESETS[0]
+    assert header["defaults"]["s"] == header["sentence"] == header["texts"]["s"] == PRESETS[0]
     identical(maps.view(N, N), run.weights[3, 1].cpu())
     for at in ("0.0", "5.11.14.14", "2.3.999", "2.3.1.999"):
         header = shown(at=at)
@@ -181,7 +181,7 @@ def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model
     header, map_ = read(6, s=TEXT, look="words", at="3.1.7.2")
     identical(map_, merge_words(run.weights[3, 1], own, own))
     reading = header["reading"]
-    assert (reading["rows"], reading["columns"], reading["sunk"]) == (WORDS, None, [])
+    assert (reading["rows"], reading["columns"], reading["hiddenShares"]) == (WORDS, None, [])
     assert reading["rowOf"] == reading["columnOf"] == [0, 1, 1, 1, 1, 1, 2, 3, 4, 4, 4, 5]
     assert "added up" in reading["sentence"]
     assert (header["look"], header["row"], header["key"]) == ("words", 7, 2)
@@ -198,7 +198,7 @@ def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model
     header, map_ = read(N, look="nospecials_renorm", at="3.1")
     wanted, sunk = renormalise(weights, (0, N - 1))
     identical(map_, wanted)
-    assert (header["reading"]["sunk"], header["reading"]["rows"]) == (sunk.tolist(), None)
+    assert (header["reading"]["hiddenShares"], header["reading"]["rows"]) == (sunk.tolist(), None)
     assert shown(look="nospecials")["reading"] is None, "hiding alone is the view's"
     assert shown(look="renorm")["reading"] is None, "nothing is hidden"
     _, both = read(6, s=TEXT, look="words_nofirst_renorm")

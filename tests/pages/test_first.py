@@ -185,4 +185,4 @@ def test_the_bar_and_the_course_come_with_the_page() -> None:
         "/": pretrained.TITLE, "/shapes?model=smollm2": pretrained.SMOLLM2_TITLE, "/train": None,
     }.items():  # fmt: skip
         found = re.search(r'id="headlight-model">(.*?)</script>', served().get(link).text)
-        assert (json.loads(found[1]) if found else None) == title, link
+        assert (json.loads(found[1])[1] if found else None) == title, link

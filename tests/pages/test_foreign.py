@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import runpy
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
@@ -17,16 +21,20 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from headlight.api.machine import PATH, machine_app
+from headlight.api.routes import DataApi
 from headlight.picture import pictures
-from headlight.picture.link_query import LinkQuery
+from headlight.picture.link_query import LinkQuery, UnusableText
 from headlight.picture.settings import Settings
+from headlight.queue.single_flight import clear_caches
 from headlight.registry import MINILM, available, foreign, get_source, models
 from headlight.registry.foreign import Foreign
 from headlight.server import public
+from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
 from mha_core.pretrained import hub
+from mha_core.pretrained.hf_model import HfModel
 from pages.explore import handlers as explore
 from pages.explore import pair_channels
 from tests import hub_cache
@@ -109,7 +117,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
         added[row, key], bound = own.bias, bound + rounding_of(own)
         assert abs(own.total - own.score) <= rounding_of(own)
         said, _ = picture_of("channels", model=model, s=TEXT, at=at)
-        assert (said["query"], said["looked"]) == (run.tokens[row], (run.key_tokens or run.tokens)[key])
+        assert (said["query"], said["keyToken"]) == (run.tokens[row], (run.key_tokens or run.tokens)[key])
         assert said["strong"] == own.strongest(0.8)
         # the row again, from its scores: what lies beside them takes its part of it
         scores = torch.tensor([found.channels(settings, head, row, one).score for one in range(key + 1)])
@@ -129,7 +137,9 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     snapshots = {kind: tmp_path / "hub" / f"models--tiny--{kind}" / "snapshots" / REVISION for kind in KINDS}
     config = json.loads((snapshots["gpt2"] / "config.json").read_text("utf-8"))
-    (snapshots["gpt2"] / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "x.Y"}}), "utf-8")
+    (snapshots["gpt2"] / "config.json").write_text(
+        json.dumps(config | {"model_type": "x", "auto_map": {"AutoModel": "x.Y"}}), "utf-8"
+    )
     (snapshots["t5"] / "model.safetensors").rename(snapshots["t5"] / "pytorch_model.bin")
     (snapshots["gpt_oss"] / "config.json").write_text("{", "utf-8")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
@@ -155,6 +165,80 @@ def test_a_picture_is_the_models_own_pass(model: str) -> None:
     assert run.weights.shape[2:] == (len(run.tokens), len(run.key_tokens or run.tokens))
     assert said["groups"] == (["encoder", "decoder", "cross"] if "t5" in model else [said["group"]])
     assert (said["unusable"], "steps" in said["fixed"]) == ({}, True)
+
+
+@pytest.mark.parametrize("variables", [
+    {}, {"HF_HOME": "~/a b"}, {"HF_HOME": "$PLACE/hf"}, {"XDG_CACHE_HOME": "/x"}, {"HF_HUB_CACHE": "~/$PLACE"},
+    {"HUGGINGFACE_HUB_CACHE": "/old/ü", "HF_HOME": "/h"}, {"HUGGINGFACE_HUB_CACHE": "/old", "HF_HUB_CACHE": "/new"},
+])  # fmt: skip
+def test_the_cache_is_where_its_own_package_finds_it(variables: dict[str, str], monkeypatch: Any) -> None:
+    for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"PLACE": "place", **variables}.items():
+        monkeypatch.setenv(name, value)
+    own = runpy.run_path(str(huggingface_hub.constants.__file__))  # which it reads once, when it is imported
+    assert foreign.cache_folder() == Path(own["HF_HUB_CACHE"])
+
+
+def test_revisions_of_the_cache_and_those_without_files(home: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    repo = tmp_path / "hub" / "models--tiny--gpt2"
+    other = shutil.copytree(repo / "snapshots" / REVISION, repo / "snapshots" / f"01{'f' * 38}")
+    os.utime(other)  # the newest one
+    (repo / "refs" / "v1").write_text(other.name, "ascii")
+    (repo / "refs" / "gone").write_text("e" * 40, "ascii")
+    assert foreign.find_cached("tiny/gpt2").name == name_of("gpt2")
+    for revision in ("v1", "01f", other.name):
+        found = foreign.find_cached("tiny/gpt2", revision)
+        assert found.name.endswith(f"@{other.name[:12]}")
+        assert found.description.endswith("not the revision main")
+    (other / "model.safetensors").unlink()
+    (other / "model.safetensors").symlink_to("../../blobs/none")
+    (repo / "snapshots" / REVISION / "config.json").unlink()
+    (repo / "snapshots" / REVISION / "config.json").symlink_to("../../blobs/none")
+    for revision, why in (
+        ("01", "2 revisions of tiny/gpt2 begin with “01”"), ("v1", "model.safetensors: it is missing"),
+        ("gone", "at revision gone is not in"), ("../v1", "is not in"), ("", "config.json: it is missing"),
+    ):  # fmt: skip
+        with pytest.raises(HeadlightError, match=re.escape(why)):
+            foreign.find_cached("tiny/gpt2", revision)
+    assert len(foreign.list_cached()) == len(KINDS)
+
+
+def test_a_folder_that_changes_has_another_name_and_its_old_one_is_not_read(home: Path, tmp_path: Path) -> None:
+    """Its weights are mapped, so that a pass after a file was cut short would end the process."""
+    place = shutil.copytree(home / "hub" / "models--tiny--gpt2" / "snapshots" / REVISION, tmp_path / "a\nb")
+    first = foreign.open_folder(str(place))
+    assert (first.title, picture(first.name)["group"]) == ("a·b", "decoder")
+    kept = (place / "model.safetensors").read_bytes()
+    os.truncate(place / "model.safetensors", 100)
+    for route in ("maps", "focus"):
+        with pytest.raises(UnusableText, match=r"The files of a·b have changed since it was opened: .*\.") as refused:
+            answer(route, query(first.name, mask="causal"))
+        assert refused.value.key == "model"
+    with pytest.raises(HeadlightError, match="header"):
+        foreign.open_folder(str(place))
+    (place / "model.safetensors").write_bytes(kept)
+    second = foreign.open_folder(str(place))
+    assert second.name != first.name
+    assert picture(second.name)["group"] == "decoder"
+
+
+@pytest.mark.parametrize(("place", "name"), [(foreign, "load_model"), (HfModel, "run")])
+def test_an_error_of_a_library_is_a_sentence_and_is_logged(
+    place: object, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("two\nlines")
+
+    clear_caches()
+    monkeypatch.setattr(place, name, fails)
+    client = TestClient(DataApi(lambda: {"focus": explore.focus}), base_url="http://127.0.0.1")
+    refused = client.get(f"{API}/focus?{query(name_of('gpt2')).decode()}")
+    assert (refused.status_code, refused.headers["Headlight-Key"], refused.text.count("\n")) == (422, "model", 0)
+    assert "(RuntimeError)" in refused.text
+    assert "in fails" in caplog.text
 
 
 def test_what_cannot_be_changed_is_named_and_left_out() -> None:

@@ -118,7 +118,7 @@ def positions() -> list[str]:
 
 
 def of_pairs() -> list[str]:
-    assert pictures.ablation_cosines(CAUSAL).device == torch.device("cpu")
+    assert single_flight.run_heavy(pictures.ablation_cosines, CAUSAL).device == torch.device("cpu")
     assert orders.explain(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     assert pairs.story(left, 0, 2)
@@ -153,7 +153,7 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "more than two": more_than_two,
     "parity on a sentence": lambda: parity.compare_sentence(CAUSAL, 1).notices,
     "parity on random numbers": lambda: parity.compare_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
-    "scaled dot product": lambda: compare(CASES["heads"], "auto").notices,
+    "scaled dot product": lambda: compare(CASES["heads"], "auto")[2],
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
 ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU

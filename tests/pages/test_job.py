@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from headlight.jobs import job, process, record, training
-from headlight.jobs.job import HEARTBEAT_TIMEOUT, Job
-from headlight.jobs.training import TrainingJob
+from headlight.jobs import process, record, training
+from headlight.jobs.training import HEARTBEAT_TIMEOUT, TrainingJob
 from headlight.queue.client import Client
 from headlight.queue.policy import Work
 from mha_core.errors import HeadlightError, SizeError
@@ -29,13 +28,13 @@ from .waiting import PATIENCE, Clock, of_jobs, wait
 from .workers import ENDLESS, LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
 
 
-class Idler(Job):
+class Idler(TrainingJob):
     """Works until it is released, or fails at once."""
 
     def __init__(self, address: str = "", error: Exception | None = None, connected: bool = False) -> None:
         self.connected, self.failure, self.looks = connected, error, 0
         self.released = threading.Event()
-        super().__init__(Client(address, address), lambda: self.connected)
+        super().__init__(TrainingPlan((TINY,)), Path(), Client(address, address), lambda: self.connected)
 
     def should_stop(self) -> bool:
         self.looks += 1
@@ -52,12 +51,7 @@ class Idler(Job):
             raise self.failure
         while not self.should_stop() and not self.released.wait(0.002):
             pass
-
-    def _is_complete(self) -> bool:
-        return self.released.is_set()
-
-    def _progress(self) -> float:
-        return 0.0
+        self.record.end_reason = "steps" if self.released.is_set() else ""
 
 
 @pytest.fixture
@@ -139,13 +133,13 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
     done = new_job(
         text, replace(text, position="none"), data=TrainingData("text", b"to be or not to be, that is it. " * 40)
     )
-    shares = [done.share]
+    shares = [done.record.progress]
     while not done.is_finished:
         done.heartbeat()
         done.join(0.005)
-        shares.append(done.share)
+        shares.append(done.record.progress)
     assert shares == sorted(shares)
-    assert (done.share, done.error, done.is_stopped) == (1, "", False)
+    assert (done.record.progress, done.error, done.is_stopped) == (1, "", False)
     assert 0 < done.elapsed < PATIENCE
     assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
     assert done.record.saved == (done.folder / "0", done.folder / "1")
@@ -243,7 +237,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     ):
         with pytest.raises(SizeError, match=match):
             TrainingJob(plan, Path())
-    assert not job.active_jobs()
+    assert not training.active_jobs()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
     assert limit == training.MAX_BYTES == upload_middleware.MAX_BYTES, "what an uploader takes"

@@ -101,7 +101,7 @@ def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
     header, _ = answered(**EVERY_KEY)
     settings = Settings(WORDS, "causal", "rotary", 0.5, ((0, 2), (4, 11)), painted=settings.painted)
     assert (header["digest"], header["layer"], header["head"]) == (settings.digest, 2, 3)
-    assert (header["notices"], header["unusable"], header["begins"]) == ([], {}, {})
+    assert (header["notices"], header["unusable"], header["initialValues"]) == ([], {}, {})
 
 
 def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
@@ -160,19 +160,22 @@ def test_what_a_model_forbids_itself_stays_forbidden() -> None:
 
 def test_what_a_page_begins_with() -> None:
     header, _ = answered()
-    assert (header["digest"], header["begins"]) == (Settings(WORDS, "causal").digest, {"s": WORDS, "mask": "causal"})
+    assert (header["digest"], header["initialValues"]) == (
+        Settings(WORDS, "causal").digest,
+        {"s": WORDS, "mask": "causal"},
+    )
     assert message.first_message(b"") == message.masks_message(b"")
     for values in (
         {"mask": "none"},
         {"s": "how are you", "big": "true"},
     ):
         header, _ = answered(**values)
-        assert (header["begins"], header["digest"]) == ({}, Settings(values.get("s", PRESETS[0])).digest), values
+        assert (header["initialValues"], header["digest"]) == ({}, Settings(values.get("s", PRESETS[0])).digest), values
     header, _ = answered("entered", s="how are you")  # from another page, without a mask
-    assert (header["begins"], header["digest"]) == ({"mask": "causal"}, Settings("how are you", "causal").digest)
+    assert (header["initialValues"], header["digest"]) == ({"mask": "causal"}, Settings("how are you", "causal").digest)
     assert answered("entered")[0]["digest"] == Settings(PRESETS[0], "causal").digest
     header, _ = answered("entered", model=LANGUAGE)
-    assert (header["begins"], header["rule"]) == ({"mask": "window"}, "window:3"), "it is causal itself"
+    assert (header["initialValues"], header["rule"]) == ({"mask": "window"}, "window:3"), "it is causal itself"
     with pytest.raises(HeadlightError, match="tokens"):
         message.first_message(urlencode({"s": "the " * 200}).encode())
 

@@ -230,7 +230,7 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
         moved = (after.weights - before.weights).abs()
         assert told["layers"] == moved[:, :, 1:-1, 1:-1].amax((1, 2, 3)).tolist(), "between two words"
         assert float(moved[told["cell"]]) == max(told["layers"])
-        assert told["moved"] == tuple(float(run.weights[told["cell"]]) for run in (before, after))
+        assert told["weights"] == tuple(float(run.weights[told["cell"]]) for run in (before, after))
         if settings == off:
             assert told["layers"][:4] == [0, 0, 0, 0], "a head changes only later layers"
             assert min(told["layers"][4:]) > 0

@@ -18,8 +18,8 @@ from headlight.picture.settings import Settings
 from headlight.picture.words import NOT_TRAINED
 from headlight.ui.numbers import number
 from mha_core.positions import NAMES
-from pages.positions import in_model, portraits
-from pages.positions.portraits import MEANINGS, TITLES
+from pages.positions import in_model
+from pages.positions.portraits import TEXTS
 
 from .conftest import app_at, blocks, component, told_to
 from .test_events import act
@@ -78,8 +78,8 @@ def test_it_opens_on_the_problem_then_the_maps_and_the_charts() -> None:
 
 def test_two_portraits_slot_by_slot() -> None:
     app = opened()
-    assert notices(app) == []
-    assert [title.split(":")[0] for title in titles(app)][:4] == [TITLES["sinusoidal"], TITLES["learned"]] * 2
+    shown = [TEXTS[name]["title"] for name in ("sinusoidal", "learned")] * 2
+    assert (notices(app), [title.split(":")[0] for title in titles(app)][:4]) == ([], shown)
     assert len(charts(app)) == 10  # picture, waves, circle, distance and far of both
     assert "600 positions, but the learned table has 512" in text(app)
 
@@ -88,9 +88,9 @@ def test_two_portraits_slot_by_slot() -> None:
 def test_every_encoding_alone() -> None:
     for name in NAMES:
         app = opened(enc=name, enc2="none", s="how are you")
-        assert (notices(app), titles(app)[0]) == ([], TITLES[name])
-        assert portraits.PAPERS.get(name, "Nothing is added or rotated") in text(app)
-        assert MEANINGS[name] in text(app)
+        assert (notices(app), titles(app)[0]) == ([], TEXTS[name]["title"])
+        assert TEXTS[name].get("paper", "Nothing is added or rotated") in text(app)
+        assert TEXTS[name]["meaning"] in text(app)
         assert len(charts(app)) == {"none": 0, "sinusoidal": 5, "learned": 5, "rotary": 5}.get(name, 4), name
 
 

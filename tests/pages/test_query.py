@@ -161,7 +161,7 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side
         assert bool(fits) == bool(text), values
         if fits:
             assert fits == min(len(text), MAX_TEXT_LENGTH) or not text[fits - 1].isspace()
-            assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
+            assert route != "maps" or picture_of("maps", s=text[:fits])[0]["sentence"] == text[:fits].rstrip()
 
 
 NEAREST: list[tuple[str, dict[str, Any]]] = [

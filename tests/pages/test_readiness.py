@@ -33,7 +33,7 @@ import socket, sys, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
-from headlight.jobs import training as trainings; from pages.frame import user
+from headlight.jobs import workspace; from pages.frame import user
 from headlight.server import readiness
 from mha_core.training.limits import TrainingPlan
 from tests.pages.workers import ENDLESS, parent
@@ -43,7 +43,7 @@ pids = [training.pid]
 if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
 print(user.visit_name(), training.folder.parent, *pids, flush=True)
-readiness.WIND_UP_SECONDS = trainings.SHUTDOWN_SECONDS = {patience}  # the tests beside this one take their time
+readiness.WIND_UP_SECONDS = workspace.SHUTDOWN_SECONDS = {patience}  # the tests beside this one take their time
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessMiddleware)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """

@@ -47,7 +47,11 @@ def name(recording: Recording) -> str:
 def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
     header, last = picture_of("maps", model=name)
     assert header["presets"] == ["step 0", "step 100", "step 200"]
-    assert (header["typed"], header["origin"], header["label"]) == ("step 200", "recorded", "recorded after step 200")
+    assert (header["sentence"], header["origin"], header["label"]) == (
+        "step 200",
+        "recorded",
+        "recorded after step 200",
+    )
     assert (header["groups"], header["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
     assert header["notices"] == []
     identical(last.view(3, 3), recording.groups[0].maps[2, 0, 0])

@@ -71,22 +71,18 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             exps = [math.exp(score) for score in scores]
             for key, exp in enumerate(exps):
                 expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
-        made = compare(case, "cpu")
-        assert (made.shapes["mixed"][0], made.shapes["q kᵀ / √d, weights"][0]) == (
-            tuple(expected.shape),
-            (*case.leading, i, j),
-        ), name
-        shown = expected.reshape(-1, i, width)[0, : cases.MAX_SHOWN, : cases.MAX_SHOWN]
-        for found in list(made.matrices.values())[1:]:
-            same_function(torch.tensor(found, dtype=torch.float64), shown)
-        same_function(1 + max(made.differences.values()), 1.0)
+        made, _, _ = compare(case, "cpu")
+        assert (made["mixed"].shape, made[cases.WEIGHTS].shape) == (expected.shape, (*case.leading, i, j)), name
+        for output in ("mixed", *cases.MIXED):
+            same_function(made[output], expected)
+        same_function(1 + max(cases.differences(made).values()), 1.0)
     single_flight.clear_caches()
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, (x,) = compare(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
+    (made, _, _), (x,) = compare(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
     assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
-    apart = made.differences
+    apart = cases.differences(made)
     assert 0 < max(apart["attention − truth"], apart["torch's own − truth"]) <= rounding.sum_bound(6, 3, 3)
 
     def wrong(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -94,10 +90,11 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", wrong)
     case = Case((2, 3, 6), seed=77)  # which nobody has asked for yet
-    made, (mixed, _) = compare(case, "cpu"), attention(cases.tensors(case)[0])
-    assert_shows("0.33333", made.differences["attention − torch's own"])
-    assert_shows("0.50000", made.differences["torch's own − truth"])
-    largest = made.differences["largest single difference to torch's own"]
+    (made, _, _), (mixed, _) = compare(case, "cpu"), attention(cases.tensors(case)[0])
+    apart = cases.differences(made)
+    assert_shows("0.33333", apart["attention − torch's own"])
+    assert_shows("0.50000", apart["torch's own − truth"])
+    largest = apart["largest single difference to torch's own"]
     assert_shows(f"{largest:.5f}", float(mixed.abs().max()) / 2)
 
 

@@ -32,6 +32,7 @@ from pages.shapes import handlers as shapes
 from tests import hub_cache
 from tests.core import pictures as files
 from tests.core import sounds
+from tests.core.test_dual_encoders import whole
 from tests.hub_cache import name_of
 
 from .conftest import answer, app_at, picture_of
@@ -100,13 +101,13 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
         content = files.file("JPEG") if kind is SEEN else kind.file
         name = kept(content, kind)
         said = shown(kind.model, s=name)
-        assert (said["typed"], said["warnings"]) == (name, []), kind
+        assert (said["sentence"], said["warnings"]) == (name, []), kind
         model = pictures.model_on("auto", kind.model)
         settings = LinkQuery(query(kind.model, s=name)).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
         store.delete("data", name.partition(":")[2])
         gone = shown(kind.model, s=name)
-        assert gone["typed"] == next(iter(kind.album)), kind
+        assert gone["sentence"] == next(iter(kind.album)), kind
         assert gone["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
@@ -117,7 +118,7 @@ def test_a_sentence_is_no_file() -> None:
     ):  # fmt: skip
         for kind in KINDS:
             said = shown(kind.model, s=text)
-            assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
+            assert (said["sentence"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
             assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
             with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
@@ -181,7 +182,7 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
         "picture",
     )
     said = shown(DINO)
-    assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
+    assert (said["presets"], said["sentence"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
     assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
     assert said["warnings"] == said["notices"] == []
@@ -189,6 +190,23 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
     assert "for this picture" in said["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
+
+
+def test_each_half_of_a_dual_encoder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "offered_names", set())
+    for folder in (tmp_path / "clip", tmp_path / "clip#vision"):
+        whole("clip", folder)
+        found = foreign.open_folder(str(folder))
+        text, vision = found.halves
+        assert [text.name, vision.name] == [f"{found.name}#text", f"{found.name}#vision"]
+        assert [text.title, vision.title] == [f"{folder.name}, text", f"{folder.name}, pictures"]
+        assert shown(vision.name)["presets"] == [BALL, DOT]
+        assert pictures.model_on("auto", found.name).reads == pictures.model_on("auto", text.name).reads == "text"
+        assert foreign.offer(f"{folder}/#vision") == vision
+        assert (foreign.offer(str(folder)), foreign.offered_names >= {text.name, vision.name}) == (text, True)
+        assert foreign.Foreign(vision.name).in_code[0] == f"{folder.name}#vision"
+        with pytest.raises(HeadlightError, match="this clip has no part #audio"):
+            foreign.open_folder(f"{folder}#audio")
 
 
 def test_its_maps_are_those_of_the_core() -> None:
@@ -241,7 +259,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
-    assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
+    assert (said["presets"], said["sentence"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None
     heard = said["sound"]
     assert heard["seconds"] == 0.02

@@ -100,13 +100,13 @@ def test_what_torch_cannot_do_is_named_with_the_reason() -> None:
     plain = Settings(PRESETS[0], heads_off=((0, 0),)).digest
     changed = Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
     now, (header,) = both(impl="torch", **link)
-    assert (len(now["notices"]), all(now["cannot"].values())) == (2, True)
+    assert (len(now["notices"]), all(now["inert"].values())) == (2, True)
     assert header["digest"] == plain
     now, (header,) = both(**link)
     assert (now["notices"], header["digest"]) == ([], changed)
     now, headers = both(vs="torch", **link)
     assert ([header["digest"] for header in headers], len(now["notices"])) == ([changed, plain], 2)
-    assert now["cannot"] == {"t": "", "off": ""}, "one of the two can"
+    assert now["inert"] == {"t": "", "off": ""}, "one of the two can"
 
 
 def test_an_empty_text() -> None:

@@ -250,7 +250,7 @@ def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped:
     page = Train(task="your own CSV")
     for content, sentence in (
         (b"", "This data cannot be used: "),
-        ("text,label\nä,ö".encode("utf-16"), "UTF-8"),
+        ("text,label\nä,ö".encode("utf-16-le"), "UTF-8"),
         (b"text,label\nx,one\ny,one", "This data cannot be used: "),
     ):
         upload(page, "csv_file", content)
@@ -261,6 +261,7 @@ def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped:
     assert not page.off("train_start")
     upload(page, "csv_file", NEWS.replace("text,label", "Meldung;Rubrik", 1).replace(",", ";").encode())
     assert "Texts were found in the column “Meldung”, labels in “Rubrik”" in page.texts()
+    assert "Rows in the file: " in page.texts()
     assert not page.off("train_start")
     page.app.text_input(key="lc").set_value("Thema").run()
     assert any("no column 'Thema'; its columns are 'Meldung', 'Rubrik'" in notice for notice in page.notices())

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.jobs import training as trainings
 from headlight.jobs import workspace as visits
-from headlight.jobs.training import TrainingJob
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.limits import TrainingPlan
@@ -99,7 +99,7 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     visits.sweep()  # a tab is still there: its runs are old, the visit is not left
     assert folder.is_dir()
     later.leaves()
-    monkeypatch.setattr(TrainingJob, "heartbeat_timeout", -1.0)  # nobody came back
+    monkeypatch.setattr(trainings, "HEARTBEAT_TIMEOUT", -1.0)  # nobody came back
     training.join(PATIENCE)
     assert training.should_stop
     visits.sweep()

@@ -30,10 +30,10 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
 
     monkeypatch.setattr(measures, "ablate_each_head", counted)
     single_flight.clear_caches()
-    assert pictures.cached_cosines(settings) is None
-    found = pictures.ablation_cosines(settings)
+    assert single_flight.peek(pictures.ablation_cosines, settings) is None
+    found = single_flight.run_heavy(pictures.ablation_cosines, settings)
     assert found.shape == (6, 12)
-    assert pictures.cached_cosines(settings) is found
+    assert single_flight.peek(pictures.ablation_cosines, settings) is found
     off, unchanged = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
     bound = rounding.sum_bound(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from headlight.jobs import job
+from headlight.jobs import training
 from headlight.queue.executor import Queue
 from headlight.queue.policy import BOUNDS, Work
 
@@ -65,5 +65,5 @@ def of_jobs(
 ) -> Queue:
     """The same, where jobs wait from now on."""
     queue = bounded(work, clock, max_concurrency=at_once, max_queued=waiting)
-    monkeypatch.setattr(job, "QUEUE", queue)
+    monkeypatch.setattr(training, "QUEUE", queue)
     return queue

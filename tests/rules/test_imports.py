@@ -22,8 +22,8 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 # The folders from the ground up: each may import those before it in the list; "" is the package's own file.
 FLOORS = {
     "mha_core": [
-        "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "heads", "models",
-        "training", "pretrained", "measure", "",
+        "errors", "device", "clock", "token_text", "trace", "masks", "positions", "attention", "show", "heads",
+        "models", "training", "pretrained", "measure", "",
     ],
     "headlight": [
         "", "server", "queue", "ui", "link", "registry", "jobs", "picture", "export", "lessons", "api", "rooms",

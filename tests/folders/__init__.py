@@ -1,0 +1,1 @@
+"""Model folders as the world writes them: one description per JSON file."""
