@@ -75,7 +75,7 @@ def report(outcomes: Sequence[Outcome], seconds: float) -> str:
 
 What Headlight makes of {len(outcomes)} model folders as libraries, hubs and people write them: descriptions in \
 `tests/folders`, sizes made small, random weights, nothing else edited. Written by `make folders` in \
-{max(1, round(seconds / 60))} minutes: transformers {offline.transformers().__version__}, torch \
+{seconds:.0f} s: transformers {offline.transformers().__version__}, torch \
 {torch.__version__.split("+")[0]}, {datetime.now(UTC):%Y-%m-%d}.
 
 | outcome | folders |
