@@ -20,7 +20,7 @@ import torch
 
 from mha_core.pretrained import offline
 from tests.folders import corpus
-from tests.folders.comparison import Outcome, judge
+from tests.folders.comparison import ROUNDING, Outcome, judge
 
 
 def outcome(name: str) -> Outcome:
@@ -66,11 +66,11 @@ def report(outcomes: Sequence[Outcome], seconds: float) -> str:
     right = [result for result in outcomes if result.is_right]
     opened = [result for result in right if result.seen == "opens"]
     exact = sum(not any(result.differences.values()) for result in opened)
+    parts = ("ids", "maps", "states", "logits", "heads off: maps", "masks: maps")
+    counts = [f"{part.partition(':')[0]} {sum(part in x.differences for x in opened)}" for part in parts]
     expected = sum(result.case["expected"] == "opens" for result in outcomes)
-    rows = [
-        f"| {result.name} | {result.case['description']} | {result.case['author']} | {said(result)} |"
-        for result in outcomes
-    ]
+    cells = [(x.name, x.case["description"], x.case["author"], said(x)) for x in outcomes]
+    rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
     return f"""# Model folders as the world writes them
 
 What Headlight makes of {len(outcomes)} model folders as libraries, hubs and people write them: descriptions in \
@@ -80,13 +80,17 @@ What Headlight makes of {len(outcomes)} model folders as libraries, hubs and peo
 
 | outcome | folders |
 |---|---|
-| open, ids, maps, states and logits equal to transformers' own eager pass, heads off and masks too | {len(opened)} |
+| open, every number that is compared with transformers' own eager pass equal to {ROUNDING:g} | {len(opened)} |
 | of these bit-equal in float32 | {exact} |
 | refused rightly, by a sentence that says what to do | {len(right) - len(opened)} |
 | wrong | {len(outcomes) - len(right)} |
 
 Of the {expected} that transformers opens, \
 {sum(result.seen == "opens" and result.case["expected"] == "opens" for result in right)} open here.
+
+Compared were, in so many of the {len(opened)}: {", ".join(counts)}. Each has maps; not compared are ids that \
+AutoTokenizer does not give, logits that one of both does not, heads whose projection was not found, and masks of a \
+family that takes none of four dimensions. Pictures and sounds are given to both as Headlight prepares them.
 
 - *Heads off*: transformers' pass with that head's part set to 0 before the output projection.
 - *Masks*: transformers' pass with the same four-dimensional mask, where the family takes one; else only that \

@@ -142,7 +142,7 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
     run = part.run(source, **target, all_logits=True) if part.reads == "text" else part.run(source, **target)
     if part.reads == "text":
         ids = part.for_group(part.groups[0]).run(source, **target).ids
-        compare_ids(source, ids, folder)
+        compare_ids(outcome, source, ids, folder)
         inputs = {"input_ids": torch.tensor([ids])}
     else:
         inputs = {other.main_input_name: part.features(source).values}
@@ -222,7 +222,7 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
             compare_run("masks: ", masked, expected)
 
 
-def compare_ids(text: str, ids: list[int], folder: Path) -> None:
+def compare_ids(outcome: Outcome, text: str, ids: list[int], folder: Path) -> None:
     """Compare ids with those of AutoTokenizer, where it reads the folder."""
     from transformers import AutoTokenizer
 
@@ -231,6 +231,7 @@ def compare_ids(text: str, ids: list[int], folder: Path) -> None:
     except Exception:  # it does not read what is read here, as odd config.json files
         return
     require(ids == expected, f"ids {ids[:9]} here, {expected[:9]} by AutoTokenizer")
+    outcome.differences["ids"] = 0.0
 
 
 def find_projection(model: Any, path: str) -> Any:
