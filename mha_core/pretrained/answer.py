@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..errors import WeightsFileError
 from . import folders
 
 FILE = "generation_config.json"
@@ -23,6 +24,7 @@ OTHER_METHODS = {"num_beams": "{} beams", "do_sample": "sampling", "penalty_alph
             "prompt_lookup_num_tokens": "prompt lookup", "dola_layers": "DoLa decoding",
             "stop_strings": "stop strings", "custom_generate": "code of its own"}  # fmt: skip
 MAX_TOKENS = 64  # without the start token
+MAX_ENTRIES = 10_000  # of one setting; the library goes through all of them for each token
 
 
 class Answer(NamedTuple):
@@ -57,6 +59,9 @@ def read(folder: Path) -> Answer:
         parse = parse_model if name != FILE or content.get("_from_model_config") else parse_file
         settings: dict[str, Any] = parse(content).to_dict()
         options = {key: settings[key] for key in SETTINGS if settings.get(key) is not None}
+        for key, value in options.items():
+            if isinstance(value, (list, dict)) and len(value) > MAX_ENTRIES:
+                raise WeightsFileError(f"{name} has {len(value):,} entries of {key}; at most {MAX_ENTRIES:,} are read")
         options["min_length"] = min(options.get("min_length", 0), MAX_TOKENS)
         config = parse_file({**options, "do_sample": False, "num_beams": 1})
         words = [*(config.bad_words_ids or ()), *([number] for number in config.suppress_tokens or ())]

@@ -98,7 +98,8 @@ def test_suppressed_tokens_are_not_written_by_a_language_model(loaded: Any, tmp_
 
 
 @pytest.mark.parametrize(
-    "settings", [{"bad_words_ids": "abc"}, {"suppress_tokens": 7}, {"custom_generate": "own.py", "cache_config": {}},
+    "settings", [{"bad_words_ids": "abc"}, {"bad_words_ids": [[5]] * 10_001}, {"suppress_tokens": 7},
+                 {"custom_generate": "own.py", "cache_config": {}},
                  {"num_return_sequences": 10**9, "max_length": 10**9, "assistant_model": "/etc", "num_beams": 10**9}]
 )  # fmt: skip
 def test_settings_that_harm(loaded: Any, tmp_path: Path, settings: dict[str, Any]) -> None:

@@ -22,7 +22,6 @@ _MAX_SPAN = 1000  # lines of a row
 _MAX_LITERAL = 100  # lines with literal quotation marks, behind which no row has several lines
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-
 _Record = tuple[int, list[str], bool]  # first line of a row, from 1; its cells; whether its quotation marks are text
 
 
@@ -51,25 +50,25 @@ def _decode(data: bytes) -> tuple[str, list[str]]:
             raise HeadlightError("the file looks like UTF-16 without its byte order mark; save the table as UTF-8")
         return content, []
     except UnicodeDecodeError as error:
-        problem = f"he file is not {encoding} (byte {error.start:,})"
+        problem = f"file is not {encoding} (byte {error.start:,})"
     try:
         if encoding == "UTF-16" or b"\0" in data:
             raise UnicodeError
         content = data.decode("cp1252")
     except UnicodeError:
-        raise HeadlightError(f"t{problem}; save the table as CSV with UTF-8") from None
-    return content, [f"T{problem}: it was read as Windows-1252 (Latin-1). If letters look wrong, save it as UTF-8."]
+        raise HeadlightError(f"the {problem}; save the table as CSV with UTF-8") from None
+    return content, [f"The {problem}: it was read as Windows-1252 (Latin-1). If letters look wrong, save it as UTF-8."]
 
 
 def _json_entries(content: str) -> list[Any] | None:
-    """Return the entries of a JSON array, or of JSON lines; None if the file is no JSON."""
+    """Return the entries of a JSON array, or of JSON lines; None if the file is not JSON."""
     if content.lstrip()[:1] not in ("{", "["):
         return None
     if content.count("{") + content.count("[") > _MAX_LINES:
         raise HeadlightError(f"the file has more than {_MAX_LINES:,} objects; shorten it")
     try:
-        content_value = json.loads(content)
-        return content_value if isinstance(content_value, list) else [content_value]
+        document = json.loads(content)
+        return document if isinstance(document, list) else [document]
     except (ValueError, RecursionError):
         entries = []
     for number, line in enumerate(io.StringIO(content, newline=""), 1):
@@ -77,7 +76,7 @@ def _json_entries(content: str) -> list[Any] | None:
             entries += [json.loads(line)] if line.strip() else []
         except (ValueError, RecursionError):
             if entries or re.match(r"\s*[\[{]\s*([\"\[{]|$)", line):
-                raise HeadlightError(f"line {number:,} is no JSON; write one object a line, or an array") from None
+                raise HeadlightError(f"line {number:,} is not JSON; write one object a line, or an array") from None
             return None
     return entries
 
@@ -88,7 +87,7 @@ def _object_rows(entries: list[Any]) -> list[list[str]]:
         raise HeadlightError(f"the table has more than {LIMITS['rows']:,} rows; shorten it")
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
-            raise HeadlightError(f'entry {number:,} of this JSON is no object, such as {{"text": …, "label": …}}')
+            raise HeadlightError(f'entry {number:,} of this JSON is not an object, such as {{"text": …, "label": …}}')
     keys = list(dict.fromkeys(key for entry in entries for key in entry))
     if len(keys) > LIMITS["columns"]:
         raise HeadlightError(f"the JSON has {len(keys):,} keys; at most {LIMITS['columns']} are read")
