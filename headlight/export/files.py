@@ -1,7 +1,7 @@
 """Table of the files that a page can export: page -> kinds.
 
 The page's module for exports has a function named after the kind, or `tables`, which are written as that kind. The
-kinds of `OF_SETTINGS` need only the settings of each side and the cursor, which a page with one picture has from
+kinds of `SETTINGS_KINDS` need only the settings of each side and the cursor, which a page with one picture has from
 its link and others return themselves.
 """
 

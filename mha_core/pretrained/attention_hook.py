@@ -57,7 +57,7 @@ class Request:
         heads: bool (layers, h), False = ablated; a layer is the n-th call of a module in `changed`.
         values: bool (1, 1, i, j), False zeroes the weight after the softmax.
         temperature: divides the scores.
-        positions: False removes the positions, see `without_positions`.
+        positions: False removes the positions, see `add_position_removal_hook`.
         calls: the recorded calls, in order.
         unprojected: the last hidden state before a projection to another width, if the model has one.
     """

@@ -36,7 +36,7 @@ def from_query(query: LinkQuery, left: Settings) -> RightSide:
     """Return the right side of a query.
 
     Raises:
-        Refused: a value cannot be used.
+        HeadlightError: a value cannot be used.
     """
     other = _other_query(query, left)
     if other is None:

@@ -119,7 +119,7 @@ def first_row(cursor: Cursor, requested: Cursor, baseline: Picture) -> Cursor:
 
     The default is the row with the largest weight between two words that are not neighbours, preferably a pronoun's, in
     the initial head of the unmodified model; so neither the choice of a head nor a change moves it. Language models
-    keep the row of `Cursor.on`, the last word. A picture has its centre patch, a sound its middle token.
+    keep the row of `Cursor.resolve`, the last token. A picture has its centre patch, a sound its middle token.
     """
     run = baseline.run
     if requested.row is None and run.extras.image is not None:

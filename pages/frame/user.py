@@ -105,7 +105,7 @@ def start(plan: TrainingPlan) -> TrainingJob:
     """Start a training job and stop the user's earlier one.
 
     Raises:
-        HeadlightError: as in `Job.start` and `new_folder`; then the earlier job continues.
+        HeadlightError: as in `TrainingJob.start` and `new_folder`; then the earlier job continues.
     """
     visit = _ensure_visit()
     visit.register_finished()

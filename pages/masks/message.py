@@ -97,7 +97,7 @@ def masks_message(raw: bytes) -> bytes:
 
 
 def entry_message(raw: bytes) -> bytes:
-    """Return as `masked` for a user who comes from another page, where no mask was chosen.
+    """Return as `masks_message` for a user who comes from another page, where no mask was chosen.
 
     Raises a HeadlightError.
     """
@@ -108,7 +108,11 @@ def entry_message(raw: bytes) -> bytes:
 
 
 def first_message(raw: bytes) -> bytes:
-    """Return as `masked` for the pre-rendered picture. Raises a HeadlightError if the sentence is too long for that."""
+    """Return as `masks_message`, for the pre-rendered picture.
+
+    Raises:
+        HeadlightError: the sentence is too long for that.
+    """
     pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
     return masks_message(raw)
 

@@ -67,7 +67,7 @@ def test_probabilities(trained: TrainedModel, task: Labelled) -> Tensor:
 def prediction_table(models: Models, task: Labelled | None, typed: Sequence[str]) -> DataFrame | None:
     """Return the predictions of the models for the test rows and the typed texts; None if there are none.
 
-    Models with other classes are left out. Raises what `inference.probabilities_of_each` raises.
+    Models with other classes are left out. Raises what `inference.unpadded_probabilities` raises.
     """
     import pandas as pd
 
