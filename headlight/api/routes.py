@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import logging
 import secrets
-import traceback
 from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers
@@ -22,6 +21,7 @@ from headlight.queue.client import Client, is_open
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.queue.policy import QueueFull, Superseded, Work
 from headlight.registry.foreign import Foreign
+from headlight.server.logs import summarize_exception
 from headlight.server.missing import missing_package
 from headlight.server.network import should_gzip
 from headlight.server.sockets import abort_connection, client_network_from_scope, wait_for_disconnect
@@ -108,13 +108,12 @@ class DataApi:
                 text = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
                 await error_response(422, text)(scope, receive, send)
                 return
-            stack = "".join(traceback.format_tb(error.__traceback__))
-            log.error("The route %s failed with %s at\n%s", name, type(error).__name__, stack)
+            place = summarize_exception((type(error), error, error.__traceback__))
+            log.error("The route %s failed with %s", name, place)
             response = error_response(500, "This picture could not be computed.")
             if key := _foreign_key(raw):  # its files are the cause, so that nothing is retried
-                text = (
-                    f"This model cannot be run on this ({type(error).__name__}); the server’s log says where it failed."
-                )
+                reason = type(error).__name__
+                text = f"This model cannot be run on this input ({reason}); the server’s log says where it failed."
                 response = error_response(422, text, {"Headlight-Key": key})
             await response(scope, receive, send)
         else:

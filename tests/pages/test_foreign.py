@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import runpy
@@ -29,6 +30,7 @@ from headlight.queue.single_flight import clear_caches
 from headlight.registry import MINILM, available, foreign, get_source, models
 from headlight.registry.foreign import Foreign
 from headlight.server import public
+from headlight.server.logs import RedactingRecordFactory
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
@@ -225,12 +227,21 @@ def test_a_folder_that_changes_has_another_name_and_its_old_one_is_not_read(home
     assert picture(second.name)["group"] == "decoder"
 
 
+@pytest.fixture
+def server_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log as the server writes it, whatever an earlier test left."""
+    before = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(RedactingRecordFactory())
+    yield caplog
+    logging.setLogRecordFactory(before)
+
+
 @pytest.mark.parametrize(("place", "name"), [(foreign, "load_model"), (HfModel, "run")])
 def test_an_error_of_a_library_is_a_sentence_and_is_logged(
-    place: object, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: object, name: str, monkeypatch: pytest.MonkeyPatch, server_log: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("two\nlines")
+        raise RuntimeError("two\nlines of the user")
 
     clear_caches()
     monkeypatch.setattr(place, name, fails)
@@ -238,7 +249,9 @@ def test_an_error_of_a_library_is_a_sentence_and_is_logged(
     refused = client.get(f"{API}/focus?{query(name_of('gpt2')).decode()}")
     assert (refused.status_code, refused.headers["Headlight-Key"], refused.text.count("\n")) == (422, "model", 0)
     assert "(RuntimeError)" in refused.text
-    assert "in fails" in caplog.text
+    line = fails.__code__.co_firstlineno + 1
+    assert f"RuntimeError in test_foreign.py:{line}" in server_log.text
+    assert "the user" not in server_log.text + refused.text
 
 
 def test_what_cannot_be_changed_is_named_and_left_out() -> None:
