@@ -40,7 +40,13 @@ def written(folder: Path, max_length: int = 65, **inputs: Any) -> list[int]:
 
 
 @pytest.mark.parametrize(("model_type", "settings"), SETTINGS)
-@pytest.mark.parametrize("old", [False, True], ids=["generation_config.json", "in config.json"])
+@pytest.mark.parametrize(
+    "old",
+    [
+        pytest.param(False, id="generation_config.json"),
+        pytest.param(True, id="in config.json", marks=pytest.mark.thorough("the same settings in the older file")),
+    ],
+)
 def test_it_follows_the_settings_of_the_folder(
     loaded: Any, tmp_path: Path, model_type: str, settings: dict[str, Any], old: bool
 ) -> None:

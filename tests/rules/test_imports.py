@@ -80,6 +80,7 @@ def roots(file: Path, *, inside: bool | None = None) -> set[str]:
 
 
 @cache
+@cache
 def resolved(name: str) -> str:
     """The module that an imported name is or comes from: "mha_core.errors.SizeError" -> "mha_core.errors"."""
     while name and not any((ROOT / name.replace(".", "/")).with_suffix(end).exists() for end in ("", ".py")):
