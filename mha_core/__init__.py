@@ -9,6 +9,7 @@ The shortest use:
 
 from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
+from .check import check
 from .models.model import Model
 from .models.run import Run
 from .pretrained import Recorder, Recording, load_model, watch
@@ -25,6 +26,7 @@ __all__ = [
     "Trace",
     "Weights",
     "attention",
+    "check",
     "errors",
     "join_heads",
     "load_model",

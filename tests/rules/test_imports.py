@@ -23,11 +23,11 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 FLOORS = {
     "mha_core": [
         "errors", "device", "clock", "token_text", "trace", "masks", "positions", "attention", "show", "heads",
-        "models", "training", "pretrained", "measure", "",
+        "models", "training", "pretrained", "measure", "check", "",
     ],
     "headlight": [
         "", "server", "queue", "ui", "link", "registry", "jobs", "picture", "export", "lessons", "api", "rooms",
-        "arguments", "train", "command", "__main__",
+        "arguments", "train", "check", "command", "__main__",
     ],
     "pages": ["", "frame", *(folder.name for folder in PAGES), "handlers", "declarations"],
 }  # fmt: skip

@@ -1,0 +1,164 @@
+"""The findings of a check: a table for the terminal, a failure for pytest, JSON and HTML."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from .finding import FAILS, HOLDS, Finding
+from .study import Study
+
+APP = "http://127.0.0.1:8501"  # where `headlight` serves the pages that a finding names
+WIDTH = 100  # characters of the table
+_MARKS = {"holds": "✓", "fails": "✗", "cannot be said": "?", "does not apply": "–"}
+_COLOURS = {"holds": 32, "fails": 31, "cannot be said": 33, "does not apply": 2}
+
+
+class CheckFailure(AssertionError):
+    """A property fails; the message is the table."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A verdict on each property of an attention layer."""
+
+    findings: Sequence[Finding]
+    name: str
+    study: Study
+
+    @property
+    def failures(self) -> list[Finding]:
+        """Return the findings of properties that fail."""
+        return [finding for finding in self.findings if finding.verdict == FAILS]
+
+    def __getitem__(self, number: int) -> Finding:
+        """Return the finding of a property, 1 to 15."""
+        return self.findings[number - 1]
+
+    def raise_for_failures(self) -> None:
+        """Raise CheckFailure with the table if a property fails."""
+        if self.failures:
+            raise CheckFailure(f"\n{self}")
+
+    @property
+    def summary(self) -> str:
+        """Return one sentence: how many properties hold, and which fail."""
+        count = sum(finding.verdict == HOLDS for finding in self.findings)
+        failed = ", ".join(str(finding.number) for finding in self.failures)
+        return f"{self.name}: {count} of {len(self.findings)} properties hold" + (f"; {failed} fail" if failed else "")
+
+    def table(self, *, colour: bool = False) -> str:
+        """Return the findings as lines of text."""
+        lines = [self.summary, *self.study.identified.notices, ""]
+        for finding in self.findings:
+            mark = _MARKS[finding.verdict]
+            if colour:
+                mark = f"\x1b[{_COLOURS[finding.verdict]}m{mark}\x1b[0m"
+            lines += [f"{mark} {finding.number:>2} {finding.title}: {finding.verdict}"]
+            parts = [_measured(finding)]
+            if finding.verdict == FAILS:
+                parts += [f"probably: {finding.reason}"] if finding.reason else []
+                parts += [str(finding.line)] if finding.line else []
+                parts += [f"for example: {finding.example}"] if finding.example else []
+                parts += [f"see {APP}{finding.page}"] if finding.page else []
+            for part in parts:
+                lines += textwrap.wrap(part, WIDTH, initial_indent="     ", subsequent_indent="     ")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "name": self.name,
+            "failures": [f.number for f in self.failures],
+            "findings": [_plain(f) for f in self.findings],
+        }
+
+    def json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+    def html(self) -> str:
+        """Return a page with the table, and the maps beside those of nn.MultiheadAttention where both are known."""
+        title = escape(self.summary)
+        style = (
+            "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+            "color-scheme:light dark}table{border-collapse:collapse}"
+        )
+        return (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style}</style>'
+            f"<h1>{title}</h1>{self._repr_html_()}</html>\n"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the table, and pictures of the maps, for a notebook."""
+        rows = "".join(_row(finding) for finding in self.findings)
+        return f"<p>{escape(self.summary)}</p><table>{rows}</table>{self._maps()}"
+
+    def _maps(self) -> str:
+        """Return the first head's map, torch's and their difference as tables."""
+        from .reference import rebuild
+
+        try:
+            maps = rebuild(self.study).weights
+        except Exception:  # its parts cannot be seen
+            return ""
+        if maps is None:
+            return ""
+        layer_map, theirs = (tensor[0].tolist() for tensor in maps)
+        apart = [[abs(a - b) for a, b in zip(*rows, strict=True)] for rows in zip(layer_map, theirs, strict=True)]
+        titles = ("this layer, head 0", "nn.MultiheadAttention, head 0", "difference")
+        pictures = "".join(
+            _picture(title, numbers) for title, numbers in zip(titles, (layer_map, theirs, apart), strict=True)
+        )
+        return f'<div style="display:flex;flex-wrap:wrap;gap:1.5rem">{pictures}</div>'
+
+
+def _measured(finding: Finding) -> str:
+    number = "" if finding.figure is None else f" ({finding.figure:.3g}"
+    if number:
+        number += f", bound {finding.bound:.3g})" if finding.bound is not None else ")"
+    return f"{finding.words}{number}"
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    line = finding.line
+    return {
+        "number": finding.number, "title": finding.title, "verdict": finding.verdict, "words": finding.words,
+        "figure": finding.figure, "bound": finding.bound, "cause": finding.cause, "reason": finding.reason,
+        "example": finding.example, "page": finding.page,
+        "line": None if line is None else {"file": line.file, "number": line.number, "code": line.code},
+    }  # fmt: skip
+
+
+def _row(finding: Finding) -> str:
+    parts = [escape(_measured(finding))]
+    if finding.verdict == FAILS:
+        parts += [f"<b>{escape(finding.reason)}</b>", escape(finding.example)]
+        parts += [f"<code>{escape(str(finding.line))}</code>"] if finding.line else []
+    words = "<br>".join(filter(None, parts))
+    mark = f"{_MARKS[finding.verdict]} {finding.verdict}"
+    cells = (str(finding.number), escape(finding.title), mark, words)
+    return "<tr>" + "".join(
+        f'<td style="text-align:left;vertical-align:top;padding:.2rem .6rem">{cell}</td>' for cell in cells
+    )
+
+
+def _picture(title: str, numbers: list[list[float]]) -> str:
+    cells = "".join(
+        "<tr>"
+        + "".join(
+            f'<td title="query {i}, key {j}: {number:.4g}" style="width:22px;height:22px;padding:0;'
+            f'background:rgb(180 83 9/{min(1.0, number) ** 0.5:.2f})">'
+            for j, number in enumerate(row)
+        )
+        for i, row in enumerate(numbers)
+    )
+    return f"<figure style='margin:0'><figcaption>{escape(title)}</figcaption><table>{cells}</table></figure>"
