@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, add_once
-from .functional import formula, join_heads, mixing_weights, softmax_over_keys, split_heads
+from .functional import formula, join_heads, mixing_weights, softmax_over_keys
 from .key_value import keys_values
 from .switches import Switches
 from .weights import Parts
@@ -30,17 +30,18 @@ class EinsumAttention(AttentionLayer):
     def build(self) -> None:
         """Create the matrices (h, d, c) and the biases (h, d) and (c,)."""
         # the rows of one head are adjacent, so that (h, d, c) and (h · d, c) share memory
-        h, g = self.n_heads, self.n_kv_heads
-        self.query, self.key, self.value, self.output = (self._matrix(heads) for heads in (h, g, g, h))
-        self.query_bias, self.key_bias, self.value_bias = (
-            nn.Parameter(torch.zeros(heads, self.d_head)) if has_bias else None
-            for heads, has_bias in ((h, self.bias), (g, self.bias), (g, self.v_bias))
-        )
+        bound = 1 / math.sqrt(self.d_model)  # like the weight of an nn.Linear
+        self.query = self._matrix(self.n_heads, bound)
+        self.key = self._matrix(self.n_kv_heads, bound)
+        self.value = self._matrix(self.n_kv_heads, bound)
+        self.output = self._matrix(self.n_heads, bound)
+        self.query_bias = nn.Parameter(torch.zeros(self.n_heads, self.d_head)) if self.bias else None
+        self.key_bias = nn.Parameter(torch.zeros(self.n_kv_heads, self.d_head)) if self.bias else None
+        self.value_bias = nn.Parameter(torch.zeros(self.n_kv_heads, self.d_head)) if self.v_bias else None
         self.output_bias = nn.Parameter(torch.zeros(self.d_model)) if self.out_bias else None
 
-    def _matrix(self, heads: int) -> nn.Parameter:
-        """Return a parameter (heads, d, c), initialised like the weight of an nn.Linear."""
-        bound = 1 / math.sqrt(self.d_model)
+    def _matrix(self, heads: int, bound: float) -> nn.Parameter:
+        """Return a parameter (heads, d, c) of uniform random numbers."""
         return nn.Parameter(torch.empty(heads, self.d_head, self.d_model).uniform_(-bound, bound))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
@@ -90,7 +91,7 @@ class EinsumAttention(AttentionLayer):
         projected = product if bias is None else product + bias.flatten()
         h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
         trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)", inputs=(name,))
-        viewed = split_heads(projected, projected.shape[2] // self.d_head)
+        viewed: Tensor = projected.unflatten(-1, (-1, self.d_head))  # type: ignore[no-untyped-call]
         trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)", inputs=(name,))
         return viewed
 

@@ -132,9 +132,9 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     Raises:
         SizeError: c is not a multiple of n_heads.
     """
-    c = x.shape[-1]
-    check_heads("c", c, n_heads)
-    return x.view(*x.shape[:-1], n_heads, c // n_heads)
+    check_heads("c", x.shape[-1], n_heads)
+    split: Tensor = x.unflatten(-1, (n_heads, -1))  # type: ignore[no-untyped-call]
+    return split
 
 
 def join_heads(x: Tensor) -> Tensor:

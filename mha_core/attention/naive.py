@@ -27,14 +27,9 @@ class NaiveAttention(AttentionLayer):
     def build(self) -> None:
         """Create one Linear per head for q, k and v, and the output projection."""
         # h small matrices instead of a large one: d_head = d_model / h keeps the cost that of one head of full width
-        self.query, self.key, self.value = (
-            nn.ModuleList(nn.Linear(self.d_model, self.d_head, bias=bias) for _ in range(heads))
-            for heads, bias in (
-                (self.n_heads, self.bias),
-                (self.n_kv_heads, self.bias),
-                (self.n_kv_heads, self.v_bias),
-            )
-        )
+        self.query = nn.ModuleList([nn.Linear(self.d_model, self.d_head, self.bias) for _ in range(self.n_heads)])
+        self.key = nn.ModuleList([nn.Linear(self.d_model, self.d_head, self.bias) for _ in range(self.n_kv_heads)])
+        self.value = nn.ModuleList([nn.Linear(self.d_model, self.d_head, self.v_bias) for _ in range(self.n_kv_heads)])
         self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
@@ -42,9 +37,9 @@ class NaiveAttention(AttentionLayer):
         trace = switches.trace
         query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
-        q = _project("q", self.query, query, "i", trace)
-        k = _project("k", self.key, key, "j", trace)
-        v = _project("v", self.value, value, "j", trace)
+        q = [_project("q", n, self.query[n], query, "i", trace) for n in range(self.n_heads)]
+        k = [_project("k", n, self.key[n], key, "j", trace) for n in range(self.n_kv_heads)]
+        v = [_project("v", n, self.value[n], value, "j", trace) for n in range(self.n_kv_heads)]
         # after the projections, so that the encoding acts in each head's own space
         q, k = _rotate(switches.position, q, k)
         k, v = self.keys_values_per_head(k, v)
@@ -103,14 +98,11 @@ class NaiveAttention(AttentionLayer):
         return linear_parts(**linears)
 
 
-def _project(name: str, linears: nn.ModuleList, x: Tensor, axis: str, trace: Tracer) -> list[Tensor]:
-    """Project (b, n, c) to (b, n, d) for each head."""
-    parts: list[Tensor] = []
-    for n, linear in enumerate(linears):
-        part = linear(x)
-        head_tracer(trace, n)(name, part, f"b {axis} d", f"x W{name} of head {n}", inputs=(name,))
-        parts.append(part)
-    return parts
+def _project(name: str, n: int, linear: nn.Module, x: Tensor, axis: str, trace: Tracer) -> Tensor:
+    """Project (b, n, c) to (b, n, d) for one head."""
+    part: Tensor = linear(x)
+    head_tracer(trace, n)(name, part, f"b {axis} d", f"x W{name} of head {n}", inputs=(name,))
+    return part
 
 
 def _rotate(position: Position, q: list[Tensor], k: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

@@ -24,6 +24,7 @@ from ..errors import Unsupported
 
 EAGER_SUFFIX = "eager_attention_forward"  # suffix of the eager function's name in transformers' model files
 _SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
+_SUMS = (torch.logsumexp, Tensor.logsumexp)
 
 
 @dataclass(frozen=True)
@@ -154,11 +155,11 @@ class Softmax(TorchFunctionMode):
         self.scores: Tensor | None = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func not in _SOFTMAX:
+        if func not in _SOFTMAX and func not in _SUMS:
             return func(*args, **(kwargs or {}))
         scores, *more = args
         if self.allow is None and self.temperature == 1:
-            self.scores = scores
+            self.scores = scores if func in _SOFTMAX else self.scores
             return func(*args, **(kwargs or {}))
         blocked = scores <= torch.finfo(scores.dtype).min / 2
         if self.allow is not None:
@@ -166,8 +167,11 @@ class Softmax(TorchFunctionMode):
             if sinks not in (0, 1) or scores.shape[-2] != self.allow.shape[-2]:
                 raise Unsupported(f"a mask {tuple(self.allow.shape)} does not fit scores {tuple(scores.shape)}")
             blocked = blocked | ~nn.functional.pad(self.allow, (0, sinks), value=True)
-        self.scores = (scores / self.temperature).masked_fill(blocked, -torch.inf)
-        weights = func(self.scores, *more, **(kwargs or {}))
+        changed = (scores / self.temperature).masked_fill(blocked, -torch.inf)
+        weights = func(changed, *more, **(kwargs or {}))
+        if func in _SUMS:  # by which a sink scales the output
+            return weights
+        self.scores = changed
         return weights.masked_fill(blocked.all(dim=-1, keepdim=True), 0)
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import stat
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ MAX_JSON_BYTES = 8 * 2**20  # bytes
 MAX_TOKENIZER_BYTES = 64 * 2**20
 MAX_HEADER_BYTES = 32 * 2**20
 MAX_SHARDS = 1000
+MEDIA = threading.Lock()  # held while a picture or sound is decoded, which takes up to 400 MiB
 MAX_DEPTH = 20
 MAX_VALUES = 200_000
 # maximum of integers in a config that set how many modules transformers creates, by a word in their name
@@ -240,7 +242,9 @@ def _check_size(key: str, value: Any, name: str) -> None:
     words = key.partition("_per_")[0].split("_")
     maximum = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
     if abs(value) > maximum:
-        raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read")
+        raise WeightsFileError(
+            f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read; correct or delete this entry"
+        )
 
 
 def read_weight_headers(folder: Path) -> Tensors:

@@ -136,7 +136,8 @@ def _settings(folder: Path) -> dict[str, dict[str, Any]]:
         added = [int(number) for number in settings[name].get("added_tokens_decoder") or () if str(number).isdecimal()]
         for key, number in [*settings[name].items(), *zip(added, added, strict=True)]:
             if isinstance(number, int) and abs(number) > MAX_NUMBER:
-                raise WeightsFileError(f"{name} has impossible sizes: {key}={number:,}, at most {MAX_NUMBER:,} is read")
+                size = f"{key}={number:,}, at most {MAX_NUMBER:,} is read; correct or delete this entry"
+                raise WeightsFileError(f"{name} has impossible sizes: {size}")
         for key in ("vocab_file", "merges_file"):
             if (file := str(content.get(key) or "")) != Path(file).name and not (folder / TOKENIZER).exists():
                 raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")

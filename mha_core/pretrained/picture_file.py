@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .folders import read_bytes
+from .folders import MEDIA, read_bytes
 
 FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_BYTES = 10 * 2**20
@@ -36,9 +36,10 @@ def read(picture: object) -> Any:
         raise HeadlightError(f"a picture is bytes, a Path or a tensor, got {type(picture).__name__}")
     data = read_bytes(picture, "the picture", MAX_BYTES, "make it smaller")
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as file:
+        with MEDIA, Image.open(io.BytesIO(data), formats=FORMATS) as file:
             _check(*file.size)
-            return _on_white(ImageOps.exif_transpose(file))
+            ImageOps.exif_transpose(file, in_place=True)
+            return _on_white(file)
     except HeadlightError:
         raise
     except UnidentifiedImageError as error:
@@ -71,6 +72,9 @@ def _on_white(image: Any) -> Any:
     if image.mode.startswith("I"):  # 16 bits of grey
         image = image.point(lambda grey: grey / 256).convert("L")
     if not image.has_transparency_data:
-        return image.convert("RGB")
-    white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+        image.load()
+        return image if image.mode == "RGB" else image.convert("RGB")
+    image = image.convert("RGBA")
+    white = Image.new("RGB", image.size, "white")
+    white.paste(image, mask=image.getchannel("A"))
+    return white

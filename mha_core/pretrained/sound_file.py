@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import struct
-from math import ceil, gcd
+from math import ceil, gcd, pi
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .folders import read_bytes
+from .folders import MEDIA, read_bytes
 
 MAX_BYTES = 20 * 2**20
 MAX_SECONDS = 30
 MIN_RATE, MAX_RATE = 1_000, 384_000  # samples per second
+MAX_UNIT = 96_000  # samples after which those of both rates coincide: a Fourier transform of its multiples is slow
 MAX_CHANNELS = 32
+BLOCK_SECONDS, MARGIN_SECONDS = 2.0, 0.1  # of a sound that is resampled in blocks
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags; the last: as given in the extended header
 WIDTHS = {PCM: (8, 16, 24, 32), FLOAT: (32, 64), A_LAW: (8,), MU_LAW: (8,)}  # bits of a sample
 UNKNOWN_SIZE = 0x7FFF0000  # bytes; a program that writes into a pipe says this or more
@@ -40,7 +42,11 @@ def read(sound: object, rate: int) -> Tensor:
         return _from_tensor(sound, rate)
     if not isinstance(sound, (bytes, Path)):
         raise HeadlightError(f"a sound is bytes, a Path or a tensor, got {type(sound).__name__}")
-    data = read_bytes(sound, "the sound", MAX_BYTES, CUT)
+    with MEDIA:
+        return _read(read_bytes(sound, "the sound", MAX_BYTES, CUT), rate)
+
+
+def _read(data: bytes, rate: int) -> Tensor:
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise HeadlightError(NO_SOUND)
     try:
@@ -51,6 +57,8 @@ def read(sound: object, rate: int) -> Tensor:
     if form == EXTENSIBLE:
         form = int.from_bytes(head[24:26], "little")
     _check(samples_a_second, channels, form, bits)
+    if samples_a_second // gcd(samples_a_second, rate) > MAX_UNIT:
+        raise SizeError(f"the sound has {samples_a_second:,} samples a second, which is no usual rate; {SAVE}")
     width = channels * bits // 8
     if len(frames) < size // width * width:
         count = f"{len(frames) // width:,} of its {size // width:,} samples are there"
@@ -71,18 +79,22 @@ def to_wav(samples: Tensor, rate: int) -> bytes:
 def resample(samples: Tensor, rate: int, target_rate: int) -> Tensor:
     """Resample (n,) to (⌈n · target_rate / rate⌉,), keeping frequencies up to half of the lower rate.
 
-    The sound is padded with silence to a length that is an integer at both rates, so that timing stays exact.
+    It is cut into blocks, each with its surroundings faded out, so that memory does not grow with its length.
     """
     if rate == target_rate:
         return samples
-    unit = rate // gcd(rate, target_rate)
-    padded = ceil((len(samples) + rate // 20) / unit) * unit
-    length = padded * target_rate // rate
-    waves = torch.fft.rfft(samples, n=padded)
-    n_kept = min(padded, length) // 2 + (min(padded, length) % 2)  # the highest frequency of an even length has no sine
-    waves = torch.nn.functional.pad(waves[:n_kept], (0, length // 2 + 1 - n_kept))
-    resampled: Tensor = torch.fft.irfft(waves, n=length) * (length / padded)
-    return resampled[: ceil(len(samples) * target_rate / rate)]
+    unit = rate // gcd(rate, target_rate)  # a length that is an integer at both rates, so that timing stays exact
+    block, margin = (ceil(seconds * rate / unit) * unit for seconds in (BLOCK_SECONDS, MARGIN_SECONDS))
+    slope = torch.sin(torch.linspace(0, pi / 2, margin, dtype=samples.dtype)) ** 2
+    fade = torch.cat([slope, slope.new_ones(block), slope.flip(0)])
+    length = len(fade) * target_rate // rate
+    inner = slice(margin * target_rate // rate, (margin + block) * target_rate // rate)
+    n_kept = min(len(fade), length) // 2 + (min(len(fade), length) % 2)  # an even length's highest has no sine
+    blocks, padded = list[Tensor](), torch.nn.functional.pad(samples, (margin, margin + block))
+    for piece in padded.unfold(0, len(fade), block)[: ceil(len(samples) / block)]:
+        waves = torch.nn.functional.pad(torch.fft.rfft(piece * fade)[:n_kept], (0, length // 2 + 1 - n_kept))
+        blocks.append(torch.fft.irfft(waves, n=length)[inner] * (length / len(fade)))
+    return torch.cat(blocks)[: ceil(len(samples) * target_rate / rate)]
 
 
 def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
@@ -134,7 +146,7 @@ def _numbers(frames: bytes, form: int, width: int) -> Tensor:
     if width == 3:
         parts = torch.frombuffer(bytearray(frames), dtype=torch.uint8).view(-1, 3).to(torch.int32)
         integers = parts[:, 0] | parts[:, 1] << 8 | (parts[:, 2] ^ 128) << 16
-        return (integers.double() - 2**23) / 2**23
+        return integers.double().sub_(2**23).div_(2**23)
     dtypes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.float64}
     dtype = torch.float32 if (form, width) == (FLOAT, 4) else dtypes[width]
     numbers = torch.frombuffer(bytearray(frames), dtype=dtype)
@@ -142,7 +154,7 @@ def _numbers(frames: bytes, form: int, width: int) -> Tensor:
         return _companded()[form][numbers.long()]
     if form == FLOAT:
         return numbers.double()
-    return (numbers.double() - 128) / 128 if width == 1 else numbers.double() / 2.0 ** (8 * width - 1)
+    return numbers.double().sub_(128).div_(128) if width == 1 else numbers.double().div_(2.0 ** (8 * width - 1))
 
 
 def _companded() -> dict[int, Tensor]:

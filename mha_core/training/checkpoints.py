@@ -15,9 +15,10 @@ from pathlib import Path
 from ..errors import HeadlightError
 from . import saved, sweep, tasks
 from .recipe import Recipe, defaults
-from .tasks import from_csv
+from .tasks import Task, from_csv
 
 SEEDS = 5
+TEXT = Path("assets/texts/shakespeare.txt")  # of the task "text", from the root of the repository
 # task -> name of a variant -> what differs from the task's defaults
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "who": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
@@ -28,6 +29,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "dates": {"sinusoidal": {"position": "sinusoidal"}},
     "shapes": {"sinusoidal": {"position": "sinusoidal"}},
     "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
+    "text": {"rotary": {"position": "rotary", "seconds": 3600.0}},
 }
 
 # The experiment of docs/long-post.md: as the post does it, with each implementation's own initial weights, and a fair
@@ -45,6 +47,11 @@ NEWS: dict[str, dict[str, object]] = {
     f"{FAIR}-fused-sinusoidal": {"implementation": "fused", "position": "sinusoidal"},
     f"{FAIR}-fused-sinusoidal-0.1": {"implementation": "fused", "position": "sinusoidal", "amplitude": 0.1},
 }
+
+
+def build_task(name: str) -> Task:
+    """Build the task of shipped runs; that of the characters reads `TEXT`."""
+    return tasks.from_text(TEXT.read_bytes(), length=defaults(name).max_len) if name == "text" else tasks.build(name)
 
 
 def recipes(task: str) -> dict[str, Recipe]:
@@ -106,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.csv:
             jobs = {options.folder / name: run for name, run in news_runs(options.csv.read_bytes()).items()}
         for name in () if options.csv else options.tasks:
-            task = tasks.build(name)
+            task = build_task(name)
             jobs |= {options.folder / run: sweep.PlannedRun(recipe, task) for run, recipe in recipes(name).items()}
         for name in ["news"] if options.csv else options.tasks:
             for earlier in options.folder.glob(f"{name}-*"):

@@ -265,7 +265,9 @@ def report(rows: list[Row], seconds: float) -> str:
     closed: dict[str, list[str]] = {}
     for row in shown:
         if row not in opened:
-            closed.setdefault(row.folder.replace(row.model_type, "…"), []).append(row.model_type)
+            closed.setdefault(row.folder.replace(row.model_type, "…").partition(", not a text")[0], []).append(
+                row.model_type
+            )
     for row in rows:
         if not row.road:
             refused.setdefault(row.reason.partition(":")[0], []).append(row.model_type)

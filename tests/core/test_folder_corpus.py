@@ -18,8 +18,8 @@ QUICK = (
 )  # fmt: skip
 SAVED = (
     "albert", "bart", "bert", "bloom", "camembert", "cohere2", "deberta-v2", "dinov2", "distilbert", "electra",
-    "esm", "falcon", "gemma3_text", "gpt2", "gpt_neox", "gpt_oss", "hubert", "llama", "m2m_100", "marian",
-    "mbart", "mistral", "modernbert", "mpnet", "olmo2", "opt", "pegasus", "phi", "qwen3", "roberta", "t5",
+    "esm", "falcon", "gemma3_text", "gpt2", "gpt_neox", "gpt_oss", "granite_swa", "hubert", "llama", "m2m_100",
+    "marian", "mbart", "mistral", "modernbert", "mpnet", "olmo2", "opt", "pegasus", "phi", "qwen3", "roberta", "t5",
     "vit", "wav2vec2", "whisper", "xlm-roberta", "xlnet",
 )  # fmt: skip
 PRIVATE = re.compile(r"/(home|Users|root)/(?!someone)|[\w.]+@[\w-]+\.\w+|\bhf_[A-Za-z]{20}")
@@ -46,7 +46,7 @@ def test_every_folder(name: str, tmp_path: Path) -> None:
     assert outcome.is_right, outcome.sentence or outcome.seen
 
 
-@pytest.mark.thorough("36 families, each saved and opened")
+@pytest.mark.thorough("37 families, each saved and opened")
 @pytest.mark.parametrize("model_type", SAVED)
 def test_a_family_as_its_library_saves_it_today(model_type: str, tmp_path: Path) -> None:
     outcome = saved.judge(model_type, tmp_path / model_type)

@@ -146,6 +146,11 @@ def test_another_rate_gives_the_same_tone_and_nothing_above_half_of_it() -> None
         wanted = sounds.tone(len(found) / sounds.RATE)
         assert len(found) == -(-round(0.6 * rate) * sounds.RATE // rate), rate
         assert relative_error(found[inner], wanted[inner]) < 0.01, f"{rate}: a filter of finite length"
+    for rate in (11_025, 44_100, 47_963):  # cut into blocks
+        seconds = torch.arange(5 * rate, dtype=torch.float64) / rate
+        found = sound_file.resample(torch.sin(2 * torch.pi * 440 * seconds), rate, sounds.RATE)
+        wanted = torch.sin(2 * torch.pi * 440 * torch.arange(5 * sounds.RATE, dtype=torch.float64) / sounds.RATE)
+        assert relative_error(found[inner], wanted[inner]) < 0.01, rate
     high = torch.sin(2 * torch.pi * 12_000 * torch.arange(48_000, dtype=torch.float64) / 48_000)
     low = sound_file.resample(high, 48_000, 16_000)[inner]
     assert float(low.norm() / high.norm()) < 0.01, "a filter of finite length"
@@ -165,6 +170,7 @@ BAD: list[tuple[Any, str]] = [
     (header(size=2**32 - 1) + bytes(2**20), "is 32.77 s long, at most"),
     (header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
     (header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
+    (header(rate=191_999, size=4) + bytes(4), "has 191,999 samples a second, which is no usual rate; save"),
     (header(rate=1000, bits=8, size=30_001) + bytes(30_001), "is 30.01 s long, at most"),
     (bytes(20 * 2**20 + 1), "has 20,971,521 bytes, at most 20,971,520 are read; cut out a piece"),
     (Path("/nowhere/a.wav"), "cannot read the sound: No such file"),

@@ -26,8 +26,8 @@ ROUNDING = 1e-5  # the largest difference that is none of the model's
 WINDOW = 2
 INPUTS: dict[str, Any] = {"text": TEXTS, "picture": (pictures.file(),), "sound": (sounds.file(),)}
 # names of the projection behind the heads, within the attention or beside it
-PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "o", "out_lin", "proj", "wo", "output.dense", "../output.dense",
-               "projection", "../o_proj")  # fmt: skip
+PROJECTIONS = ("attn_sub_norm", "o_proj", "out_proj", "c_proj", "dense", "o", "out_lin", "proj", "wo", "output.dense",
+               "../output.dense", "projection", "../o_proj")  # fmt: skip
 
 
 @dataclass
@@ -142,6 +142,8 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
     run = part.run(source, **target, all_logits=True) if part.reads == "text" else part.run(source, **target)
     if part.reads == "text":
         ids = part.for_group(part.groups[0]).run(source, **target).ids
+        if part.groups[0] == "decoder" and has_decoder:  # the encoder has no maps
+            ids = tokenizer_ids(source, folder)
         compare_ids(outcome, source, ids, folder)
         inputs = {"input_ids": torch.tensor([ids])}
     else:
@@ -160,7 +162,7 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
                 ("hidden_states", ("encoder_" if part.group == "encoder" else "decoder_", "")),
             )
         )
-        rows = [layer[0] for layer in maps if isinstance(layer, Tensor) and layer.shape[1] == run.weights.shape[1]]
+        rows = [layer[0] for layer in maps if isinstance(layer, Tensor) and _fits(layer, run, part)]
         if not rows:
             raise Difference("transformers returns no maps")
         logits = out.get("logits", out.get("prediction_logits"))
@@ -197,7 +199,7 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
         if projection is None:
             require(not torch.equal(off.hidden[-1], run.hidden[-1]), "a head that is off changes nothing")
         else:
-            width = projection.weight.shape[0 if type(projection).__name__ == "Conv1D" else 1] // run.weights.shape[1]
+            width = projection.weight.shape[0 if type(projection).__name__ == "Conv1D" else -1] // run.weights.shape[1]
             first = iter((True,))  # layers may share it
             handle = projection.register_forward_pre_hook(
                 lambda _, args: (without_head(args[0], width), *args[1:]) if next(first, False) else None
@@ -218,20 +220,34 @@ def compare_group(outcome: Outcome, part: Any, source: Any, other: Any, folder: 
             expected = library_pass(kind, attention_mask=torch.where(allow, 0.0, lowest)[None, None])
         except Exception:  # of a family that takes masks of keys alone
             return
-        if not bool(expected[0][..., ~allow].any()):
+        is_dense = bool(run.weights[..., allow].all())  # no window of its own, which the library's mask would replace
+        if is_dense and not bool(expected[0][..., ~allow].any()):
             compare_run("masks: ", masked, expected)
 
 
-def compare_ids(outcome: Outcome, text: str, ids: list[int], folder: Path) -> None:
-    """Compare ids with those of AutoTokenizer, where it reads the folder."""
+def _fits(layer: Tensor, run: Any, part: Any) -> bool:
+    """Return whether a layer has as many heads, and for a text as many queries; behind a sound is padding."""
+    heads, queries = run.weights.shape[1:3]
+    return bool(layer.shape[1] == heads and (part.reads != "text" or layer.shape[2] == queries))
+
+
+def tokenizer_ids(text: str, folder: Path) -> list[int] | None:
+    """Return the ids of AutoTokenizer, or None where it does not read the folder."""
     from transformers import AutoTokenizer
 
     try:
-        expected = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)(text)["input_ids"]
+        ids: list[int] = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)(text)["input_ids"]
     except Exception:  # it does not read what is read here, as odd config.json files
-        return
-    require(ids == expected, f"ids {ids[:9]} here, {expected[:9]} by AutoTokenizer")
-    outcome.differences["ids"] = 0.0
+        return None
+    return ids
+
+
+def compare_ids(outcome: Outcome, text: str, ids: list[int] | None, folder: Path) -> None:
+    """Compare ids with those of AutoTokenizer, where it reads the folder."""
+    expected = tokenizer_ids(text, folder)
+    if expected is not None:
+        require(ids == expected, f"ids {(ids or [])[:9]} here, {expected[:9]} by AutoTokenizer")
+        outcome.differences["ids"] = 0.0
 
 
 def find_projection(model: Any, path: str) -> Any:
