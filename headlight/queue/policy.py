@@ -169,17 +169,21 @@ def is_ready(entry: QueueEntry) -> bool:
 
 
 def eviction_victim(lane: Lane, entry: QueueEntry) -> QueueEntry:
-    """Return the newest entry of the address with the most entries in a full queue.
+    """Return the newest entry of the busiest client at the busiest address of a full queue.
 
     Raises:
-        QueueFull: no address has more entries than that of `entry` would have.
+        QueueFull: no other address, and no client of this one, has more entries than `entry` would leave it with.
     """
-    counts = Counter(other.client.address for other in lane.queued)
+    addresses = Counter(other.client.address for other in lane.queued)
     address = entry.client.address
-    busiest = max(counts, key=counts.__getitem__, default=address)
-    if counts[busiest] <= counts[address] + 1:
+    busiest = max(addresses, key=addresses.__getitem__, default=address)
+    if addresses[busiest] <= addresses[address] + 1:
+        busiest = address  # a class may share it
+    clients = Counter(other.client for other in reversed(lane.queued) if other.client.address == busiest)
+    client = max(clients, key=clients.__getitem__, default=entry.client)
+    if busiest == address and clients[client] <= clients[entry.client] + 1:
         raise QueueFull(f"{len(lane.queued)} {entry.work.value} are already waiting; try again in a minute")
-    return next(other for other in reversed(lane.queued) if other.client.address == busiest)
+    return next(other for other in reversed(lane.queued) if other.client == client)
 
 
 def add_usage(usage: Usage, client: Client, seconds: float) -> None:

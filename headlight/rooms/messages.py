@@ -18,9 +18,10 @@ a second. `listen` identifies the member; the server derives it from the secret,
 part of a URL. `key` and `token` are secrets and travel only in bodies. A tab keeps its token (sessionStorage); without
 one, or with an unknown one, `join` returns a new one, which is another voter.
 
-Events: `room` with a RoomState; `wait` with {told}, a sentence, while the store cannot be reached: the stream stays
-open, and the next `room` is the newest; `gone` with {told} is the last event: close the EventSource, or it reconnects.
-Otherwise it reconnects by itself, also to another replica.
+Events: `room` with a RoomState; `wait` with {message}, a sentence, while the store cannot be reached: the stream stays
+open, and the next `room` is the newest; or at the end of a stream that a newer one of its member has replaced; `gone`
+with {message} is the last event: close the EventSource, or it reconnects. Otherwise it reconnects by itself, also to
+another replica.
 
 The acts of a host, by `act`, with the phases from which and to which they lead. An act that leads to the present phase
 does nothing. `ask` is allowed in any phase.

@@ -7,7 +7,8 @@ idempotent.
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from itertools import count, takewhile
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ from .store import Store, StoreUnavailable, TooManyRooms
 
 ACT_SECONDS: Final = 5.0  # until an act is stored, including the wait for earlier ones and those of other servers
 POLL_SECONDS: Final = 0.25  # between two reads of a room with subscribers: other servers may change it too
+TOUCH_POLLS: Final = 80  # reads between two notes to the store that the room is in use
 
 Change = Callable[[Room], None]
 
@@ -168,7 +170,10 @@ class RoomService:
         return content
 
     async def _poll(self, code: str, channel: Channel) -> None:
-        while channel.listeners and not STATE.is_ending:
+        for number in takewhile(lambda _: channel.listeners and not STATE.is_ending, count()):
+            if number % TOUCH_POLLS == 0:
+                with suppress(StoreUnavailable):
+                    await self._store.touch(code)
             await asyncio.sleep(POLL_SECONDS)
             await self._refresh(code, channel)
         channel.notify()

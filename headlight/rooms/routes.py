@@ -3,11 +3,12 @@
 import asyncio
 import json
 import secrets
-from collections import Counter
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Final
 
+from cachetools import TTLCache
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,7 +22,7 @@ from . import room as rules
 from .messages import ALPHABET, CODE_LETTERS, PATH
 from .room import NotAuthorized, RoomError, secret_digest
 from .rooms import RoomNotFound, RoomService
-from .store import Store, StoreUnavailable
+from .store import KEPT_SECONDS, Store, StoreUnavailable
 
 MAX_BODY: Final = 2**15  # bytes
 MAX_SECRET: Final = 64
@@ -32,15 +33,17 @@ KEEPALIVE_SECONDS: Final = 15.0  # between two comments that keep proxies from c
 RETRY_MS: Final = 1000  # after which a browser reconnects, and
 LATE_RETRY_MS: Final = 10_000  # the same for a client above its rate
 OPEN_RATE: Final[Rate] = 0.1, 10  # new rooms of a network
-GUESS_RATE: Final[Rate] = 2.0, 400  # new phones and wrong codes of a network: a whole class may share one
-REQUEST_RATE: Final[Rate] = 200.0, 1000  # of a network
+GUESS_RATE: Final[Rate] = 2.0, 400  # new phones, wrong codes and invented secrets of a network
+MAX_WAIT_SECONDS: Final = 20.0  # of a new phone for its turn in a network that guesses codes
+LATE_SECONDS: Final = 3.0  # before a refusal, so that a hasty client has few requests a second
 MEMBER_RATE: Final[Rate] = 5.0, 30  # of a phone or host
-MAX_LISTENERS: Final = 1200  # event streams in all, and
-MAX_NETWORK_LISTENERS: Final = 400  # of one network
+MAX_STREAMS: Final = 1200  # in all, and
+MAX_OWN_STREAMS: Final = 4  # of one phone or host: a newer one replaces its oldest
 NO_STORE: Final = {"Cache-Control": "no-store"}
 UNAVAILABLE_TEXT: Final = "The rooms cannot be reached at the moment. No vote is lost; this page reconnects by itself."
 TOO_MANY_GUESSES: Final = "Too many wrong codes from your network; try again in a minute."
 TOO_MANY_REQUESTS: Final = "Too many requests from here; try again in a moment."
+TOO_MANY_TABS: Final = "This room is open in newer tabs of this device; close one of them."
 POSTS: Final = ("open", "join", "act", "vote", "delete")
 
 Body = dict[str, Any]
@@ -49,15 +52,20 @@ Body = dict[str, Any]
 class RoomRoutes:
     """The ASGI app of the routes under `PATH`.
 
+    A class may share one network, so members are limited each by their own secret. Only what no member sends counts
+    for its network: the new phones, the wrong codes and the secrets that this server has not issued.
+
     Args:
         store: of the rooms, None if rooms are off.
     """
 
     def __init__(self, store: Store | None) -> None:
         self._rooms = RoomService(store) if store else None
-        self._opens, self._guesses = RateLimiter(OPEN_RATE), RateLimiter(GUESS_RATE)
-        self._requests, self._own_requests = RateLimiter(REQUEST_RATE), RateLimiter(MEMBER_RATE)
-        self._listeners: Counter[str] = Counter()  # by network
+        self._opens, self._strangers, self._own_requests = map(RateLimiter, (OPEN_RATE, GUESS_RATE, MEMBER_RATE))
+        # a network proves that it knows a code once; what it proved tells a guesser nothing new
+        self._known_codes: TTLCache[tuple[str, str], bool] = TTLCache(10_000, KEPT_SECONDS)
+        # of each member, the oldest first
+        self._streams: defaultdict[tuple[str, str], list[asyncio.Timeout]] = defaultdict(list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -85,20 +93,22 @@ class RoomRoutes:
         """Return the response to a POST; an error is a sentence."""
         network = client_network_from_scope(request.scope)
         try:
-            if not self._requests.allows(network):
-                raise RoomError(TOO_MANY_REQUESTS, 429)
             body = await _body(request)
             return JSONResponse(await self._result(rooms, name, network, body), headers=NO_STORE)
         except RoomError as error:
-            error = self._limit_guesses(error, network)
+            error = await self._limit_guesses(error, network)
             return error_response(error.status, str(error), {"Retry-After": "1"} if error.status == 429 else {})
         except StoreUnavailable:
             return error_response(503, UNAVAILABLE_TEXT, {"Retry-After": "1"})
 
-    def _limit_guesses(self, error: RoomError, network: str) -> RoomError:
-        """Replace an error that reveals whether a room exists if the network has tried too many codes."""
+    async def _limit_guesses(self, error: RoomError, network: str) -> RoomError:
+        """Delay a refusal, and replace one that reveals whether a room exists if the network has tried too many."""
         is_guess = isinstance(error, RoomNotFound | NotAuthorized)
-        return RoomError(TOO_MANY_GUESSES, 429) if is_guess and not self._guesses.allows(network) else error
+        if is_guess and not self._strangers.allows((network, "")):
+            error = RoomError(TOO_MANY_GUESSES, 429)
+        if error.status == 429:
+            await asyncio.sleep(LATE_SECONDS)
+        return error
 
     async def _result(self, rooms: RoomService, name: str, network: str, body: Body) -> object:
         if name == "open":
@@ -120,13 +130,22 @@ class RoomRoutes:
             member = self._digest(body, "key")
             rules.check_host(await rooms.read(code), member)
             return {"token": "", "listen": member}
-        if "token" in body and (member := self._digest(body, "token")) in (await rooms.read(code)).phones:
-            return {"token": body["token"], "listen": member}
-        if not self._guesses.allows(network):
+        if "token" in body:
+            member = self._digest(body, "token")
+            with suppress(RoomNotFound):  # treated as a new phone, so that nobody learns which codes there are
+                if member in (await rooms.read(code)).phones:
+                    return {"token": body["token"], "listen": member}
+        wait = self._strangers.wait((network, code if (code, network) in self._known_codes else ""), MAX_WAIT_SECONDS)
+        if wait is None:
             raise RoomError(TOO_MANY_GUESSES, 429)
+        await asyncio.sleep(wait)
         token = secrets.token_urlsafe(16)
         member = secret_digest(token)
-        await rooms.change(code, lambda room: rules.join(room, member))
+        try:
+            await rooms.change(code, lambda room: rules.join(room, member))
+        except RoomNotFound as error:  # counted already
+            raise RoomError(str(error), error.status) from None
+        self._known_codes[code, network] = True
         return {"token": token, "listen": member}
 
     def _digest(self, body: Body, secret: str) -> str:
@@ -145,41 +164,70 @@ class RoomRoutes:
             async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await send(message)
 
-        network, headers = client_network_from_scope(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
-        self._listeners[network] += 1
+        headers, timeout = {**NO_STORE, "X-Accel-Buffering": "no"}, asyncio.timeout(None)
         try:
-            async with aclosing(self._events(rooms, request.query_params, network)) as events:
+            async with timeout, aclosing(self._events(rooms, request, timeout)) as events:
                 response = StreamingResponse(events, headers=headers, media_type="text/event-stream")
                 await response(request.scope, request.receive, send_in_time)
         except (OSError, ClientDisconnect):  # a TimeoutError too
-            abort_connection(request.receive)
-        finally:
-            self._listeners[network] -= 1
-            self._listeners += Counter()  # drops the networks without any
+            if not timeout.expired():
+                abort_connection(request.receive)
+                return
+            last = _event("wait", {"message": TOO_MANY_TABS}, LATE_RETRY_MS).encode()
+            with suppress(OSError):
+                await send_in_time({"type": "http.response.body", "body": last})
 
-    async def _events(self, rooms: RoomService, query: Mapping[str, str], network: str) -> AsyncGenerator[str]:
-        full = self._listeners.total() > MAX_LISTENERS or self._listeners[network] > MAX_NETWORK_LISTENERS
-        if full or not self._requests.allows(network):
-            yield _event("wait", {"message": TOO_MANY_REQUESTS}, LATE_RETRY_MS)
-            return
+    async def _events(self, rooms: RoomService, request: Request, timeout: asyncio.Timeout) -> AsyncGenerator[str]:
+        network, query = client_network_from_scope(request.scope), request.query_params
+        name = query.get("listen", "")[:MAX_SECRET]
         try:
-            async with rooms.subscribe(_code(query.get("code"))) as channel:
-                while not STATE.is_ending:
-                    changed = channel.changed
-                    if channel.is_away:
-                        yield _event("wait", {"message": UNAVAILABLE_TEXT})
-                    else:
-                        yield _event("room", rules.member_view(channel.room, query.get("listen", "")))
-                    await asyncio.sleep(PAUSE_SECONDS)
-                    while not changed.is_set():
-                        try:
-                            await asyncio.wait_for(changed.wait(), KEEPALIVE_SECONDS)
-                        except TimeoutError:
-                            yield ": still here\n\n"
+            if not self._own_requests.allows(name):
+                raise RoomError(TOO_MANY_REQUESTS, 429)
+            code = _code(query.get("code"))
+            async with rooms.subscribe(code) as channel:
+                if not channel.is_away:
+                    rules.member_view(channel.room, name)  # a stranger takes no stream from a member
+                    self._known_codes[code, network] = True
+                with self._counted((code, name), timeout):
+                    while not STATE.is_ending:
+                        changed = channel.changed
+                        if channel.is_away:
+                            yield _event("wait", {"message": UNAVAILABLE_TEXT})
+                        else:
+                            yield _event("room", rules.member_view(channel.room, name))
+                        await asyncio.sleep(PAUSE_SECONDS)
+                        while not changed.is_set():
+                            try:
+                                await asyncio.wait_for(changed.wait(), KEEPALIVE_SECONDS)
+                            except TimeoutError:
+                                yield ": still here\n\n"
         except RoomError as error:
-            error = self._limit_guesses(error, network)
+            error = await self._limit_guesses(error, network)
             kind, retry = ("wait", LATE_RETRY_MS) if error.status == 429 else ("gone", RETRY_MS)
             yield _event(kind, {"message": str(error)}, retry)
+
+    @contextmanager
+    def _counted(self, member: tuple[str, str], timeout: asyncio.Timeout) -> Iterator[None]:
+        """Count a stream; end the oldest one of its member, or of the busiest member, if there are too many.
+
+        Raises:
+            RoomError: no member has more streams than this one would have.
+        """
+        streams = self._streams
+        try:
+            if len(streams[member]) >= MAX_OWN_STREAMS:
+                streams[member].pop(0).reschedule(0)
+            elif sum(map(len, streams.values())) >= MAX_STREAMS:
+                busiest = max(streams.values(), key=len)
+                if len(busiest) <= len(streams[member]) + 1:
+                    raise RoomError(TOO_MANY_REQUESTS, 429)
+                busiest.pop(0).reschedule(0)
+            streams[member].append(timeout)
+            yield
+        finally:
+            streams[member] = [stream for stream in streams[member] if stream is not timeout]
+            if not streams[member]:
+                del streams[member]
 
 
 def _code(value: object) -> str:

@@ -1,7 +1,8 @@
 """Stores of rooms, each as bytes under its code: in this process, or in a Valkey that several servers share.
 
 Writes are compare-and-swap: they fail if the content has changed meanwhile, and the caller retries. A room expires
-`kept_seconds` after its last change, by a monotonic clock.
+`kept_seconds` after its last change, by a monotonic clock. Where there are too many, an idle room gives its place to a
+new one: the one with the oldest change of those that for `IDLE_SECONDS` were neither changed nor listened to.
 """
 
 import asyncio
@@ -15,9 +16,12 @@ from cachetools import TTLCache
 VARIABLE: Final = "HEADLIGHT_ROOMS"  # its URL; `headlight --rooms` sets it
 MAX_ROOMS: Final = 100  # at a time
 KEPT_SECONDS: Final = 90 * 60  # since the last act
+IDLE_SECONDS: Final = 60
+GONE: Final = -2  # the time to live of a key that is no longer there
 TIMEOUT_SECONDS: Final = 2.0  # for a response of a Valkey, or a connection to it
 MAX_CONNECTIONS: Final = 16
 PREFIX: Final = "headlight:2:room:"  # 2 is the version of the format: servers of another version ignore these keys
+LISTENED: Final = "headlight:2:listened:"  # prefix of the keys of rooms with listeners
 _SWAP = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
@@ -37,20 +41,25 @@ class MemoryStore:
     """Rooms in this process."""
 
     def __init__(self, max_rooms: int = MAX_ROOMS, kept_seconds: int = KEPT_SECONDS) -> None:
-        self._rooms: TTLCache[str, bytes]
+        self._rooms: TTLCache[str, bytes]  # the oldest change first
         self._rooms = TTLCache(max_rooms, kept_seconds, timer=lambda: asyncio.get_running_loop().time())
+        self._in_use: TTLCache[str, bool] = TTLCache(max_rooms, IDLE_SECONDS, timer=self._rooms.timer)
 
     async def create(self, code: str, content: bytes) -> bool:
         """Store a new room; return False if the code is taken.
 
         Raises:
-            TooManyRooms: there are too many rooms.
+            TooManyRooms: there are too many rooms, and none is idle.
         """
         if code in self._rooms:
             return False
         if len(self._rooms) >= self._rooms.maxsize:
-            raise TooManyRooms
+            idle = next((room for room in self._rooms if room not in self._in_use), None)
+            if idle is None:
+                raise TooManyRooms
+            del self._rooms[idle]
         self._rooms[code] = content
+        await self.touch(code)
         return True
 
     async def read(self, code: str) -> bytes | None:
@@ -62,11 +71,17 @@ class MemoryStore:
         if self._rooms.get(code) != expected:
             return False
         self._rooms[code] = content
+        await self.touch(code)
         return True
+
+    async def touch(self, code: str) -> None:
+        """Note that a room has listeners; call it more often than every `IDLE_SECONDS`."""
+        self._in_use[code] = True
 
     async def delete(self, code: str) -> None:
         """Delete a room, if there is one."""
         self._rooms.pop(code, None)
+        self._in_use.pop(code, None)
 
 
 class ValkeyStore:
@@ -93,10 +108,27 @@ class ValkeyStore:
             if not await self._client.set(f"{PREFIX}{code}", content, nx=True, ex=self._kept_seconds):
                 return False
             rooms = {key async for key in self._client.scan_iter(f"{PREFIX}*", count=1000)}
-            if len(rooms) <= self._max_rooms:
+            # counted with the new room, so that concurrent servers cannot exceed the maximum
+            if len(rooms) <= self._max_rooms or await self._delete_idle(rooms):
                 return True
-        await self.delete(code)  # counted with the new room, so that concurrent servers cannot exceed the maximum
+        await self.delete(code)
         raise TooManyRooms
+
+    async def _delete_idle(self, rooms: set[bytes]) -> bool:
+        """Delete the idle room with the oldest change; return False if none is idle."""
+        names = [key.decode().removeprefix(PREFIX) for key in rooms]
+        listened = await self._client.mget([f"{LISTENED}{name}" for name in names])
+        silent = [name for name, has_listeners in zip(names, listened, strict=True) if not has_listeners]
+        left = [(await self._client.ttl(f"{PREFIX}{name}"), name) for name in silent]
+        if not left or min(left)[0] > self._kept_seconds - IDLE_SECONDS:
+            return False
+        seconds, oldest = min(left)
+        return seconds == GONE or bool(await self._client.delete(f"{PREFIX}{oldest}"))
+
+    async def touch(self, code: str) -> None:
+        """See `MemoryStore`."""
+        with self._translate_errors():
+            await self._client.set(f"{LISTENED}{code}", b"1", ex=IDLE_SECONDS)
 
     async def read(self, code: str) -> bytes | None:
         """See `MemoryStore`."""

@@ -15,23 +15,22 @@ class TokenBucket:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._tokens, self._updated = float(burst), clock()
 
-    def take(self, count: int = 1) -> float:
-        """Take tokens, on credit if need be; return the seconds until they are there."""
-        self._fill()
-        self._tokens -= count
-        return max(0.0, -self._tokens / self._rate)
-
-    def allows(self, count: int = 1) -> bool:
-        """Take tokens if they are there; a refused request takes none, so that it does not keep others out."""
-        self._fill()
-        is_allowed = self._tokens >= count
-        self._tokens -= count * is_allowed
-        return is_allowed
-
-    def _fill(self) -> None:
+    def delay(self, count: int = 1) -> float:
+        """Return the seconds until so many tokens are there."""
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + self._rate * (now - self._updated))
         self._updated = now
+        return max(0.0, (count - self._tokens) / self._rate)
+
+    def take(self, count: int = 1) -> float:
+        """Take tokens, on credit if need be; return the seconds until they are there."""
+        seconds = self.delay(count)
+        self._tokens -= count
+        return seconds
+
+    def allows(self, count: int = 1) -> bool:
+        """Take tokens if they are there; a refused request takes none, so that it does not keep others out."""
+        return self.delay(count) == 0 and self.take(count) == 0
 
 
 class RateLimiter:
@@ -43,5 +42,9 @@ class RateLimiter:
 
     def allows(self, name: Hashable) -> bool:
         """Take one token of a client if it is there."""
+        return self.wait(name, 0.0) is not None
+
+    def wait(self, name: Hashable, limit: float) -> float | None:
+        """Take one token of a client and return the seconds until it is there; none beyond a limit."""
         bucket = self._buckets[name] = self._buckets.get(name) or TokenBucket(*self._rate)
-        return bucket.allows()
+        return bucket.take() if bucket.delay() <= limit else None

@@ -1,7 +1,9 @@
 """Limits on uploads to Streamlit: which clients may upload, how many files, and how many bytes."""
 
+import asyncio
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import cast
 
 import streamlit as st
@@ -16,7 +18,10 @@ from headlight.server.public import NO_FILES, is_public
 UPLOADS = "/_stcore/upload_file"
 MAX_FILES = 4  # per session
 MAX_BYTES = int(st.get_option("server.maxUploadSize")) * 2**20  # per file
+MIN_BYTES_PER_SECOND = 2**14  # of a file that arrives,
+GRACE_SECONDS = 10.0  # behind which it may be for so long
 MAX_TOTAL_BYTES = 128 * 2**20  # of all stored and incoming files
+TOO_SLOW = PlainTextResponse("The file arrived too slowly", 408, {"Connection": "close"})
 _UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
 
 
@@ -35,12 +40,13 @@ class UploadMiddleware:
 
     Session IDs are random and known to their browser alone. Streamlit itself rejects files that are too large and
     deletes files at the end of a session, but not when the user leaves the page: here a new file replaces the oldest,
-    so that files cannot fill the memory.
+    so that files cannot fill the memory. A file that arrives too slowly is dropped, sooner if another one needs its
+    place, and so is the oldest one of a session that has more arriving files than the other one's.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._arriving: Counter[str] = Counter()  # incoming files by session
+        self._arriving: list[_Upload] = []  # the oldest first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Accept or reject an upload, and pass on any other connection."""
@@ -62,6 +68,7 @@ class UploadMiddleware:
         if not self._has_room(session):
             await PlainTextResponse("Too many files", 429)(scope, receive, send)
             return
+        upload = _Upload(session, receive)
         status = 0
 
         async def send_and_note_status(message: Message) -> None:
@@ -69,19 +76,56 @@ class UploadMiddleware:
             status = message.get("status", status)
             await send(message)
 
-        self._arriving[session] += 1
+        self._arriving.append(upload)
         try:
-            await self.app(scope, receive, send_and_note_status)
+            async with upload.timeout:
+                await self.app(scope, upload.receive, send_and_note_status)
+        except TimeoutError:
+            if not upload.timeout.expired():
+                raise
+            if not status:
+                await TOO_SLOW(scope, receive, send)
         finally:
-            self._arriving[session] -= 1
-            self._arriving += Counter()  # drops zero counts
+            self._arriving = [file for file in self._arriving if file is not upload]
         if 200 <= status < 300:
             for oldest in list(uploaded_files().file_storage.get(session, ()))[:-MAX_FILES]:
                 uploaded_files().remove_file(session, oldest)
 
     def _has_room(self, session: str) -> bool:
+        """Return whether there is room for a file, for which another one that is still arriving may be dropped."""
         stored = sum(
             len(file.data) for files in list(uploaded_files().file_storage.values()) for file in list(files.values())
         )
-        incoming = MAX_BYTES * self._arriving.total()
-        return self._arriving[session] < MAX_FILES and stored + incoming < MAX_TOTAL_BYTES
+        counts = Counter(upload.session for upload in self._arriving)
+        left, has_too_many = MAX_TOTAL_BYTES - stored - MAX_BYTES * counts.total(), counts[session] >= MAX_FILES
+        if left > 0 and not has_too_many:
+            return True
+        slow = [file for file in self._arriving if file.is_slow and (file.session == session or not has_too_many)]
+        dropped = slow or [file for file in self._arriving if counts[file.session] > counts[session] + 1]
+        if not dropped or left + MAX_BYTES <= 0:
+            return False
+        self._arriving.remove(dropped[0])
+        with suppress(RuntimeError):  # it ends already
+            dropped[0].timeout.reschedule(0)
+        return True
+
+
+class _Upload:
+    """A file that is arriving, and its timeout, which its bytes extend."""
+
+    def __init__(self, session: str, receive: Receive) -> None:
+        self.session, self._receive = session, receive
+        self._due = asyncio.get_running_loop().time()  # when the bytes that have arrived should have
+        self.timeout = asyncio.timeout_at(self._due + GRACE_SECONDS)
+
+    @property
+    def is_slow(self) -> bool:
+        """Tell whether the file is more than a second late."""
+        return asyncio.get_running_loop().time() > self._due + 1
+
+    async def receive(self) -> Message:
+        """Return the next part of the file."""
+        message = await self._receive()
+        self._due += len(message.get("body", b"")) / MIN_BYTES_PER_SECOND
+        self.timeout.reschedule(self._due + GRACE_SECONDS if message.get("more_body") else None)
+        return message

@@ -1,4 +1,4 @@
-"""Attacks a server of its own and watches a visitor who types meanwhile: `make attack`.
+"""Attacks a server of its own and watches a visitor who types and a class that votes meanwhile: `make attack`.
 
 Only this machine is asked, every attack ends by itself, and nothing is asserted: short forms of the same are tests. The
 attackers are a process of their own on the same cores, so that what they cost themselves is in the figures. `--only`
@@ -7,20 +7,22 @@ these attacks; `--seconds` of each half of a row.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event as EventOfProcesses
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlsplit
 from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from headlight.rooms.messages import PATH
 from headlight.ui.web import API
 from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import Typist, Visitor, sentence
@@ -29,6 +31,9 @@ PAUSE = 0.25  # seconds between two keys of the visitor who is watched
 MAX_WAIT_S = 60.0  # seconds that he waits for an answer
 TOKENS = 16
 TEXT = 1_000_000  # characters
+PHONES = 25
+VOTE = {"question": "q1", "round": 0, "choice": 0}
+QUESTION = {"id": "q1", "text": "Which?", "options": ["a", "b"]}
 
 Run = Callable[[str, float, int, Callable[[], object]], None]
 
@@ -125,6 +130,50 @@ def _words(count: int, number: int, turn: int) -> str:
     return quote_plus(sentence(count + 2, f"{number} {turn}"))
 
 
+def post(line: HTTPConnection, name: str, **body: Any) -> tuple[int, Any]:
+    """Status and content of an answer of the rooms; 0 where the connection was closed."""
+    try:
+        line.request("POST", f"{PATH}/{name}", json.dumps(body), {"Content-Type": "application/json"})
+        answer = line.getresponse()
+        content = answer.read()
+        return answer.status, json.loads(content) if answer.status == 200 else content
+    except (OSError, HTTPException):
+        line.close()
+        return 0, b""
+
+
+class Class:
+    """A room whose phones have the attackers' address and vote in turn."""
+
+    def __init__(self, url: str) -> None:
+        self.line, self.votes = HTTPConnection(urlsplit(url).netloc, timeout=MAX_WAIT_S), 0
+        room = self.accepted("open")
+        self.code = {"code": room["code"]}
+        self.tokens = [self.accepted("join", **self.code)["token"] for _ in range(PHONES)]
+        self.accepted("act", **self.code, key=room["key"], act="ask", question=QUESTION)
+
+    def accepted(self, name: str, **body: Any) -> Any:
+        """The answer to a request, repeated as the browser does."""
+        while (answer := post(self.line, name, **body))[0] != 200:
+            time.sleep(1 if answer[0] else 0)
+        return answer[1]
+
+    def vote(self) -> float:
+        """Milliseconds until the next phone's vote is accepted."""
+        begun, self.votes = time.monotonic(), self.votes + 1
+        self.accepted("vote", **VOTE, **self.code, token=self.tokens[self.votes % PHONES])
+        return 1000 * (time.monotonic() - begun)
+
+
+def of_rooms(name: str, **more: Any) -> Run:
+    """Asks for rooms that there are not, one after another."""
+
+    def act(line: HTTPConnection, number: int, turn: int) -> None:
+        post(line, name, code="".join("ABCDEFGH"[(turn + 50 * number) >> 3 * at & 7] for at in range(6)), **more)
+
+    return again(lambda url: HTTPConnection(urlsplit(url).netloc, timeout=MAX_WAIT_S), act)
+
+
 resized = again(
     lambda url: Visitor(url, "implementations", n=400),
     lambda visitor, number, turn: visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200}),
@@ -144,6 +193,8 @@ ATTACKS = {
     "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
     "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
     "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", files, 2),
+    "room codes": Attack("thirty guess the codes of rooms", of_rooms("join"), 30),
+    "invented tokens": Attack("thirty vote with tokens of their own", of_rooms("vote", **VOTE, token="invented"), 30),
     "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
 }
 
@@ -162,13 +213,13 @@ def attack(name: str, url: str, seconds: float, begun: EventOfProcesses) -> None
         thread.join(seconds + 60)
 
 
-def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> tuple[list[float], list[float]]:
-    """Two type for so long, with a pause after every key.
+def watch(typist: Typist, other: Visitor, room: Class, seconds: float, seed: str) -> list[list[float]]:
+    """Two type for so long, with a pause after every key, in which a phone votes.
 
-    Returns: the milliseconds from each key on Explore to its picture, over the wire, and of each run of Positions;
-    `MAX_WAIT_S` of an answer that has not come by then.
+    Returns: the milliseconds from each key on Explore to its picture, over the wire, of each run of Positions, and of
+    each vote; `MAX_WAIT_S` of an answer that has not come by then.
     """
-    end, keys, runs = time.monotonic() + seconds, list[float](), list[float]()
+    end, keys, runs, votes = time.monotonic() + seconds, list[float](), list[float](), list[float]()
     while time.monotonic() < end:
         begun = time.monotonic()
         text = sentence(TOKENS, f"{seed} {len(keys)}")
@@ -180,22 +231,23 @@ def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> tuple[li
         except TimeoutError:
             runs.append(1000 * MAX_WAIT_S)
             break
+        votes.append(room.vote())
         time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
-    return keys, runs
+    return [keys, runs, votes]
 
 
 def measure(name: str, server: Server, seconds: float) -> str:
     """One row: the visitor's times before and during the attack, and the server's memory at its highest."""
-    typist, other = Typist(server.url), Visitor(server.url, "positions")
-    watch(typist, other, 2, f"{name} warm")
-    before = watch(typist, other, seconds, f"{name} before")
+    typist, other, room = Typist(server.url), Visitor(server.url, "positions"), Class(server.url)
+    watch(typist, other, room, 2, f"{name} warm")
+    before = watch(typist, other, room, seconds, f"{name} before")
     processes = get_context("spawn")
     begun = processes.Event()
     client = processes.Process(target=attack, args=(name, server.url, seconds, begun))
     client.start()
     try:
         begun.wait()
-        during = watch(typist, other, seconds, f"{name} during")
+        during = watch(typist, other, room, seconds, f"{name} during")
     finally:
         client.kill()
         client.join()
@@ -208,8 +260,8 @@ def measure(name: str, server: Server, seconds: float) -> str:
 def main() -> None:
     asked = options(__doc__, only=list(ATTACKS), seconds=12.0)
     print(f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key on Explore to its picture, and of a run")
-    print("of Positions: undisturbed and under attack")
-    heads = ("key", "key, attacked", "run", "run, attacked")
+    print("of Positions, and until a vote is accepted: undisturbed and under attack")
+    heads = ("key", "key, attacked", "run", "run, attacked", "vote", "vote, attacked")
     print(f"{'attack':<18} {'  '.join(f'{head:>15}' for head in heads)} {'peak MiB':>8}")
     for name in asked.only:
         with serve() as server:

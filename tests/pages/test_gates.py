@@ -38,7 +38,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     """Uploaded files; the visitors of the sessions "mine" and "yours" have a page open."""
     manager = MemoryUploadedFileManager(UPLOADS)
     monkeypatch.setattr(upload_middleware, "uploaded_files", lambda: manager)
-    monkeypatch.setattr(upload_middleware, "is_connected", {"mine", "yours"}.__contains__)
+    monkeypatch.setattr(upload_middleware, "is_connected", {"mine", "yours", "other"}.__contains__)
     return manager
 
 
@@ -116,6 +116,43 @@ async def test_no_file_is_taken_while_the_memory_is_full(
     stored.file_storage.clear()
     monkeypatch.setattr(upload_middleware, "MAX_TOTAL_BYTES", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
+
+
+@without_waiting
+async def test_a_half_sent_file_is_dropped_and_makes_room_for_another(
+    stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upload_middleware, "MAX_TOTAL_BYTES", 3 * MAX_BYTES)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+
+    gate = UploadMiddleware(app)
+
+    async def put(session: str, pause: float) -> tuple[int, float]:
+        """Send a file of 10 parts of 64 kB with pauses; return the status and when it came."""
+        parts, sent = [True] * 9 + [False], list[Message]()
+
+        async def receive() -> Message:
+            await asyncio.sleep(pause)
+            return {"type": "http.request", "body": bytes(2**16), "more_body": parts.pop(0)}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await gate({"type": "http", "method": "PUT", "path": f"{UPLOADS}/{session}/1"}, receive, send)
+        return sent[0]["status"], asyncio.get_running_loop().time()
+
+    half = [asyncio.ensure_future(put("mine", 55)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert await put("yours", 1) == (204, 10), "the session with fewer files gets a place"
+    assert await asyncio.gather(*half) == [(408, 0), (408, 10), (408, 10)]
+    half = [asyncio.ensure_future(put(session, 55)) for session in ("mine", "yours", "other")]
+    await asyncio.sleep(2)
+    assert (await put("mine", 1))[0] == 204, "a slow file makes room"
+    assert await asyncio.gather(*half) == [(408, 12), (408, 20), (408, 20)]
 
 
 async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.MonkeyPatch) -> None:

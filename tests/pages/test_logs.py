@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from headlight.server.logs import MAX_LINE_LENGTH, MAX_LINES, PERIOD, RedactingRecordFactory
 
@@ -83,3 +84,7 @@ def test_one_place_does_not_flood_the_log_and_says_later_how_much_there_was(writ
     assert found[1_100] == f"flood (and {1_100 - MAX_LINES:,} more of these before)\n"
     assert sum(map(bool, found)) == 2 * MAX_LINES
     assert write("elsewhere") == "elsewhere\n"
+
+
+def test_streamlit_writes_its_errors_as_records() -> None:
+    assert not st.get_option("logger.enableRich"), "frames of the package rich pass no factory of records"

@@ -81,6 +81,10 @@ def test_the_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None
     queue.release(tabs[-1])
     queue.release(tabs[0])
     assert others[0].began is not None
+    queue = bounded(Work.TRAINING, max_queued=10)
+    hasty = [queued(queue, "school") for _ in range(12)]
+    classmates = [queued(queue, "school", f"tab {number}") for number in range(2)]
+    assert [one.is_evicted for one in (*hasty, *classmates)] == [False] * 10 + [True] * 2 + [False] * 2
 
 
 ACTS = st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from(list(Work)), st.floats(0, 9))

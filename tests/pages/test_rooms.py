@@ -11,6 +11,7 @@ import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from headlight.rooms import room as rules
 from headlight.rooms.messages import RoomState
 from headlight.rooms.room import MAX_PHONES, Room, RoomError, secret_digest, unpack
 from headlight.rooms.rooms import RoomNotFound
-from headlight.rooms.routes import TOO_MANY_GUESSES, UNAVAILABLE_TEXT, RoomRoutes
-from headlight.rooms.store import MemoryStore, TooManyRooms, ValkeyStore
+from headlight.rooms.routes import TOO_MANY_GUESSES, TOO_MANY_TABS, UNAVAILABLE_TEXT, RoomRoutes
+from headlight.rooms.store import IDLE_SECONDS, MemoryStore, TooManyRooms, ValkeyStore
 from headlight.server import readiness
 
 from .looped import without_waiting
@@ -239,6 +240,7 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
     assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
 
 
+@without_waiting
 async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "GUESS_RATE", (0.01, 30))
     host = await opened()
@@ -252,6 +254,7 @@ async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch:
     async with guesser.events(other.code, "nobody") as told:
         assert (await told.next())[0] == "wait"
     assert (await phone.vote(await host.ask(), 1))[0] == 200, "his class goes on"
+    assert (await guesser.post("join", {"code": host.code}))[0] == 200, "and grows: its network knows this code"
     assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
     for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
         assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
@@ -276,19 +279,60 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
     assert await Client(RoomRoutes(None)).post("open") == (404, "Rooms are off on this server.")
 
 
-async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "REQUEST_RATE", (1.0, 400))
+@without_waiting
+async def test_a_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "GUESS_RATE", (1.0, 1))
+    host = await opened()
+    guesser = Client(host.app, "203.0.113.5")
+    guesses = [guesser.post("join", {"code": f"AAAAA{letter}"}) for letter in "BCDEFGHJKLMN"]
+    *heard, (status, _) = await asyncio.gather(*guesses, guesser.post("join", {"code": host.code}))
+    assert {wrong for wrong, _ in heard} == {404}
+    assert status == 200
+    begun = asyncio.get_running_loop().time()
+    assert 0 < begun <= routes.MAX_WAIT_SECONDS
+    assert (await guesser.post("vote", {"code": host.code, "token": "invented"}))[0] == 429
+    assert asyncio.get_running_loop().time() - begun >= routes.LATE_SECONDS, "a refusal takes its time"
+
+
+@without_waiting
+async def test_a_flood_fills_the_room_and_no_more() -> None:
     host = await opened(MemoryStore(max_rooms=2))
     flood = [host.post("join", {"code": host.code}) for _ in range(420)]
     statuses = [status for status, _ in await asyncio.gather(*flood)]
     assert statuses.count(200) == MAX_PHONES
-    assert set(statuses) == {200, 409, 429}
+    assert set(statuses) == {200, 409}
     elsewhere = Client(host.app, "203.0.113.9")
-    assert (await elsewhere.post("open"))[0] == 200
+    idle = await elsewhere.done("open")
     assert (await elsewhere.post("open"))[0] == 429, "as many rooms as there may be"
+    async with host.events(host.code, host.listen):
+        await asyncio.sleep(IDLE_SECONDS + 1)
+        assert (await elsewhere.post("open"))[0] == 200, "an idle room gives its place"
+    assert (await elsewhere.post("join", {"code": idle["code"]}))[0] == 404
+    assert await host.ask()
 
 
 # ---- streams
+
+
+@without_waiting
+async def test_the_newest_stream_of_a_phone_replaces_its_oldest_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    share = routes.MAX_OWN_STREAMS
+    monkeypatch.setattr(routes, "MAX_STREAMS", share + 1)
+    host, phone = await joined()
+    other = await host.phone()
+    async with AsyncExitStack() as stack:
+        # the host's, at last, replaces the oldest one of the phone with the most
+        members: list[Host | Phone] = [other, *[phone] * 2 * share, host]
+        seen, *own, last = [await stack.enter_async_context(who.events(host.code, who.listen)) for who in members]
+        async with phone.events(host.code, "nobody") as stranger:
+            assert (await stranger.next())[0] == "gone"
+        await host.ask()
+        for stream in (seen, last, *own[share + 1 :]):
+            await stream.until(phase="open")
+        for stream in own[: share + 1]:
+            while (event := await stream.next())[0] == "room":
+                pass
+            assert event == ("wait", {"message": TOO_MANY_TABS})
 
 
 @without_waiting
