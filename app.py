@@ -65,6 +65,9 @@ net_util.get_external_ip = lambda: None
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Load the model, run it once, and freeze all objects for the garbage collector."""
+    if options.start_for_class.startswith("make"):  # the command prints a link of its own
+        address, port, path = map(st.get_option, ("browser.serverAddress", "server.port", "server.baseUrlPath"))
+        print(f"Headlight: http://{address}:{port}/{path.strip('/')}", flush=True)
     end: AbstractContextManager[None] = nullcontext()
     try:
         from headlight.jobs.workspace import end_all, shut_down

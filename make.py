@@ -30,6 +30,7 @@ torch, from there (a CPU build, say). Later calls reuse the environment; an inco
 
 import hashlib
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -154,6 +155,20 @@ def set_up(dev: bool) -> None:
         part = stamp.with_suffix(".part")
         part.write_text(digest, encoding="utf-8")
         part.replace(stamp)
+    add_command()
+
+
+def add_command() -> None:
+    """Make `headlight`, in .venv, run this checkout from any folder."""
+    command, root, python = PYTHON.with_name("headlight"), shlex.quote(str(ROOT)), shlex.quote(str(PYTHON))
+    text = f'#!/bin/sh\nPYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m headlight "$@"\n'
+    if os.name == "nt":
+        command, text = (
+            command.with_suffix(".cmd"),
+            f'@setlocal\n@set PYTHONPATH={ROOT}\n@"{PYTHON}" -P -m headlight %*\n',
+        )
+    command.write_text(text, encoding="utf-8")
+    command.chmod(0o755)
 
 
 def python_m(*args: str, **environment: str) -> int:

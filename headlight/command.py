@@ -43,11 +43,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="headlight",
         description="See how attention works: start Headlight on this computer.",
-        epilog="“headlight train” trains models, one or many at once; see headlight train --help.",
+        epilog="“headlight train” trains models, one or many at once, and “headlight check” tells whether attention in "
+        "a Python file is right; each has its own --help.",
         allow_abbrev=False,
     )
     parser.add_argument(
-        "recording", type=Path, nargs="?", metavar="FILE", help="a recording (*.safetensors) to open on Explore"
+        "recording", type=Path, nargs="?", metavar="FILE", help="a recording (*.safetensors) to open on Maps"
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for every network interface"
@@ -177,6 +178,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from . import train  # imports torch, which the server imports later
 
         return train.main(arguments[1:])
+    if arguments[:1] == ["check"]:
+        from . import check
+
+        return check.main(arguments[1:])
     args = build_parser().parse_args(arguments)
     try:
         check_address(args.host, args.port)
@@ -213,6 +218,7 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     from app import app  # first, as it configures the imports of the others
     from headlight.picture import pictures
     from headlight.registry import available, foreign, recordings
+    from headlight.server import options
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
     from mha_core.pretrained import folders
@@ -244,7 +250,8 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     link = f"http://{f'[{host}]' if ':' in host else host}:{args.port}/"
     if model is not None:
         link += f"?{urlencode({'model': model})}"
-        print(link, flush=True)
+    print(f"Headlight: {link}", flush=True)
+    options.start_for_class = "headlight --host 0.0.0.0"
     if args.open:
         Thread(target=open_browser, args=(host, args.port, link), daemon=True).start()
     logging.getLogger("streamlit.config").disabled = True  # it would ask for a restart, as options change below

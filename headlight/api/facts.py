@@ -10,22 +10,16 @@ from typing import Any
 from headlight import ROOT, read_toml
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
+from headlight.link.rules import LINES
 from headlight.picture import pictures
 from headlight.picture.link_query import TEXT_KEYS
 from headlight.picture.query import MAX_BYTES
 from headlight.registry import models, pretrained
+from headlight.ui.palette import AXIS
 from headlight.ui.terms import MARKED
 
 FOLDER = ROOT / "assets" / "web" / "base"
 _HEAD = "// Written by `python -m headlight.api.facts` from the Python side; do not edit.\n"
-_MASK_LINES = {  # effect of each mask
-    "none": "every word sees every word",
-    "causal": "no word sees what comes after it",
-    "window": "each word sees only the words near it",
-    "prefix": "each word sees the first words and all earlier ones",
-    "sinks": "each word sees only the first words",
-    "dilated": "each word sees only every 2nd (or s-th) word on each side",
-}
 _MASK_NUMBERS = {"w": "words on each side, including itself", "first": "first words", "gap": "distance between them"}
 
 
@@ -33,10 +27,19 @@ def table() -> dict[str, tuple[str, str, Any]]:
     """Return the facts of all pages: name -> type in the browser, description and value."""
     masks = [
         {"name": name, "line": line, "numbers": [[key, _MASK_NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
-        for name, line in _MASK_LINES.items()
+        for name, line in LINES.items()
     ]
     positions = {name: texts["line"] for name, texts in read_toml("encodings").items() if "line" in texts}
+    heads = read_toml("heads")
+    kinds = {name: {"title": measure["title"], "text": measure["text"]} for name, measure in heads["measures"].items()}
+    kinds |= {name: {"title": title, "text": ""} for name, title in heads["kinds"].items()}
     return {
+        "HEAD_KINDS": (
+            "Record<string, {title: string, text: string}>",
+            "What heads do and how it is measured: the one list of names.",
+            kinds,
+        ),
+        "AXIS": ("{tick: number, title: number}", "Size of the texts of every chart’s axes, in pixels.", AXIS),
         "MASKS": (
             "{name: string, line: string, numbers: [string, string, number][]}[]",
             "The masks, each with its effect and its numbers: key, name and default.",

@@ -9,11 +9,6 @@ from headlight.ui import pages
 from headlight.ui.web import PREFIX, SCRIPT
 
 INDEX = '<div id="root">'  # part of Streamlit's index.html, its answer to every unknown path
-_UNKNOWN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>No such page · Headlight</title>
-<link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
-<h1>There is no page named “{name}”.</h1><p>Available pages:</p><ul>{links}</ul></body></html>"""
 # The browser fetches these files first; both scripts run when the page is parsed, boot.js before the bundle.
 _HEAD_TAGS = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
 <link rel="stylesheet" href="{PREFIX}/frame/house.css">
@@ -47,10 +42,14 @@ def _defer_scripts(index: str) -> str:
     return _SCRIPT.sub("", index).replace("</head>", f"{template}</head>", 1)
 
 
-def unknown_page(path: str) -> str:
-    """Return the page for an address that no page has."""
+def unknown_page(path: str, index: str) -> str:
+    """Return the page for an address that no page has: under the navigation bar, without Streamlit."""
     links = "".join(
         f'<li><a href="{BASE}/{pages.path(name)}">{page.title}</a> {html.escape(page.question)}</li>'
         for name, page in pages.PAGES.items()
     )
-    return _UNKNOWN_PAGE.format(prefix=PREFIX, name=html.escape(path.strip("/")[:60]), links=links)
+    title = f"There is no page named “{html.escape(path.strip('/')[:60])}”."
+    body = f"<h1>{title}</h1><p>Available pages:</p><ul>{links}</ul>"
+    head = _SCRIPT.sub("", index).replace("<head>", f'<head><base href="{BASE}/">', 1)
+    page = inject_head(head.replace("<title>Streamlit<", "<title>No such page · Headlight<", 1), None, None)
+    return page.replace(INDEX, f'<main id="headlight-unknown">{body}</main>{INDEX}')

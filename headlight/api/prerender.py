@@ -7,6 +7,7 @@ hundred of its files.
 import asyncio
 import gzip
 import json
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 
@@ -75,7 +76,7 @@ class PrerenderMiddleware:
             headers = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
             await self.app({**scope, "headers": headers}, receive, response.capture)
             if path.rstrip("/") not in _PAGE_PATHS and INDEX in response.text:
-                await response.send(unknown_page(path), 404)
+                await response.send(unknown_page(path, response.text), 404)
             else:
                 model = await asyncio.to_thread(_model_tag, path, scope["query_string"])  # it may read a file
                 message = await picture if picture else None
@@ -105,6 +106,8 @@ class PrerenderMiddleware:
 def _redirect_target(path: str, query: str) -> str | None:
     """Return the path and query that a former link leads to, None for a current one."""
     name, params = path.strip("/"), dict(parse_qsl(query))
+    if room := re.fullmatch("room/([A-Za-z2-9]{6})", name):  # typed with the code of a room
+        return f"room#{room[1]}"
     if name in pages.REDIRECTS or (BASE and not path):
         page, added = pages.REDIRECTS.get(name, ("", {}))
         present = params.keys() | ({"s", "at"} if "model" in params else set())

@@ -56,6 +56,7 @@ class CourseLesson(TypedDict):
     objective: str
     misconception: str
     minutes: int
+    claims: bool
     exercise: str
     teacher_notes: str
     references: Sequence[str]

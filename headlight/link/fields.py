@@ -160,7 +160,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("pin", "", "pin", limits.MAX_PIN_LENGTH + 1, noun="the pinned picture", note=_PIN),
         _switch("big", "Large type"),
     ),
-    "Explore": (_text("view", "", "view", note=_VIEW),),
+    "Maps": (_text("view", "", "view", note=_VIEW),),
     "By hand": (
         _choice("ex", "one head", "Example"),
         _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),

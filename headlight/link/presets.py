@@ -18,8 +18,8 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("Pronoun", "The animal didn't cross the street because it was too tired"),
-    Example("Pronoun, one word changed", "The animal didn't cross the street because it was too wide"),
+    Example("Pronoun", "The animal didn't cross the street because it was too tired", "3.1"),
+    Example("Pronoun, one word changed", "The animal didn't cross the street because it was too wide", "3.1"),
     Example("Same word twice", "can you can that"),
     Example("Word order", "how are you"),
     Example("Same words, other order", "you how are"),
@@ -39,4 +39,5 @@ NEXT_TOKEN_EXAMPLES = (
 )
 NAMES = {example.text: example.name for example in (*EXAMPLES, *NEXT_TOKEN_EXAMPLES)}
 PRESETS = tuple(example.text for example in EXAMPLES)
+CURSORS = {example.text: example.cursor for example in EXAMPLES if example.cursor}
 NEXT_TOKEN_CURSORS = {example.text: example.cursor for example in NEXT_TOKEN_EXAMPLES}

@@ -106,6 +106,16 @@ def _write(terms: list[list[str]]) -> str:
     return " | ".join(dict.fromkeys(" & ".join(term) for term in possible)) or "!none"
 
 
+LINES = {  # the effect of each mask, in the panel of the switch and in the gallery
+    "none": "every word sees every word",
+    "causal": "no word sees what comes after it",
+    "window": "each word sees only the words near it",
+    "prefix": "each word sees the first words and all earlier ones",
+    "sinks": "each word sees only the first words",
+    "dilated": "each word sees only every 2nd (or s-th) word on each side",
+}
+
+
 class DrawnRule(TypedDict):
     """A rule of the gallery, drawn for a sentence."""
 
@@ -114,7 +124,6 @@ class DrawnRule(TypedDict):
     rule: str  # its expression
     painted: str  # cells painted on it
     cells: str  # the forbidden cells, by `write_cells`
-    counted: str  # their number, in words
     why_not: str  # reason why it cannot be used here, or ""
 
 
@@ -135,10 +144,8 @@ def gallery(
     n = len(tokens)
 
     def card(name: str, line: str, rule: str, cells: str = "", why_not: str = "") -> DrawnRule:
-        forbids, how_much = _draw(rule, cells, n, heads, head, built_in)
-        return DrawnRule(
-            name=name, line=line, rule=rule, painted=cells, cells=forbids, counted=how_much, why_not=why_not
-        )
+        forbidden = _forbidden_cells(rule, cells, n, heads, head, built_in)
+        return DrawnRule(name=name, line=line, rule=rule, painted=cells, cells=forbidden, why_not=why_not)
 
     cards = [
         card(name or written_form.replace(":", " "), line, written_form)
@@ -152,10 +159,9 @@ def gallery(
 
 
 @lru_cache(maxsize=64)
-def _draw(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
-    """Return the cells that a head's mask forbids, as text, and their number in words."""
-    allow = mask_codec.head_mask(mask_codec.allow_mask(rule, painted, n, heads, built_in), head)
-    return write_cells(~allow), blocked_text(allow)
+def _forbidden_cells(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> str:
+    """Return the cells that a head's mask forbids, as text."""
+    return write_cells(~mask_codec.head_mask(mask_codec.allow_mask(rule, painted, n, heads, built_in), head))
 
 
 def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:
@@ -164,16 +170,13 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
     kind = rule.split(":")[0]
     if kind in numbers and is_usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
         numbers[kind] = rule
-    _, width, gap = numbers["dilated"].split(":")
     part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
     documents = ":".join(map(str, document_starts(tokens)))
+    none = LINES["none"] if built_in == "none" else "only the model’s own mask"
     return {
-        "none": ("full", "every word sees every word") if built_in == "none" else ("none", "only the model’s own mask"),
-        "causal": ("causal", "no word sees the future"),
-        numbers["window"]: ("", "each word sees its neighbours"),
-        numbers["prefix"]: ("", "first words open, then causal"),
-        numbers["sinks"]: ("", "only the first keys"),
-        numbers["dilated"]: ("", f"steps of {gap}, {int(width) - 1} words on each side"),
+        "none": ("no mask", none),
+        "causal": ("", LINES["causal"]),
+        **{form: ("", LINES[name]) for name, form in numbers.items()},
         f"documents:{documents}": ("documents", f"each {part} sees only itself"),
     }
 
@@ -205,12 +208,6 @@ def document_starts(tokens: Sequence[str]) -> list[int]:
     stops = [index + 1 for index in range(n - 2) if tokens[index] in _STOPS and tokens[index + 1] not in _STOPS]
     starts = [start for start in stops if start < n - 1]
     return starts[:MAX_DOCUMENTS] or [max(1, n // 2)]
-
-
-def blocked_text(allow: Tensor) -> str:
-    """Return the number of blocked cells of a mask (i, j), and of its empty rows if any, in words."""
-    blocked, empty = int((~allow).sum()), int((~allow.any(dim=-1)).sum())
-    return f"{blocked:,} of {allow.numel():,} blocked{f', {empty_rows_text(empty)}' if empty else ''}"
 
 
 def empty_rows_text(count: int) -> str:

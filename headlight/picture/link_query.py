@@ -49,6 +49,7 @@ class PictureAnswer(TypedDict):
     presets: Sequence[str]
     presetNames: Sequence[str]  # a short label of each preset, "" if the text itself is clear
     positions: list[tuple[str, str]]  # encodings that the model supports, each with its effect
+    ownMask: str  # expression of the mask that is built into the model
     fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
     groups: Sequence[str]  # kinds of attention in the model
     group: str  # that of the picture
@@ -313,6 +314,7 @@ def picture_payload(
         "presets": presets,
         "presetNames": [NAMES.get(text, "") for text in presets],
         "positions": words.encodings(query.model),
+        "ownMask": query.model.own_mask,
         "fixed": query.fixed,
         "groups": query.model.groups,
         "group": query.model.group,

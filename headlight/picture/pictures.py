@@ -254,13 +254,14 @@ def reordered_difference(settings: Settings, order: str) -> float | None:
 
     Raises what `Model.run` raises.
     """
-    original = picture(settings)
-    ids = original.model.tokenize(order)[1]
-    if sorted(ids) != sorted(original.run.ids):
-        return None
-    with pass_slot(len(ids), models.count_heads(original.model)):
-        reordered = settings.run(original.model, order)
-    return measures.difference_in_new_order(original.run, reordered)
+    for blank in ("", " "):  # for a byte-level tokenizer a word after a blank is another token than the first word
+        original = picture(replace(settings, text=blank + settings.text))
+        ids = original.model.tokenize(blank + order)[1]
+        if sorted(ids) == sorted(original.run.ids):
+            with pass_slot(len(ids), models.count_heads(original.model)):
+                reordered = settings.run(original.model, blank + order)
+            return measures.difference_in_new_order(original.run, reordered)
+    return None
 
 
 @single_flight(LRUCache(64))

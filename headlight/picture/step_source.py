@@ -85,13 +85,6 @@ def trace_statements(function: ast.AST) -> list[ast.stmt]:
     return [node for node in statements if _is_trace(node) or ast.unparse(node).startswith("trace = ")]
 
 
-def traced_axes(statement: ast.stmt) -> tuple[str, str]:
-    """Return the variable and the axes in `trace("scores", scores, "b h i j", …)`, each "" unless written out."""
-    call = _trace_call(statement)
-    texts = [argument.value for argument in call.args if isinstance(argument, ast.Constant)] if call else []
-    return _traced_variable(statement) or "", str(texts[1]) if len(texts) > 1 else ""
-
-
 def _is_trace(statement: ast.stmt) -> bool:
     return _traced_variable(statement) is not None
 

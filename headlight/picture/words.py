@@ -194,7 +194,7 @@ def position_note(position: str, model: Model) -> str:
 
 def position_title(name: str) -> str:
     """Return the heading of an encoding."""
-    return {"none": "No positions", "alibi": "ALiBi"}.get(name, numbers.capital(name))
+    return {"none": "No positional encoding", "alibi": "ALiBi"}.get(name, numbers.capital(name))
 
 
 def _acting(acts: frozenset[str]) -> str:

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from headlight.link.cursor import DEFAULT_AT
-from headlight.link.presets import NEXT_TOKEN_CURSORS
+from headlight.link.presets import CURSORS, NEXT_TOKEN_CURSORS
 from headlight.queue.single_flight import single_flight
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError
@@ -16,7 +16,7 @@ from .trained import BOTH_WAYS, ONE_WAY
 MINILM, SMOLLM2 = "minilm", "smollm2"
 GROUP = "Pretrained"
 TITLE = "MiniLM · pretrained"
-SMOLLM2_TITLE = "SmolLM2 · predicts the next word"
+SMOLLM2_TITLE = "SmolLM2-135M-Instruct, four-bit"
 SWITCH = "HEADLIGHT_SMOLLM2"  # environment variable; "off" disables SmolLM2 on this server
 
 
@@ -37,6 +37,7 @@ class MiniLM(Pretrained):
 
     names = (MINILM,)
     first_at = DEFAULT_AT
+    known_heads = CURSORS
     about = About(TITLE, GROUP, f"6 × 12 heads, English, {BOTH_WAYS}")
     is_loaded = True
 
@@ -60,4 +61,6 @@ class SmolLM2(Pretrained):
         title = f"{SMOLLM2_TITLE} (not installed)"
         with suppress(HeadlightError):  # a damaged file is reported when the model is loaded
             title = SMOLLM2_TITLE if smollm2.file().is_file() else title
-        return About(title, GROUP, f"30 × 9 heads, English, {ONE_WAY}", presets=tuple(NEXT_TOKEN_CURSORS))
+        return About(
+            title, GROUP, f"predicts the next word, 30 × 9 heads, English, {ONE_WAY}", presets=tuple(NEXT_TOKEN_CURSORS)
+        )

@@ -120,6 +120,8 @@ class Shipped(ModelSource):
     @property
     def presets(self) -> tuple[str, ...]:
         """See `ModelSource`."""
+        if self.name.startswith("text-"):
+            return tuple("".join(tokens) for tokens in _shipped_start(self.name)["probes"])
         return _task_questions(self.name.split("-")[0], 0)
 
     @property
@@ -142,7 +144,7 @@ class Shipped(ModelSource):
 def shipped() -> Mapping[str, str]:
     """Return the bundled models, name -> title, in the order of the tasks, without reading their files."""
     names = [folder.name for folder in SHIPPED.glob("*") if (folder / "model.safetensors").is_file()]
-    order = list(tasks.NAMES)
+    order = [*tasks.NAMES, "text"]
     ordered = [name for name in names if name.split("-")[0] in order]
     return {name: _title(name) for name in sorted(ordered, key=lambda name: (order.index(name.split("-")[0]), name))}
 
@@ -176,7 +178,7 @@ def _title(name: str) -> str:
     task, _, variant = name.partition("-")
     kind = re.sub(r"-\d+$", "", variant).replace("-", " ")
     kind = {"none": "no positions", "1layer": "one layer", "2layers": "two layers"}.get(kind, kind)
-    return f"{tasks.NAMES[task]}, {kind}"
+    return f"{tasks.NAMES.get(task, 'Characters of Shakespeare')}, {kind}"
 
 
 @lru_cache(maxsize=64)

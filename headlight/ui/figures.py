@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .numbers import integer
-from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
+from .palette import AXIS, DASHES, PALETTES, SYMBOLS, candidate_colour
 
 Figure = dict[str, Any]
 # for `st.plotly_chart`: no toolbar, as a table below shows the numbers
@@ -101,21 +101,22 @@ def base_layout(theme: str, x_title: str, y_title: str, *, height: int = HEIGHT)
         "gridcolor": palette.line,
         "zerolinecolor": palette.muted,
         "linecolor": palette.muted,
-        "tickfont": {"size": 13},
+        "tickfont": {"size": AXIS["tick"], "color": palette.muted},
         "automargin": True,
         "ticklabeloverflow": "allow",  # otherwise Plotly forces a reflow of the page for each label
     }
+    title = {"size": AXIS["title"], "color": palette.muted}
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": palette.ink, "size": 14, "family": '"Source Sans", sans-serif'},
+        "font": {"color": palette.ink, "size": AXIS["title"], "family": '"Source Sans", sans-serif'},
         "margin": {"l": 10, "r": 10, "t": 20, "b": 10},
         "height": height,
         "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "xanchor": "left", "x": 0},
         "hovermode": "closest",
         "dragmode": False,  # a finger on a chart scrolls the page
-        "xaxis": axis | {"title": {"text": escaped(x_title), "font": {"size": 14}}},
-        "yaxis": axis | {"title": {"text": escaped(y_title), "font": {"size": 14}, "standoff": 12}},
+        "xaxis": axis | {"title": {"text": escaped(x_title), "font": title}},
+        "yaxis": axis | {"title": {"text": escaped(y_title), "font": title, "standoff": 12}},
     }
 
 

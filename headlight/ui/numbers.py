@@ -1,9 +1,9 @@
 """Formatting of numbers in Python; assets/web/base/words.js is its counterpart in the browser.
 
-A weight is rounded to the digits of its place: ".64" in a cell of a map, "64 %" in a sentence, "0.64" where it is read
-off, four digits in a table. So one weight has one value on a screen: what rounds to 1 is "1", "100 %" and "1.00" there.
-Only 0 itself reads 0: its cell stays empty, and smaller weights get more digits. Counts, such as a share of right
-answers, read 1 only if they are 1. Minus signs are "−", except in text that is parsed again.
+A weight has two decimals, "0.64", and reads "<0.01" if it would read 0 without being 0. A cell of a map leaves out the
+zero in front for want of room, ".64" and "1"; a table has four decimals; a sentence about shares says "64 %". A
+difference of weights that two decimals would hide has four. Counts, such as a share of right answers, read 1 only if
+they are 1. Minus signs are "−", except in text that is parsed again.
 """
 
 import math
@@ -56,9 +56,9 @@ def share(value: float, decimals: int) -> str:
 
 
 def weight(value: float, decimals: int = 2) -> str:
-    """Return a weight in fixed decimals, in four if it would read 0 without being 0."""
+    """Return a weight in fixed decimals, as "<0.01" if it would read 0 without being 0."""
     text = f"{value:.{decimals}f}"
-    return text if value == 0 or float(text) else share(value, 4)
+    return text if value == 0 or float(text) else share(value, decimals)
 
 
 def percent(value: float) -> str:
@@ -96,13 +96,8 @@ def scientific(value: float, decimals: int = 1) -> str:
 
 def precise(value: float) -> str:
     """Return a cosine in three decimals, in six if it only rounds to 1."""
-    six = f"{value:.6f}"
-    return six if f"{value:.3f}" == "1.000" and six != "1.000000" else f"{value:.3f}"
-
-
-def cosine(value: float) -> str:
-    """Return a cosine in four decimals, with ">0.9999" if it only rounds to 1."""
-    return ">0.9999" if 0.99995 <= value < 1 else f"{value:.4f}".replace("-", "−")
+    six, three = (f"{value:.{decimals}f}".replace("-", "−") for decimals in (6, 3))
+    return six if three == "1.000" and six != "1.000000" else three
 
 
 def count(amount: int, noun: str) -> str:

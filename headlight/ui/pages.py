@@ -12,20 +12,18 @@ class PageInfo:
     """Texts of a page in the navigation bar and its header.
 
     Attributes:
-        group: group in the navigation bar.
-        title: name of the page.
+        group: entry of the navigation bar; "" for a page that only the search and links lead to.
+        title: name of the page, and of its tab below the bar.
         question: question that the page answers.
         line: how to read the page.
         model: the page shows the model that is selected in the bar.
-        parent: the page that leads to this one and is marked in the bar instead; "" if the bar lists this one.
     """
 
-    group: str
     title: str
     question: str
     line: str
+    group: str = ""
     model: bool = False
-    parent: str = ""
 
 
 DEFAULT = "explore"  # the page at the server's own address

@@ -46,6 +46,7 @@ PALETTES = {
         more="#C2410C",
     ),
 }
+AXIS = {"tick": 13, "title": 14}  # size of the texts of every chart's axes, in pixels
 # curves are distinguishable without colour
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")

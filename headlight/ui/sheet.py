@@ -102,11 +102,6 @@ def terms(name: str, rows: Sequence[tuple[str, str, str, str]], *, long: bool = 
     return {"kind": "terms", "name": name, "rows": [list(line) for line in rows], "long": long}
 
 
-def search(label: str) -> Block:
-    """Return a search box that filters the terms on the sheet."""
-    return {"kind": "search", "label": label}
-
-
 def links(choices: Sequence[tuple[str, str]]) -> Block:
     """Return a row of links to other pages: text, and path with query."""
     return {"kind": "links", "links": [list(choice) for choice in choices]}
@@ -115,6 +110,11 @@ def links(choices: Sequence[tuple[str, str]]) -> Block:
 def lessons(cards: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str, Any]]) -> Block:
     """Return a card for each lesson with the progress stored in the browser, and paths by time and audience."""
     return {"kind": "lessons", "cards": list(cards), "ways": list(paths)}
+
+
+def claims(groups: Sequence[tuple[str, Sequence[tuple[str, str, str, str]]]]) -> Block:
+    """Return groups of claims, each with its question, source, link and page; the next one stands in large type."""
+    return {"kind": "claims", "groups": list(groups)}
 
 
 def panel(heading: str, blocks: Sequence[Block], note: str = "") -> Block:
@@ -277,9 +277,9 @@ def bars(
     }
 
 
-def code(lines: Sequence[str], marks: Sequence[int] = ()) -> Block:
-    """Return lines of code, some of them marked."""
-    return {"kind": "code", "lines": list(lines), "marks": list(marks)}
+def code(lines: Sequence[str], marks: Sequence[int] = (), file: str = "") -> Block:
+    """Return lines of code, some of them marked; with the name of a file they can be copied and downloaded."""
+    return {"kind": "code", "lines": list(lines), "marks": list(marks), "file": file}
 
 
 def steps(steps: Sequence[tuple[str, str]]) -> Block:

@@ -50,7 +50,7 @@ def one_head(book: Workbook) -> list[Block]:
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
     v_formula = "x Wv" if book.products else "x itself"
     output = panels.softmax_and_output(book, stages, values["v"], TOKENS, TOKENS, notes, v_formula)
-    return [start, *middle, *output, panels.formula(book, [equations.attention(3, 3, 2, 2)])]
+    return [start, *middle, sheet.row([*output, panels.formula(book, [equations.attention(3, 3, 2, 2)])])]
 
 
 def two_sentences(book: Workbook) -> list[Block]:
@@ -70,9 +70,13 @@ def two_sentences(book: Workbook) -> list[Block]:
                 panels.mask(book, "a2", book.queries, book.keys),
             ]
         ),
-        panels.scores(q, k, q @ k.T, book.queries, book.keys),
+        sheet.row(
+            [
+                panels.scores(q, k, q @ k.T, book.queries, book.keys),
+                panels.formula(book, [equations.attention(len(book.queries), len(book.keys), 2, 2)]),
+            ]
+        ),
         *panels.softmax_and_output(book, stages, k, book.queries, book.keys, notes, "x of the keys"),
-        panels.formula(book, [equations.attention(len(book.queries), len(book.keys), 2, 2)]),
     ]
 
 
@@ -86,6 +90,11 @@ def two_heads(book: Workbook) -> list[Block]:
     joined = torch.cat([stages.mixed for *_, stages in heads], dim=1)
     out = joined @ book["wo"]
     inputs = book.block("x4", "x", TOKENS, FOUR, "i c")
+    matrices = [
+        panels.matrix("joined", joined, TOKENS, FOUR, "i c", "head 0, then head 1"),
+        book.block("wo", "Wo", FOUR, FOUR, "c c"),
+        panels.matrix("out", out, TOKENS, FOUR, "i c", "joined Wo"),
+    ]
     sentences = [
         *remarks.empty_rows(allow, TOKENS),
         *remarks.without_itself(allow, TOKENS),
@@ -100,21 +109,14 @@ def two_heads(book: Workbook) -> list[Block]:
         ),
         panels.division(book, [stages for *_, stages in heads]),
         sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)], even=True),
-        sheet.panel(
-            "Concatenated and projected",
+        sheet.row(
             [
-                sheet.chain(
-                    [
-                        panels.matrix("joined", joined, TOKENS, FOUR, "i c", "head 0, then head 1"),
-                        book.block("wo", "Wo", FOUR, FOUR, "c c"),
-                        panels.matrix("out", out, TOKENS, FOUR, "i c", "joined Wo"),
-                    ],
-                    ["·", "="],
-                )
-            ],
+                sheet.panel(
+                    "Concatenated and projected", [sheet.chain(matrices, ["·", "="]), *map(sheet.text, sentences)]
+                ),
+                panels.formula(book, [equations.multi_head(3, 2, 4), equations.attention(3, 3, 2, 2, (2,))]),
+            ]
         ),
-        *map(sheet.text, sentences),
-        panels.formula(book, [equations.multi_head(3, 2, 4), equations.attention(3, 3, 2, 2, (2,))]),
     ]
 
 

@@ -115,5 +115,5 @@ def formula(book: Workbook, formulas: Sequence[Block]) -> Block:
     """Return the panel of the paper's formulas with the example's sizes."""
     note = "sizes have the colours of their axes"
     return sheet.panel(
-        "As the paper writes it", formulas, note if book.divide else f"{note}; above, the scores are not divided"
+        "As the paper writes it", formulas, note if book.divide else f"{note}; the scores here are not divided"
     )

@@ -93,12 +93,13 @@ def cell_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> lis
     query, key_token = record.tokens[row], record.tokens[key]
     heading = f"Layer {cursor.layer} head {cursor.head}: {query} → {key_token}"
     notes = _sentences(cell, settings, cursor, query, key_token, is_same=row == key)
-    chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes)])
+    whole_row = _row_table(cell, record.tokens, row, key)
+    chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, notes), whole_row])
     steps = sheet.table(["step", "value", "how"], _steps(cell, map_weight, settings), marks={(9, -1): "focus"})
     return [
         sheet.title(f"{quote(query)} attends to {quote(key_token)} with weight {weight(cell.weight)}"),
         chain,
-        sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, record.tokens, row, key)]),
+        sheet.panel("Every step", [steps]),
         _features(cell, record.q[cursor.head, row], record.k[cursor.head, key]),
     ]
 
@@ -197,7 +198,7 @@ def _sentences(
 ) -> list[str]:
     sentences = []
     if not bool(cell.scores.isfinite().any()):
-        sentences.append(f"The row {quote(query)} may look at no key, so all its weights and its output are 0.")
+        sentences.append(f"The row {quote(query)} may attend to no key, so all its weights and its output are 0.")
     elif not cell.allowed:
         target = "itself" if is_same else quote(key_token)
         sentences.append(f"The mask blocks {quote(query)} from {target}: exp(−∞) is 0, so the weight is 0.")

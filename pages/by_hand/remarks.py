@@ -28,7 +28,7 @@ def empty_rows(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows without any allowed key."""
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
     return [
-        f"Row {i} {quote(cut(rows[i], 20))} may look at no key, so its weights and its output are 0." for i in empty
+        f"Row {i} {quote(cut(rows[i], 20))} may attend to no key, so its weights and its output are 0." for i in empty
     ]
 
 
@@ -36,7 +36,7 @@ def without_itself(allow: Tensor, rows: Labels) -> list[str]:
     """Name the rows that may look at other words but not at themselves."""
     blind = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} {quote(cut(rows[i], 20))} may not look at itself, so its output contains nothing of its own value."
+        f"Row {i} {quote(cut(rows[i], 20))} may not attend to itself, so its output contains nothing of its own value."
         for i in blind
     ]
 

@@ -1,6 +1,6 @@
 """A call of `attention` on random numbers, compared with torch's own function and with float64."""
 
-import inspect
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ from cachetools import LRUCache
 from torch import Tensor
 from torch.nn import functional as F
 
+from headlight import ROOT
 from headlight.link.limits import MAX_AXIS_LENGTH
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
@@ -36,6 +37,8 @@ STEPS = {  # step in the paper's two figures -> step on Shapes
     "Concat": "joined",
     "Linear, out": "out",
 }
+_FORMS = json.loads((ROOT / "assets" / "plain_forms.json").read_text(encoding="utf-8"))
+PLAIN = _FORMS["attention"]  # without options; tests/plain_forms.py makes it
 MAX_SHOWN = 10  # rows and columns of a matrix on the page
 MAX_COUNTS = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
 WEIGHTS, MIXED = "q kᵀ / √d, weights", ("mixed, by torch", "mixed, in float64")
@@ -222,17 +225,19 @@ def blocks(case: Case, device: str) -> list[Block]:
     shapes = [[name, str(tuple(results[name].shape)), axes] for name, axes in SHAPES.items()]
     lines = [[name, scientific(value)] for name, value in errors.items()]
     measured = sheet.table(["difference", "measured"], lines, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
+    kind = "self-attention" if case.source == "both the queries" else "cross-attention"
+    source = sheet.code(PLAIN, file="attention.py")
     return [
         sheet.notices(notices),
-        sheet.title(f"{ours} and PyTorch’s own {verdict}", f"{torchs}, computed now on {place} in float32"),
+        sheet.title(f"{ours} and PyTorch’s own {verdict}", f"{kind}: {torchs}, computed now on {place} in float32"),
         sheet.buttons("Cases", buttons),
         sheet.columns(
             [
+                sheet.panel("The function", [source], "mha_core.attention without mask, bias and temperature"),
                 _matrices(case, results),
                 sheet.panel("Shapes", [sheet.table(["tensor", "shape", "axes"], shapes)], "same leading axes"),
                 sheet.panel("How far apart", [measured]),
                 _formulas(case),
-                sheet.panel("The function", [sheet.code(inspect.getsource(attention).splitlines())], "as it ran"),
             ]
         ),
     ]

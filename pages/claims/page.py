@@ -10,13 +10,12 @@ OWN_SOURCE = "Headlight’s own question"
 
 
 def show() -> None:
-    """Show a panel for each group of claims, with links to their steps."""
+    """Show the next claim in large type, and all of them in groups, with links to their steps."""
     with page("claims") as frame, frame.stage:
-        groups = [_panel(lesson) for lesson in course().lessons.values() if lesson.claims]
-        canvas.sheet("claims", [sheet.notices([*frame.notices, *course().errors]), sheet.columns(groups)])
+        groups = [(lesson.title, _rows(lesson)) for lesson in course().lessons.values() if lesson.claims]
+        canvas.sheet("claims", [sheet.notices([*frame.notices, *course().errors]), sheet.claims(groups)])
 
 
-def _panel(lesson: Lesson) -> sheet.Block:
+def _rows(lesson: Lesson) -> list[tuple[str, str, str, str]]:
     steps = enumerate(lesson.steps, 1)
-    rows = [(s.question, s.source or OWN_SOURCE, lesson.address(n), pages.PAGES[s.page].title) for n, s in steps]
-    return sheet.panel(lesson.title, [sheet.terms(lesson.title, rows, long=True)])
+    return [(s.question, s.source or OWN_SOURCE, lesson.address(n), pages.PAGES[s.page].title) for n, s in steps]

@@ -44,7 +44,7 @@ def cosines(settings: Settings) -> HeadCosines:
     spread = max(1 - minimum, 1e-9)
     sentence = (
         f"Ablating layer {layer} head {head} changes the left sentence vector most "
-        f"(cosine {numbers.cosine(minimum)}; {sum(map(len, rows))} heads tried)."
+        f"(cosine {numbers.precise(minimum)}; {sum(map(len, rows))} heads tried)."
     )
     cells = sheet.matrix(
         "cosine without each head",
@@ -52,7 +52,7 @@ def cosines(settings: Settings) -> HeadCosines:
         rows=[f"L{index}" for index in range(len(rows))],
         cols=[f"H{index}" for index in range(max(map(len, rows)))],
         axes="",
-        write=numbers.cosine,
+        write=numbers.precise,
         colour="weights",
         shares=[[(1 - cosine) / spread for cosine in row] for row in rows],
         compact=True,

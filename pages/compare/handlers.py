@@ -53,6 +53,7 @@ class CompareSide(TypedDict):
     heads: int
     fixed: Mapping[str, str]  # keys of controls without effect in its model -> reason
     positions: list[tuple[str, str]]  # the encodings that its model supports
+    ownMask: str  # expression of the mask that is built into it
 
 
 class _PairPart(TypedDict):
@@ -241,6 +242,7 @@ def _side(pair: Pair, side: int, title: str) -> CompareSide:
         "heads": heads,
         "fixed": models.disabled_controls(model),
         "positions": words.encodings(model),
+        "ownMask": model.own_mask,
     }
 
 

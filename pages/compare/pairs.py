@@ -215,11 +215,14 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     is_previous = pair.is_self_attention and max(map(measures.previous_token_weight, pair.maps)) >= MIN_PREVIOUS_WEIGHT
     if is_previous or not pair.fits:
         label = f"mean weight of {subject} on the previous token: {names}"
-        shares = (numbers.number(measures.previous_token_weight(side)) for side in pair.maps)
+        shares = (weight(measures.previous_token_weight(side)) for side in pair.maps)
         figure = Figure(value=" → ".join(shares), label=label)
     else:
-        cell, weights, _ = _largest_change(pair)
-        figure = Figure(value=weights, label=f"{cell} changes most in {subject}: {names}")
+        cursor = pair.cursors[0]
+        has_pair = cursor.key is not None and cursor.fits(pair.tokens, pair.columns or pair.tokens)
+        cell, weights = _ends(pair, cursor.row or 0, cursor.key or 0) if has_pair else _largest_change(pair)
+        lead = f"{cell} in {subject}" if has_pair else f"largest change in {subject}, {cell}"
+        figure = Figure(value=weights, label=f"{lead}: {names}")
     if pair.has_two_models or next_token.next_probabilities(pair.left) is not None:
         return [figure]  # a chart of the next tokens replaces the cosine
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
@@ -261,13 +264,16 @@ def rows_in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _largest_change(pair: Pair) -> tuple[str, str, float]:
-    """Return the cell of this head that changes most, its weights on both sides, and the change."""
-    left, right = pair.maps
-    change = measures.largest_change(left, right)
-    ends = " → ".join(weight(float(side[change.row, change.key])) for side in (left, right))
-    key = (pair.columns or pair.tokens)[change.key]
-    return f"{isolate(pair.tokens[change.row])} → {isolate(key)}", ends, change.value
+def _largest_change(pair: Pair) -> tuple[str, str]:
+    """Return the cell of this head that changes most, and its weights on both sides."""
+    change = measures.largest_change(*pair.maps)
+    return _ends(pair, change.row, change.key)
+
+
+def _ends(pair: Pair, row: int, key: int) -> tuple[str, str]:
+    """Return the name of a cell, and its weights on both sides."""
+    ends = " → ".join(weight(float(side[row, key])) for side in pair.maps)
+    return f"{isolate(pair.tokens[row])} → {isolate((pair.columns or pair.tokens)[key])}", ends
 
 
 def _repeats_text(picture: Picture, rows: Repeated) -> str:

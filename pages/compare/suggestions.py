@@ -13,7 +13,7 @@ CAUSAL = "no positions: with and without a causal mask"
 # Comparisons of MiniLM: name -> the controls that differ from this page's defaults.
 SUGGESTIONS: dict[str, dict[str, Any]] = {
     "with and without positions": {},
-    "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
+    "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1.10.2"},
     CAUSAL: {"pos": "none", "mask2": "causal"},
     "can you can that": {"s": "can you can that"},
     "how are you / you how are": {

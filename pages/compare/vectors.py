@@ -18,7 +18,7 @@ def panel(pair: Pair, row: int) -> Block:
     cosines, changes = (layers.tolist() for layers in values)
     labels = [f"H[{layer}]" for layer in range(len(cosines))]
     bars = [
-        sheet.bars("cosine", labels, cosines, scale=1.0) | {"values": list(map(numbers.cosine, cosines))},
+        sheet.bars("cosine", labels, cosines, scale=1.0) | {"values": list(map(numbers.precise, cosines))},
         sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
     ]
     title = f"The vector of {quote(numbers.cut(pair.tokens[row], 40))}, left and right"
@@ -48,4 +48,4 @@ def describe(token: str, cosines: list[float], changes: list[float]) -> str:
         f"are equal up to H[{start - 1}] and differ from H[{start}] on" if start else "differ from the embeddings on"
     )
     lowest = min(range(len(cosines)), key=cosines.__getitem__)
-    return f"{subject} {equal}; they differ most in H[{lowest}], cosine {numbers.cosine(cosines[lowest])}."
+    return f"{subject} {equal}; they differ most in H[{lowest}], cosine {numbers.precise(cosines[lowest])}."

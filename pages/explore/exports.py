@@ -2,9 +2,8 @@
 
 from cachetools import LRUCache
 
-from headlight.export.share import sides_from_link
 from headlight.link.cursor import Cursor, parse_view
-from headlight.picture import pictures, selected_map, words
+from headlight.picture import pictures, selected_map, word_pairs, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
@@ -14,7 +13,7 @@ from headlight.ui.tables import Table, run_to_npz
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 
-from . import head_kinds, heads_overview, long_pictures, map_transform
+from . import heads_overview, long_pictures, map_transform
 
 CACHE_BYTES = 8 * 2**20
 
@@ -31,23 +30,23 @@ def tables(raw: bytes) -> list[Table]:
         return [_row(query, settings)]
     name, state = parse_view(query["view"])
     measures = [heads_overview.table(settings, state)] if name == "heads" else []
-    return [_map(query, settings), *measures]
+    return [focus_table(query, settings), *measures]
 
 
 def _row(query: LinkQuery, settings: Settings) -> Table:
     """Return the row in focus of a long text as a table of one row."""
     tokens, _ = query.model.tokenize(settings.text)
-    cursor = query.place(tokens)
-    _, head = visible = long_pictures.visible_map(query)
+    cursor = long_pictures.place(query, settings)
+    _, head = visible = long_pictures.visible_map(query, cursor)
     row = cursor.row or 0
     values = long_pictures.head_map(settings, *visible)[row : row + 1]
     name = f"layer {cursor.layer} {'mean of the heads' if head is None else f'head {head}'}"
     return Table(f"{name}, row {row}: query / key", [tokens[row]], tokens, values)
 
 
-def _map(query: LinkQuery, settings: Settings) -> Table:
+def focus_table(query: LinkQuery, settings: Settings) -> Table:
     """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
-    picture, cursor, options = pictures.picture(settings), query.cursor, query.look
+    picture, cursor, options = pictures.picture(settings), _cursor(query, settings), query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.key_tokens
     heads, transform = (
         selected_map.heads_to_average(options, cursor, *query.sizes),
@@ -64,13 +63,28 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     return Table(f"{name}: query / key", rows, columns or rows, values)
 
 
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
+    """Return the settings and the cursor of a link.
+
+    Raises:
+        HeadlightError: the link has no picture.
+    """
+    query = LinkQuery(raw)
+    settings, _ = query.fitted_settings()
+    return {"run": settings}, _cursor(query, settings)
+
+
+def _cursor(query: LinkQuery, settings: Settings) -> Cursor:
+    return word_pairs.place(query, pictures.picture(settings.baseline))
+
+
 def npz(raw: bytes) -> bytes:
     """Return all maps, the hidden states and the sentence vector as NPZ.
 
     Raises:
         HeadlightError: the link has no picture.
     """
-    return run_to_npz(pictures.picture(sides_from_link(raw)[0]["run"]).run)
+    return run_to_npz(pictures.picture(LinkQuery(raw).fitted_settings()[0]).run)
 
 
 def html(raw: bytes) -> bytes:
@@ -79,20 +93,18 @@ def html(raw: bytes) -> bytes:
     Raises:
         HeadlightError: the link has no picture, or its maps are too large for a file.
     """
-    sides, cursor = sides_from_link(raw)
-    settings = sides["run"]
+    query = LinkQuery(raw)
+    settings, _ = query.fitted_settings()
     model = pictures.model_for(settings)
     if model.group != "cross":
         check_size(models.count_heads(model), len(pictures.tokens(settings)))  # before the expensive pass
-    return _page(settings, cursor)
+    return _page(settings, _cursor(query, settings))
 
 
 @single_flight(LRUCache(CACHE_BYTES, len))
 def _page(settings: Settings, cursor: Cursor) -> bytes:
     """Return the standalone page from the cache, or build it."""
     picture = pictures.picture(settings)
-    focus = cursor.resolve(picture.run.tokens, is_generative=get_source(settings.model).is_generative)
-    cursor = head_kinds.first_row(focus, cursor, pictures.picture(settings.baseline))
     title, changed = f"{settings.text} · {get_source(settings.model).title}", words.label(settings, picture.model)
     layer, head, row = cursor.layer, cursor.head, cursor.row or 0
     page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)

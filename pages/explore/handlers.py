@@ -1,6 +1,5 @@
 """The request handlers of the map view: the answer to a link."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypedDict
@@ -12,10 +11,11 @@ from torch import Tensor
 from headlight.link.cursor import Cursor, DisplayOptions, parse_view
 from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import MAX_TOKENS
-from headlight.picture import pictures, selected_map, traces, words
+from headlight.picture import pictures, selected_map, traces, word_pairs, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import CachedMap, Picture
 from headlight.picture.settings import Settings
+from headlight.picture.word_pairs import TellingHead
 from headlight.picture.words import Figure
 from headlight.queue.single_flight import single_flight
 from headlight.registry import get_source, models
@@ -85,6 +85,7 @@ class MapsPart(TypedDict):
     pinTail: str  # this picture in the link, after the cursor
     pin: PinnedMap | None
     done: int  # computed layers; fewer than all only for long texts
+    telling: list[TellingHead]
     tile: int  # rows and columns of a tile if the map is sent in tiles and the row in focus follows; otherwise 0
 
 
@@ -95,7 +96,6 @@ class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
     look: str  # the display options, as in the link
     label: str
     origin: str
-    places: Mapping[str, str]  # preset -> the cursor of the head that shows it
     sentence: str  # the sentence of the picture
     pieces: list[str]  # explanations of the tokens
     patches: PatchGrid | None  # of a picture
@@ -150,6 +150,7 @@ class PictureView:
 
     def _maps_part(self) -> MapsPart:
         picture, layers = self.picture, range(len(self.picture.run.weights))
+        pairs = word_pairs.telling_pairs(self.baseline or picture)
         visible_layers = layers if "all" in self.options.switches else [self.cursor.layer]
         weights = selected_map.focus_map(picture.run.weights, self.cursor, self.heads)
         return {
@@ -165,6 +166,7 @@ class PictureView:
             "pinTail": pins.pin_tail(picture.settings),
             "pin": self._pin(),
             "done": len(layers),
+            "telling": word_pairs.telling_heads(pairs, picture.run.tokens),
             "tile": 0,
         }
 
@@ -259,14 +261,16 @@ def _header(
     generation: LanguageModelPart,
     maps_part: MapsPart,
 ) -> ExplorePicture:
-    settings = picture.settings
+    settings, telling = picture.settings, maps_part["telling"]
+    payload = picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text)
+    head = get_source(settings.model).known_heads.get(settings.text, telling[0]["cursor"] if telling else "")
+    payload["defaults"]["at"] = ".".join(head.split(".")[:2]) or payload["defaults"]["at"]
     return {
-        **picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text),
+        **payload,
         "compared": words.difference_value(pictures.difference_to_transformers(settings, compute=False)),
         "look": str(query.look),
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
-        "places": get_source(settings.model).known_heads,
         "sentence": settings.text,
         "pieces": notes.token_notes(picture),
         "patches": media.patches(picture.run),
@@ -326,7 +330,7 @@ def first_message(raw: bytes) -> bytes:
 def _view(query: LinkQuery, settings: Settings, fit_notices: list[str]) -> PictureView:
     unchanged, picture = pictures.compute_pair(settings.baseline, settings)
     baseline = unchanged if settings != settings.baseline else None
-    cursor = head_kinds.first_row(query.place(picture.run.tokens, picture.run.key_tokens), query.cursor, unchanged)
+    cursor = word_pairs.place(query, unchanged)
     pinned = pins.pinned_map(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.ignore("pin")
@@ -342,24 +346,26 @@ def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: in
 
     It contains the next thumbnails and, once the visible layer is computed, the header and the row in focus.
     """
-    layer, visible = query.cursor.layer, long_pictures.visible_map(query)
+    layer = query.cursor.layer
     computed = long_pictures.get_or_start(settings).done  # fewer than `done` if the pass was evicted
     done, with_maps = min(done, computed), with_maps or computed <= layer
     target = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
-    long_picture = long_pictures.advance_to(settings, target, visible)
+    long_picture = long_pictures.advance_to(settings, target, long_pictures.visible_map(query, query.cursor))
     maps = [long_pictures.pack_thumbnails(long_picture, done)] if with_maps else []
     if layer >= long_picture.done:
         return pack_parts(b"", *maps)
     picture = long_picture.to_picture()
-    run, cursor = picture.run, query.place(picture.run.tokens)
+    run, cursor = picture.run, long_pictures.place(query, settings)
+    visible = long_pictures.visible_map(query, cursor)
     unknown, note = models.unknown_token_notices(long_picture.model, settings.text), _long_text_note(len(run.tokens))
     generation = language_model.payload(picture, None, query, is_long=True, with_surprise=False)
-    maps_part = _long_maps_part(long_picture, is_mean=visible[1] is None)
+    telling = word_pairs.telling_heads(long_pictures.layer_pairs(settings, layer), run.tokens)
+    maps_part = _long_maps_part(long_picture, telling, is_mean=visible[1] is None)
     header = _header(query, picture, cursor, [*fit_notices, *run.notices, note, *unknown], generation, maps_part)
     return pack_parts(pack_focus(header, long_pictures.head_map(settings, *visible)[cursor.row or 0]), *maps)
 
 
-def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> MapsPart:
+def _long_maps_part(picture: LongPicture, telling: list[TellingHead], *, is_mean: bool) -> MapsPart:
     n, sizes = len(picture.layers.ids), picture.model.sizes
     progress = "" if picture.is_complete else f"{picture.done} of {sizes.n_layers} layers "
     timing = f"{picture.model.device} · {progress}computed in {picture.seconds:.1f} s, one layer at a time"
@@ -371,16 +377,16 @@ def _long_maps_part(picture: LongPicture, *, is_mean: bool) -> MapsPart:
         "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],
         "status": f"{timing} · {sent:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens",
         "kinds": [[] for _ in range(sizes.n_layers)], "effect": None, "baseline": None, "pinTail": "",
-        "pin": None, "done": picture.done, "tile": long_pictures.TILE,
+        "pin": None, "done": picture.done, "telling": telling, "tile": long_pictures.TILE,
     }  # fmt: skip
 
 
 def _long_text_note(n: int) -> str:
     """Describe the features that are not available for a long text."""
     return (
-        f"A long text of {numbers.count(n, 'token')} is shown one map at a time. Zoomed out, each pixel is the largest "
-        f"weight of its block; zoom in for exact weights. Comparison with the unchanged model, kinds of heads, pins, "
-        f"merged words, value norms, means over several layers and other views need at most {MAX_TOKENS} tokens."
+        f"Long text of {numbers.count(n, 'token')}: zoomed out, a pixel is the largest weight of its block; zoom in "
+        f"for exact weights.\n\nThe maps are shown one at a time. Comparison with the unchanged model, kinds of heads, "
+        f"pins, merged words, value norms, means over several layers and other views need at most {MAX_TOKENS} tokens."
     )
 
 

@@ -1,26 +1,21 @@
-"""The kind of each head, named by where its weight goes on this sentence, and the row to focus first."""
+"""The kind of each head, named by where its weight goes on this sentence."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.cursor import Cursor
 from headlight.link.limits import DOMINANT_WEIGHT, STRONG_WEIGHT
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
-from headlight.registry import get_source
 from mha_core.heads.kinds import cells, score
 
 HALF = 0.5  # the mean share of a row's weight that makes a head one of a kind
 NEAR = 2  # words on either side
-SPREAD = "spread out"
-PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "their"}
 
-Kind = tuple[str, float]  # name, and the number that decides it
+Kind = tuple[str, float]  # key in assets/heads.toml, and the number that decides it
 
 
 @single_flight(LRUCache(256), lambda picture, layer: (picture.settings, layer))
@@ -33,7 +28,7 @@ def layer_kinds(picture: Picture, layer: int) -> list[Kind]:
 
 
 def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)) -> list[list[Kind]]:
-    """Return the kind of every head, with the number that decides it.
+    """Return the kind of every head by its key in assets/heads.toml, with the number that decides it.
 
     A head has the first kind that applies: at least half of the weight of the rows whose token occurred before goes, on
     average, to the token after the earlier one ("induction head", Olsson et al. 2022); at least half of a row's weight
@@ -48,9 +43,8 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         ends: the numbers of special tokens at the start and at the end, as in `Run`.
     """
     n = len(tokens)
-    first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
-    pair = ("word pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG_WEIGHT)
-    edges = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
+    pair = ("pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG_WEIGHT)
+    edges = [("first", weights[..., 0].mean(-1), HALF), ("last", weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _induction_scores(tokens, weights)
     nearby = torch.stack([_diagonal_sum(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
     shares = [
@@ -60,9 +54,9 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         ("itself", _diagonal_mean(weights, 0), HALF),
         # with special tokens at the ends a pair of words is rarer than weight on an end, otherwise the reverse
         *([pair, *edges] if ends[0] else [*edges, pair]),
-        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
-        ("neighbours", nearby / n, DOMINANT_WEIGHT),
-        (SPREAD, weights.amax((-1, -2)), 0.0),
+        ("ends", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
+        ("near", nearby / n, DOMINANT_WEIGHT),
+        ("spread", weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:
         shares = shares[-1:]
@@ -112,25 +106,3 @@ def distant_pairs(n: int, ends: tuple[int, int]) -> Tensor:
     """Return a bool mask (i, j) of the pairs of words that are not neighbours."""
     word, place = word_mask(n, ends), torch.arange(n)
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)
-
-
-def first_row(cursor: Cursor, requested: Cursor, baseline: Picture) -> Cursor:
-    """Return the cursor with a default row if the link, `requested`, has none.
-
-    The default is the row with the largest weight between two words that are not neighbours, preferably a pronoun's, in
-    the initial head of the unmodified model; so neither the choice of a head nor a change moves it. Language models
-    keep the row of `Cursor.resolve`, the last token. A picture has its centre patch, a sound its middle token.
-    """
-    run = baseline.run
-    if requested.row is None and run.extras.image is not None:
-        offset, rows, columns = run.extras.image.n_special, run.extras.image.rows, run.extras.image.columns
-        return replace(cursor, row=offset + rows // 2 * columns + columns // 2)
-    if requested.row is None and run.extras.audio is not None and baseline.model.group == "encoder":
-        return replace(cursor, row=len(run.tokens) // 2)
-    if requested.row is not None or run.logits is not None or run.key_tokens is not None:
-        return cursor
-    first = Cursor.from_text(get_source(baseline.settings.model).first_at)
-    row_maxima = (run.weights[first.layer, first.head] * distant_pairs(len(run.tokens), run.ends)).amax(-1).tolist()
-    candidates = [row for row, weight in enumerate(row_maxima) if weight > 0]
-    pronouns = [row for row in candidates if run.tokens[row].lower() in PRONOUNS]
-    return replace(cursor, row=max(pronouns or candidates, key=row_maxima.__getitem__)) if candidates else cursor

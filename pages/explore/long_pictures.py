@@ -6,7 +6,7 @@ computed again from these and sent in tiles.
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 from urllib.parse import parse_qs
 
@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link import mask_codec
+from headlight.link.cursor import Cursor
 from headlight.link.limits import MAX_TOKENS
-from headlight.picture import pictures
+from headlight.picture import pictures, word_pairs
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
@@ -29,6 +30,8 @@ from headlight.registry import models
 from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError
+from mha_core.heads.word_pairs import WordPair
+from mha_core.heads.word_pairs import word_pairs as find_pairs
 from mha_core.measure import measures
 from mha_core.models.layer_pass import LayerPass, is_single_stack
 from mha_core.models.run import Extras
@@ -229,13 +232,31 @@ def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
         return _select(picture.layers.maps(layer).cpu(), head)
 
 
+@single_flight(LRUCache(64))
+def layer_pairs(settings: Settings, layer: int) -> list[WordPair]:
+    """Return the telling pairs of a layer, which is computed again. Raises as `advance_to`."""
+    picture = advance_to(settings, layer + 1)
+    with pass_slot(len(picture.layers.ids), models.count_heads(picture.model)):
+        maps = picture.layers.maps(layer).cpu()
+    pairs = find_pairs(maps[None], word_pairs.spans(picture.layers.tokens))
+    for pair in pairs[:1]:
+        put(head_map, maps[pair.head].clone(), settings, layer, pair.head)
+    return [replace(pair, layer=layer) for pair in pairs]
+
+
 def _select(maps: Tensor, head: int | None) -> Tensor:
     return maps.mean(0) if head is None else maps[head].clone()
 
 
-def visible_map(query: LinkQuery) -> VisibleMap:
-    """Return the map that a query focuses."""
-    return query.cursor.layer, None if "mean" in query.look.switches else query.cursor.head
+def place(query: LinkQuery, settings: Settings) -> Cursor:
+    """Return the cursor of a query: without one in its link the first telling pair of the default layer."""
+    cursor = query.place(pictures.tokens(settings))
+    return cursor if "at" in query.parsed.texts else word_pairs.follow(cursor, layer_pairs(settings, cursor.layer))
+
+
+def visible_map(query: LinkQuery, cursor: Cursor) -> VisibleMap:
+    """Return the map that a cursor focuses."""
+    return cursor.layer, None if "mean" in query.look.switches else cursor.head
 
 
 def pack_thumbnails(picture: LongPicture, first: int) -> bytes:
@@ -269,7 +290,7 @@ def tile(raw: bytes) -> bytes:
     row, column, step = (_number(part) for part in [*_parameter(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
         raise HeadlightError("this text is not long enough for tiles")
-    weights = head_map(settings, *visible_map(query))
+    weights = head_map(settings, *visible_map(query, cursor))
     if not (0 <= row < len(weights) and 0 <= column < len(weights) and 0 < step <= len(weights)):
         raise HeadlightError(f"a tile starts within the map, which has {len(weights)} rows and columns")
     side = TILE * step

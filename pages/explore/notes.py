@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from headlight.link import rules
 from headlight.link.cursor import head_name
-from headlight.picture import pictures
+from headlight.picture import pictures, word_pairs
 from headlight.picture.pictures import Picture
 from headlight.picture.selected_map import Heads, head_mean
 from headlight.registry import MINILM, SMOLLM2, get_source
@@ -37,15 +37,19 @@ def token_notes(picture: Picture) -> list[str]:
         notes.append(f"This model does not know {unknown} of these {n} tokens; it reads each of them as [UNK].")
     if (mask := mask_token(picture.model)) in tokens:
         notes.append(f"{mask} hides a word; models of this kind learned to predict the hidden word.")
+    letters = [span for word, span in word_pairs.spans(tokens) if any(map(str.isalpha, word))]
+    is_english = picture.settings.model in (MINILM, SMOLLM2)
     if piece := next((token for token in tokens if token.startswith("##")), ""):
-        notes.append(f"Rare words are split: {quote(piece)} continues the piece before it.")
+        are_most = is_english and 2 * sum(len(span) > 1 for span in letters) > len(letters)
+        split = "This model reads English and splits most of these words" if are_most else "Rare words are split"
+        notes.append(f"{split}: {quote(piece)} continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
         notes.append("A character that is not in the vocabulary is read byte by byte, for example as <0xF0>.")
     first, last = picture.run.ends
     if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
         ends = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
         mark = "mark" if len(marks) > 1 else "marks"
-        sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
+        sinks = " Many heads attend there when no other token matches." if picture.model.group != "cross" else ""
         notes.append(f"{' and '.join(marks)} {mark} {ends}.{sinks}")
     return notes
 

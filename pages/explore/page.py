@@ -8,6 +8,8 @@ from mha_core.errors import HeadlightError
 from pages.frame import canvas, user, view_page, widgets
 from pages.frame.view import Event, View
 
+from . import data_tables
+
 VIEW = View("maps", "maps", "explore/explore.js")
 MEDIUM, ERROR = "reads_files", "file_told"
 ENDINGS = {"picture": ["png", "jpg", "jpeg", "webp"], "sound": ["wav"]}
@@ -20,7 +22,7 @@ def show() -> None:
 
 
 def _show(view: View) -> None:
-    """Draw the upload for models of pictures or sounds, and mount the view with the names of the uploaded files."""
+    """Draw the upload for models of pictures or sounds, the view with the uploaded files' names, and the tables."""
     with st.container(key="own_file"):
         if kind := st.session_state.get(MEDIUM):
             max_megabytes = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # Streamlit's own limit
@@ -29,6 +31,7 @@ def _show(view: View) -> None:
             sentence = st.session_state.get(ERROR, "")
             canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
     view.show({"media": user.media()}, _on_event)
+    data_tables.show()
 
 
 def _on_event(event: Event) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import streamlit as st
 
+from headlight.picture.query import MAX_BYTES
 from headlight.ui import events
 from headlight.ui.figures import CONFIG, Figure
 from headlight.ui.sheet import Block
@@ -19,6 +20,7 @@ MAX_EVENTS = 100  # unacknowledged events of a sheet
 _house = st.components.v2.component("headlight_house", js=component_js("frame/frame.js", "house"), isolate_styles=False)
 _page_flags = st.components.v2.component("headlight_page_flags", js=component_js("frame/frame.js", "page_flags"))
 _projected = st.components.v2.component("headlight_projected", js=component_js("frame/bridge.js", "projected"))
+_link = st.components.v2.component("headlight_link", js=component_js("frame/bridge.js", "link"))
 _poll = st.components.v2.component("headlight_news", js=component_js("frame/bridge.js", "news"))
 _visit = st.components.v2.component("headlight_visit", js=component_js("frame/bridge.js", "visit"))
 _sheet = st.components.v2.component("headlight_sheet", js=component_js("sheets/sheet.js"))
@@ -37,6 +39,7 @@ class House(TypedDict):
     visit: str
     machine: bool  # the client is on the server's machine and may open local models
     hub: bool  # and may download models
+    start: str  # the command that serves other computers too
 
 
 class SheetState(TypedDict):
@@ -64,6 +67,14 @@ def is_projector_on() -> bool:
     with st.container(key="projected_carrier"):
         _projected(key="projected", data=[large], on_large_change=lambda: None)
     return large
+
+
+def link() -> str:
+    """Return the query of the link, with its "?", "" before the browser reports it; the caller runs again after it."""
+    link = events.text(st.session_state.get("view_link", {}), "link", MAX_BYTES + 1) or ""
+    with st.container(key="link_carrier"):
+        _link(key="view_link", data=[link], on_link_change=lambda: None)
+    return link
 
 
 def poll(number: str, on_poll: Callable[[], None]) -> None:

@@ -22,7 +22,7 @@ from . import layout, links, user
 
 T = TypeVar("T")
 LOADING_MESSAGE = (
-    "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked."
+    "Loading SmolLM2-135M-Instruct, four-bit. The first time takes longer, because its weights are unpacked."
 )
 
 

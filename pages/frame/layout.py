@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.export import files
 from headlight.link import link_version
-from headlight.server import public
+from headlight.server import options, public
 from headlight.server.addresses import public_url
 from headlight.ui import pages
 from headlight.ui.web import PREFIX
@@ -81,6 +81,7 @@ def header(package: str, models: Mapping[str, tuple[str, str, str]] | None = Non
         "visit": sessions.session_id(),
         "machine": public.is_local(),
         "hub": public.is_local() and public.ASKS_HUB,
+        "start": options.start_for_class,
     }
     canvas.app_header(data)
 

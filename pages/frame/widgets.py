@@ -74,11 +74,11 @@ def slider(key: str) -> float:
     return value
 
 
-def choice(key: str, names: Sequence[str] = ()) -> str:
-    """Show a select box and return the selected option."""
+def choice(key: str, names: Sequence[str] = (), default: str | None = None) -> str:
+    """Show a select box and return the selected option; `default` takes the place of the table's."""
     field = FIELDS[key]
     names = list(names or field.choices)
-    start = names.index(field.default) if field.default in names else 0
+    start = next((index for index, name in enumerate(names) if name == (default or field.default)), 0)
     return str(st.selectbox(field.label, names, start, key=key, **_BINDING) or names[start])
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
-from headlight.ui import sheet
+from headlight.ui import pages, sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
@@ -17,7 +17,7 @@ from pages.frame.form import Form, picture_page
 
 from . import cases, dialects, parity, timing
 from .parity import Equality, InputSizes
-from .short_sources import changed_lines, label, short_source
+from .sources import FORMS, differences, label
 
 
 def show() -> None:
@@ -47,16 +47,20 @@ def show() -> None:
 
 
 def show_pair() -> list[str]:
-    """Show the short sources of two implementations with differing lines marked; return their names."""
+    """Show the plain forms of two implementations with differing lines marked; return their names."""
     with st.container(horizontal=True, key="chosen_pair"):
         names = [widgets.segments(key) for key in ("impl", "beside")]
-    sources = [short_source(name).split("\n") for name in names]
+    sources = [FORMS[name] for name in names]
     panels = [
-        sheet.panel(label(name), [sheet.code(source, changed_lines(source, other))])
+        sheet.panel(label(name), [sheet.code(source, differences(source, other), f"{name}_attention.py")])
         for name, source, other in zip(names, sources, reversed(sources), strict=True)
     ]
-    note = "Marked lines have no counterpart on the other side. Comments name the axes of a line’s result."
-    canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
+    note = (
+        "Each runs as it stands: self-attention without mask, positions and dropout. The other form has no line "
+        "like the marked ones, even under other names. Comments name the axes of a line’s result."
+    )
+    bare = sheet.links([("The formula alone, as a function", pages.link("by_hand", ("ex", "scaled dot product")))])
+    canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.row([sheet.text(note, muted=True), bare])])
     return names
 
 

@@ -1,4 +1,4 @@
-"""Lessons: a card for each lesson with its progress, and paths by time and audience.
+"""Lessons: a card with its progress for each lesson and one for the claims, and paths by time and audience.
 
 Below it lists the elements of some texts in their order, each with a link to its counterpart here.
 """
@@ -19,11 +19,12 @@ _TEXTS = read_toml("texts")["texts"]
 
 
 def show() -> None:
-    """Show errors in lesson files, the cards of the other lessons, and the texts."""
+    """Show errors in lesson files, the cards of lessons and claims, and the texts."""
     with page("lessons") as frame, frame.stage:
         lessons = course()
         notices = [*frame.notices, *lessons.errors]
         cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
+        cards.append(claims_card(lessons))
         blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("Coming from a tutorial? Find its parts here.")]
         canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
@@ -34,6 +35,13 @@ def card(lesson: Lesson) -> dict[str, Any]:
     facts = {key: getattr(lesson, key) for key in ("id", "title", "objective", "minutes")}
     steps = [lesson.address(number) for number in range(1, len(lesson.steps) + 1)]
     return facts | {"steps": steps, "audiences": list(lesson.audiences)}
+
+
+def claims_card(lessons: Course) -> dict[str, Any]:
+    """Return the data of the card of all claims, which has no id."""
+    minutes = sum(lesson.minutes for lesson in lessons.lessons.values() if lesson.claims)
+    texts = {"title": "True or false?", "objective": pages.PAGES["claims"].line, "minutes": minutes}
+    return texts | {"id": "", "steps": [*lessons.claims().values()], "audiences": ["students", "engineers"]}
 
 
 def paths(lessons: Course) -> list[dict[str, Any]]:
@@ -52,7 +60,7 @@ def texts(lessons: Course) -> list[sheet.Block]:
 
     def row(element: dict[str, str]) -> tuple[str, str, str, str]:
         claim = element["link"].removeprefix("/claims?claim=")
-        address = claims.get(claim, element["link"].removeprefix("/"))
+        address = f"{claims[claim]}#at-headlight-lesson" if claim in claims else element["link"].removeprefix("/")
         title = "Claims" if claim in claims else by_path[address.partition("?")[0]]
         return element["name"], element["said"], address, title
 

@@ -54,7 +54,7 @@ def empty_rows(settings: Settings, cursor: Cursor) -> list[Block]:
     caption = f"Row {row} {quote(token)}: its weights computed in three ways from this head’s scores.{cut}"
     sentence = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
     blocks = [sheet.row([sheet.text(sentence), sheet.table(head, lines, caption)])]
-    return [sheet.panel("A row that may look at no key", blocks, "counted from 0")]
+    return [sheet.panel("A row that may attend to no key", blocks, "counted from 0")]
 
 
 def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
@@ -87,7 +87,7 @@ def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -
     minus = f"{nans} of {len(plain)} weights are NaN" if nans else "no weight is NaN"
     more = f", and {others} more" if others else ""
     return (
-        f"Row {row} {quote(token)}{more} may look at no key. Here its weights are {outcome(float(ours.abs().max()))} "
+        f"Row {row} {quote(token)}{more} may attend to no key. Here its weights are {outcome(float(ours.abs().max()))} "
         f"and nothing breaks. With a softmax over −∞ alone, {minus}, and so is everything computed from them. With "
         f"−1e9 instead of −∞, each blocked key gets {spread}, as if the row attended to all of them."
     )

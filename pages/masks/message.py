@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from headlight.link import mask_codec, rules
 from headlight.link.cursor import Cursor
-from headlight.link.fields import FIELDS, MASKS, SIDE_KEYS
+from headlight.link.fields import MASKS, SIDE_KEYS
 from headlight.link.limits import MAX_PAINTED, MAX_PAINTED_LENGTH, check_length
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
@@ -37,22 +37,11 @@ RULE = tuple(dict.fromkeys(["mask", *(key for numbers in MASKS.values() for key 
 Link = dict[str, str]  # values of a mask's link keys; keys of `RULE` that are missing here are removed from the link
 
 
-class MaskNumber(TypedDict):
-    """Number of a rule, with its control."""
-
-    key: str  # of the link
-    name: str
-    label: str  # its effect
-    value: int
-    ends: tuple[float, float]
-
-
 class Card(DrawnRule):
     """Card of the rule gallery."""
 
     clicks: dict[str, Link | None]  # action -> the mask's link keys after a click
     meaning: str  # one sentence
-    numbers: list[MaskNumber]
 
 
 class Masks(PictureAnswer):
@@ -206,7 +195,6 @@ def _cards(picture: Picture, cursor: Cursor, base: str, painted: str) -> list[Ca
             **card,
             "clicks": _clicks(card, rule),
             "meaning": describe_card(card, own_mask),
-            "numbers": [] if card["painted"] else _numbers(card["rule"]),
         }
         for card in cards
     ]
@@ -241,15 +229,6 @@ def _comparison_text(rule: str, built_in: str) -> str:
     if rule != "none":
         return f"{rule} alone"
     return "no mask" if built_in == "none" else "its own mask alone"
-
-
-def _numbers(rule: str) -> list[MaskNumber]:
-    """Return the numbers of a rule with their keys, labels and ranges."""
-    kind, *values = rule.split(":")
-    return [
-        {"key": key, "name": FIELDS[key].label, "label": label, "value": int(value), "ends": FIELDS[key].range}
-        for (key, label), value in zip(MASKS.get(kind, {}).items(), values, strict=False)
-    ]
 
 
 def _painting(query: LinkQuery, n: int) -> tuple[str, str]:

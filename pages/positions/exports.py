@@ -16,8 +16,8 @@ def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     Raises:
         HeadlightError: the link is not valid.
     """
-    query = LinkQuery(raw, takes_model=False)
-    return {"run": Settings(query["s"])}, query.cursor
+    query = LinkQuery(raw)
+    return {"run": Settings(query["s"], model=query.name)}, query.cursor
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -26,12 +26,13 @@ def tables(raw: bytes) -> list[Table]:
     Raises:
         HeadlightError: the link is not valid.
     """
-    query = LinkQuery(raw, takes_model=False)
-    settings = Settings(query["s"])
+    query = LinkQuery(raw)
+    settings = Settings(query["s"], model=query.name)
     tokens = pictures.tokens(settings)
-    on_model = in_model.on_model(settings)
+    on_model = in_model.on_model(settings, query.cursor if query.parsed.values.get("at") else None)
     result = [
-        Table(name, tokens, tokens, weights) for (name, *_), weights in zip(on_model.rows, on_model.maps, strict=True)
+        Table(name, tokens, on_model.keys, weights)
+        for (name, *_), weights in zip(on_model.rows, on_model.maps, strict=True)
     ]
     sizes = TableSizes(len(tokens), query["d"], query["h"])
     for name in dict.fromkeys([query["enc"], query["enc2"]]):

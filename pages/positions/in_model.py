@@ -1,15 +1,16 @@
-"""A sentence in MiniLM under each positional encoding: word order, vector lengths, and one head's maps."""
+"""A sentence in a model under each positional encoding: word order, vector lengths, and one head's maps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
 from torch import Tensor
 
+from headlight.link.cursor import Cursor
 from headlight.link.limits import POSITIONS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.picture.words import NOT_TRAINED, position_note, position_title
+from headlight.picture.words import NOT_TRAINED, encodings, position_note, position_title
 from headlight.ui import sheet
 from headlight.ui.numbers import difference, number, precise
 from headlight.ui.sheet import Block
@@ -28,8 +29,11 @@ class OnModel:
     """Results of a sentence in the model under each positional encoding.
 
     Attributes:
-        layer: of the head with the largest mean weight on the previous token in the unmodified model.
+        layer: of the head of the link, otherwise of the one with the largest mean weight on the previous token in the
+            unmodified model.
         head: that head.
+        keys: the tokens of the columns.
+        forbidden: the cells that the model's own mask forbids.
         rows: name, description, cosine to the unchanged model’s sentence vector, and that head's mean weight on the
             previous token.
         maps: that head's map (i, j) for each of the rows.
@@ -38,6 +42,8 @@ class OnModel:
 
     layer: int
     head: int
+    keys: list[str]
+    forbidden: list[str]
     rows: list[tuple[str, str, float, float]]
     maps: list[Tensor]
     notices: list[str]
@@ -69,18 +75,19 @@ def amplitudes(settings: Settings, amplitude: float) -> str:
     )
 
 
-def on_model(settings: Settings) -> OnModel:
-    """Run the sentence under each positional encoding that the control offers.
+def on_model(settings: Settings, cursor: Cursor | None) -> OnModel:
+    """Run the sentence under each positional encoding that the model supports; without a cursor, choose the head.
 
     Raises:
         HeadlightError: as `Model.run`.
     """
     by_name = {
-        name: pictures.picture(Settings(settings.text, position=position, device=settings.device))
-        for name, position in POSITIONS.items()
+        name: pictures.picture(replace(settings, position=POSITIONS[name]))
+        for name, _ in encodings(pictures.model_for(settings))
     }
     previous = {name: picture.run.weights.diagonal(-1, -2, -1).mean(dim=-1) for name, picture in by_name.items()}
-    layer, head = divmod(int(previous["as trained"].argmax()), previous["as trained"].shape[1])
+    trained = previous["as trained"]
+    layer, head = (cursor.layer, cursor.head) if cursor else divmod(int(trained.argmax()), trained.shape[1])
     rows = [
         (
             name,
@@ -92,7 +99,10 @@ def on_model(settings: Settings) -> OnModel:
     ]
     maps = [picture.run.weights[layer, head] for picture in by_name.values()]
     notices = list(dict.fromkeys(notice for picture in by_name.values() for notice in picture.run.notices))
-    return OnModel(layer, head, rows, maps, notices)
+    run, model = by_name["as trained"].run, by_name["as trained"].model
+    keys = run.key_tokens or run.tokens
+    forbidden = settings.forbidden_cells(model, len(run.tokens), len(keys))
+    return OnModel(layer, head, keys, forbidden, rows, maps, notices)
 
 
 def table(sentence: OnModel) -> Block:
@@ -107,8 +117,8 @@ def table(sentence: OnModel) -> Block:
             for name, note, cosine, weight in sentence.rows
         ],
         "The cosine is to the unchanged model’s sentence vector. The weight is the mean over the sentence in layer "
-        f"{sentence.layer} head {sentence.head} (counted from 0), the head with the largest such "
-        f"weight in the unchanged model. {but if len(trained) < len(sentence.rows) else ''}".rstrip(),
+        f"{sentence.layer} head {sentence.head} (counted from 0). "
+        f"{but if len(trained) < len(sentence.rows) else ''}".rstrip(),
         prose=True,
     )
 
@@ -128,14 +138,20 @@ def problem(settings: Settings) -> str:
     if order == " ".join(settings.text.split()):
         return "Type at least two different words to see what another order changes."
     none, trained = (
-        pictures.reordered_difference(Settings(settings.text, position=position, device=settings.device), order)
-        for position in ("none", "trained")
+        pictures.reordered_difference(replace(settings, position=position), order) for position in ("none", "trained")
     )
     if none is None or trained is None:
         return "Backwards the model splits these words into other tokens, so they cannot be compared."
+    trained_text = f"With the model’s own positional encoding the vectors differ by up to {difference(trained, 2)}."
+    if pictures.model_for(settings).own_mask != "none":
+        return (
+            f"Read backwards, the sentence is {quote(order)}. Without positional encoding the vectors of the words "
+            f"still differ by up to {difference(none, 2)}: each word attends only to itself and the words "
+            f"before it, so the model’s own mask tells positions apart too. {trained_text}"
+        )
     outcome, rounding = ("the same vector", ", up to rounding") if none <= TOLERANCE else ("nearly the same vector", "")
     return (
-        f"Read backwards, the sentence is {quote(order)}. Without positions each word gets {outcome} as "
+        f"Read backwards, the sentence is {quote(order)}. Without positional encoding each word gets {outcome} as "
         f"before{rounding}, at whatever position it is now (largest difference {difference(none, 2)}). "
-        f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
+        f"{trained_text}"
     )

@@ -8,10 +8,11 @@ from headlight.link.fields import DEFAULTS
 from headlight.link.limits import MAX_TOKENS_AT_ONCE
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
+from headlight.registry import MINILM
 from headlight.ui import pages, sheet
 from headlight.ui.figures import Figure
 from pages.frame import canvas, controls, links, widgets
-from pages.frame.form import picture_page
+from pages.frame.form import Form, picture_page
 
 from . import encodings, in_model, map_view, portraits
 from .encodings import Encoding, TableSizes
@@ -19,7 +20,6 @@ from .portraits import Focus, Part
 
 # the encodings that depend on the controls "d", "h" and "amp"
 USES_D, USES_H, USES_AMP = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
-BIASES = {"alibi", "t5", "shaw"}
 MARGIN = 0.05  # margin above and below the curves, as a share of the vertical range
 OPEN_SLOTS = ("card", "picture", "distance")  # parts of the portraits; the others are folded
 # part -> the label of its expander, and the keys of the controls in it, which only affect that part
@@ -32,28 +32,27 @@ FOLDS = {
 
 def show() -> None:
     """Show the page: the problem, the sentence under each encoding, then one or two portraits."""
-    with picture_page("positions") as page, page.stage:
+    with picture_page("positions", takes_model=True) as page, page.stage:
         with st.container(key="unprojected_sentence"):
-            sentence = controls.sentence()
+            sentence = controls.sentence(page.name)
         # the containers put the pictures above the controls that select the encodings
         top, story, head = st.container(), st.container(), st.container()
-        tokens, settings, notices = page.or_last_valid(Settings(sentence), pictures.tokens)
-        names, sizes, amplitude = encoding_controls(len(tokens))
+        tokens, settings, notices = page.or_last_valid(Settings(sentence, model=page.name), pictures.tokens)
+        names, sizes, amplitude = encoding_controls(page, len(tokens))
         with story:
-            run_warnings = show_sentence(settings, tokens)
+            run_warnings = show_sentence(page, settings, tokens)
         with head:
             canvas.sheet("portraits_head", [sheet.title("What each encoding is", "two at a time")])
         pairs = [encodings.build_or_default(name, sizes, amplitude) for name in names]
-        _ = page.cursor  # read for its warning about an invalid cursor
         built, size_warnings = [encoding for encoding, _ in pairs], dict.fromkeys(text for _, text in pairs if text)
 
         def view() -> Focus:
-            return read_focus(tokens, page.model.sizes.max_len)
+            return read_focus(page, tokens, pictures.model_on("auto").sizes.max_len)
 
         for slot in OPEN_SLOTS:
             parts = [portraits.build_part(slot, encoding, view()) for encoding in built]
             for encoding, part in zip(built, parts, strict=True):
-                if part and slot == "card" and encoding.name == "sinusoidal":
+                if part and slot == "card" and encoding.name == "sinusoidal" and page.name == MINILM:
                     part.blocks.append(sheet.text(in_model.amplitudes(settings, amplitude)))
             show_row(slot, parts)
         show_folds(built, view)
@@ -61,34 +60,41 @@ def show() -> None:
             canvas.sheet("told", [sheet.notices([*notices, *run_warnings, *size_warnings, *page.link_warnings()])])
 
 
-def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
+def show_sentence(page: Form, settings: Settings, tokens: list[str]) -> list[str]:
     """Show the problem and the sentence under each positional encoding; return the warnings."""
+    cursor = page.cursor if page.query.parsed.values.get("at") else None
+    if reason := page.query.fixed.get("pos") or page.query.fixed.get("s"):
+        canvas.sheet("problem", [sheet.text(reason)])
+        return []
     if len(tokens) > MAX_TOKENS_AT_ONCE:
         text = f"At most {MAX_TOKENS_AT_ONCE} tokens are shown here, not {len(tokens)}; Explore shows longer texts."
         canvas.sheet("problem", [sheet.text(text)])
         return []
     with st.container(key="unprojected_problem"):
-        order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
+        order = pages.link(
+            "compare", ("s", settings.text), ("model", page.name), ("order", in_model.backwards(settings.text))
+        )
         blocks = [sheet.text(in_model.problem(settings)), sheet.links([("Try another order on Compare →", order)])]
         canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", blocks)])
-    on_model = in_model.on_model(settings)
-    map_view.show(tokens, on_model)
-    with widgets.fold("maps_table", "The maps as numbers"):
+    on_model = in_model.on_model(settings, cursor)
+    map_view.show(page, tokens, on_model)
+    with widgets.fold("maps_table", "As a table"):
         canvas.sheet("in_the_model", [in_model.table(on_model)])
     return on_model.notices
 
 
-def encoding_controls(n: int) -> tuple[list[str], TableSizes, float]:
+def encoding_controls(page: Form, n: int) -> tuple[list[str], TableSizes, float]:
     """Show the controls of one or two encodings and return their values, hiding those without effect."""
+    with page.hidden:
+        first = widgets.choice("enc")  # chosen by its map
+        widgets.integer("hd")  # of older links; otherwise the head in focus
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
-        first, second = widgets.choice("enc"), widgets.choice("enc2")
+        second = widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
         with widgets.hidden_but_mounted("d_model", bool(USES_D & set(names))):
             d_model = widgets.integer("d")
         with widgets.hidden_but_mounted("n_heads", bool(USES_H & set(names))):
             n_heads = widgets.integer("h")
-        with widgets.hidden_but_mounted("biases", bool(BIASES & set(names))):
-            widgets.integer("hd")
         with widgets.hidden_but_mounted("amplitude", bool(USES_AMP & set(names))):
             amplitude = widgets.slider("amp")
     return names, TableSizes(n, d_model, n_heads), amplitude
@@ -146,7 +152,7 @@ def share_range(figures: Sequence[Figure]) -> None:
         figure["layout"]["yaxis"]["range"] = [low - free, high + free]
 
 
-def read_focus(tokens: list[str], limit: int) -> Focus:
+def read_focus(page: Form, tokens: list[str], limit: int) -> Focus:
     """Read the focus from the controls that are already mounted."""
 
     def number(key: str) -> int:
@@ -155,4 +161,5 @@ def read_focus(tokens: list[str], limit: int) -> Focus:
 
     channels = sorted(map(int, links.value("ch") or []))
     theme = st.context.theme.type or "dark"
-    return Focus(tokens, channels, number("pair"), number("at_pos"), number("hd"), number("far"), limit, theme)
+    head = page.cursor.head if "at" in st.query_params and "hd" not in st.query_params else number("hd")
+    return Focus(tokens, channels, number("pair"), number("at_pos"), head, number("far"), limit, theme)

@@ -89,9 +89,9 @@ def no_transpose(layer: LayerTrace, head: int) -> StepLesson:
         [
             sheet.title("The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"),
             sheet.text(text),
-            sheet.row([matrix(f"{title} map of head {head}", values, tokens) for title, values in maps]),
             sheet.row(
                 [
+                    *(matrix(f"{title} map of head {head}", values, tokens) for title, values in maps),
                     sheet.table(["row of the head", "really the token", "and its head", ""], rows, caption, marks),
                     sheet.text(reason),
                 ]

@@ -3,25 +3,30 @@
 It also tracks which progress the page has drawn, and when to draw more.
 """
 
+import math
 import time
 from dataclasses import dataclass
 
 import streamlit as st
 
 from headlight.jobs.training import TrainingJob
+from headlight.link.limits import MAX_BUDGET
 from headlight.ui import sheet
 from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
 from mha_core.training.limits import TrainingPlan
+from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Task
 from pages.frame import canvas, user
 
 from .recipe_controls import task_title
-from .runs import Runs
+from .runs import Runs, load_shipped
 
 NO_DATA = "There is no data to train on yet; add some below"
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the least time between two drawings of the curves
+LONG_SECONDS = 30  # a plan that takes longer comes with the offer of one seed
+LIMIT_USED = 0.8  # of the time limit may be planned, as a busy machine is slower than the estimate
 
 State = tuple[str, str, int]
 
@@ -55,8 +60,8 @@ class Bar:
         def poll() -> None:
             if current_job is not None:
                 current_job.heartbeat()
-            if training_state(self.job) != state:
-                st.rerun()
+            if training_state(self.job) != state or st.session_state.pop("plan_changed", False):
+                st.rerun()  # the page, as the plan comes from outside this fragment
             self._draw()
 
         st.fragment(poll, run_every=POLL_SECONDS[state[1]])()
@@ -70,6 +75,9 @@ class Bar:
             off = running is not None or self.plan is None or bool(self.problem)
             st.button("Train", key="train_start", type="primary", disabled=off, on_click=self._start)
             st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
+            for label, values in [] if running else self._offers:
+                changes = {**values, "plan_changed": True}
+                st.button(label, key=f"offer_{'_'.join(values)}", on_click=st.session_state.update, kwargs=changes)
             st.progress(job.record.progress if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
         canvas.poll(_news(self.job), lambda: st.rerun("train_curves"))
@@ -82,14 +90,38 @@ class Bar:
 
     @property
     def _seconds(self) -> float:
-        """The estimated duration of the plan in seconds, from runs of the same sizes; 0 if there are none."""
-        recipes = self.plan.recipes if self.plan else ()
-        ended = [run for candidate in self.runs.candidates for run in candidate.histories if run.end and run.step]
-        sizes = {(run.recipe.d_model, run.recipe.n_layers, run.recipe.batch) for run in ended}
-        if not recipes or sizes != {(recipe.d_model, recipe.n_layers, recipe.batch) for recipe in recipes}:
+        """The estimated duration of the plan in seconds, from the speed of earlier runs; 0 if there are none.
+
+        A smaller model is not taken for a faster one, as a step also takes time that does not depend on the sizes.
+        """
+        runs = self.runs if self.runs.candidates else load_shipped("made_up")
+        ended = [run for candidate in runs.candidates for run in candidate.histories if run.end and run.step]
+        if self.plan is None or not ended:
             return 0.0
-        steps = sum(recipe.steps for recipe in recipes)
-        return steps * sum(run.seconds for run in ended) / sum(run.step for run in ended)
+        step = sum(run.seconds for run in ended) / sum(run.step for run in ended)
+        size = max(_size(run.recipe) for run in ended)
+        return sum(recipe.steps * step * max(1.0, _size(recipe) / size) for recipe in self.plan.recipes)
+
+    @property
+    def _is_cut(self) -> bool:
+        """Return whether the time limit would probably cut the plan."""
+        return self.plan is not None and self._seconds > LIMIT_USED * self.plan.seconds
+
+    @property
+    def _offers(self) -> list[tuple[str, dict[str, int]]]:
+        """Changes of a long plan: the label of a button, and the values that it gives to controls."""
+        if self.plan is None or self._seconds <= LONG_SECONDS:
+            return []
+        seeds, steps = len({recipe.seed for recipe in self.plan.recipes}), self.plan.recipes[0].steps
+        single, max_seconds = self._seconds / seeds, LIMIT_USED * MAX_BUDGET
+        if single > max_seconds:
+            steps = max(1, int(steps * max_seconds / single))
+            return [(f"What fits: 1 seed, {steps:,} steps", {"seeds": 1, "steps": steps, "budget": MAX_BUDGET})]
+        limit = {"budget": _limit(single)} if single > LIMIT_USED * self.plan.seconds else {}
+        offers = [(f"1 seed: about {single:,.0f} s", {"seeds": 1, **limit})] if seeds > 1 else []
+        if self._is_cut and self._seconds <= max_seconds:
+            offers.append((f"Time limit {_limit(self._seconds):,} s", {"budget": _limit(self._seconds)}))
+        return offers
 
     @property
     def _announcement(self) -> str:
@@ -100,10 +132,15 @@ class Bar:
         seeds = len({recipe.seed for recipe in recipes})
         factors = f" ({len(recipes) // seeds} × {count(seeds, 'seed')})" if seeds > 1 else ""
         text = f"{count(len(recipes), 'short training')}{factors} of {recipes[0].steps:,} steps"
-        return text + (f", about {max(1, round(self._seconds))} s" if self._seconds else "")
+        return text + (f", about {max(1, round(self._seconds)):,} s" if self._seconds else "")
 
     def _notices(self, running: TrainingJob | None) -> list[str]:
         sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
+        if running is None and self.plan is not None and self._is_cut:
+            sentences.append(
+                f"The time limit of {self.plan.seconds:,.0f} s would probably cut these runs short, as they take about "
+                f"{self._seconds:,.0f} s. Choose fewer seeds or steps, or a longer limit."
+            )
         if job is not None and job.error:
             sentences.append(f"The training ended early: {job.error}. Runs saved earlier are kept.")
         elif job is not None and job.is_stopped:
@@ -118,6 +155,16 @@ class Bar:
             sentences.append(f"Your training of {task} continues; choose that task to watch it.")
         sentences += job.record.notices if job is not None else ()
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
+
+
+def _limit(seconds: float) -> int:
+    return 10 * math.ceil(seconds / LIMIT_USED / 10)
+
+
+def _size(recipe: Recipe) -> int:
+    """Return the size of a step, to which its time is roughly proportional."""
+    tokens = recipe.n_layers * recipe.batch * recipe.max_len
+    return tokens * recipe.d_model * (2 * recipe.d_model + recipe.d_feed_forward)
 
 
 def training_state(job: TrainingJob | None) -> State:

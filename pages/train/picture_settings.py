@@ -6,7 +6,7 @@ from typing import Any
 from headlight.ui.numbers import count
 from mha_core.training.recipe import Recipe
 
-from .runs import Runs
+from .runs import CUT, Runs
 
 # Recipe fields in which candidates may differ -> a value in words.
 _AXES: dict[str, Callable[[Any], str]] = {
@@ -51,7 +51,8 @@ def describe(runs: Runs, *, is_running: bool = False) -> str:
         seed_label,
         f"{' or '.join(dict.fromkeys(f'{recipe.steps:,}' for recipe in recipes))} steps",
     ]
-    origin = "Trained in advance" if runs.is_shipped else "In training" if is_running else "Trained here"
+    also = " and here" * any(CUT in candidate.name for candidate in runs.candidates)
+    origin = f"Trained in advance{also}" if runs.is_shipped else "In training" if is_running else "Trained here"
     return f"{origin} with {' · '.join(parts)}."
 
 

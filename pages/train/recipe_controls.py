@@ -33,8 +33,7 @@ LANGUAGE: Final = frozenset({"words", "names", "text"})  # tasks that continue a
 UNPADDED: Final = LANGUAGE | {"dates", "shapes"}  # tasks without padding and without pooling
 UPLOADED: Final = frozenset({"text", "csv", "news"})  # tasks with uploaded data
 EPOCHS: Final = 10  # on an uploaded table, by default
-BUDGET: Final = 120  # seconds
-BUDGETS: Final = {"csv": 600, "news": 600, "text": 600}  # long texts take long
+BUDGET: Final = 600  # seconds
 _SIZES: Final = {  # key of the link -> field of the recipe
     "dm": "d_model",
     "nh": "n_heads",
@@ -96,18 +95,18 @@ def draw_controls(name: str, positions: DeltaGenerator, more: DeltaGenerator, de
     unlabelled, is_table = name in UNPADDED, name in ("csv", "news")
     with more:
         with widgets.hidden_but_mounted("post", is_table):
-            post = widgets.choice("post", POST_CHOICES)
+            # on the news Train trains what the recorded runs are
+            post = widgets.choice("post", POST_CHOICES, POST_CHOICES[name == "news"])
         model, sizes, training, measuring = _groups()
     is_post = is_table and post != POST_CHOICES[0]
     with positions, widgets.hidden_but_mounted("kinds", not is_post):
         encodings = widgets.pills("pe")
     with model:
         implementations, counts, masks = _model_controls(name, unlabelled, seen=not is_post)
-    budget = BUDGETS.get(name, BUDGET)
     with measuring[0]:
         seeds = widgets.integer("seeds")
     with measuring[1]:
-        seconds = widgets.optional_number("budget", f"{budget}")
+        seconds = widgets.optional_number("budget", f"{BUDGET}")
     default = replace(defaults("news" if is_post else name), task=name)
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" differs from it only if there is a device to fall back from
@@ -121,7 +120,7 @@ def draw_controls(name: str, positions: DeltaGenerator, more: DeltaGenerator, de
         recipes, notices = combine(base, encodings, implementations, layers, masks)
     keep_duplicates = post == POST_CHOICES[1] if is_post else None
     data = (keep_duplicates, base.max_len)
-    return ControlValues(name, tuple(recipes), seeds, steps, int(seconds or budget), *data, tuple(notices))
+    return ControlValues(name, tuple(recipes), seeds, steps, int(seconds or BUDGET), *data, tuple(notices))
 
 
 Pair = tuple[DeltaGenerator, DeltaGenerator]

@@ -10,7 +10,7 @@ from headlight.ui import pages, sheet
 from mha_core.training.tasks import Labelled, Task
 from pages.frame import canvas
 
-from . import confusion, predictions, summary
+from . import confusion, long_post, predictions, summary
 from .ask_section import Questions
 from .confusion import Outcome
 from .runs import Runs, to_csv
@@ -41,6 +41,8 @@ def draw(runs: Runs, task: Task | None, questions: Questions, *, is_open: bool) 
     if is_open:
         about = sheet.text(summary.about_data(runs.first_run(names[0])), muted=True)
         canvas.sheet("trained", [sheet.panel("How they were trained", [about])])
+        is_news = runs.first_run(names[0]).recipe.task == "news"
+        canvas.sheet("long_post", long_post.panels() if is_news else [])
 
 
 def outcomes(runs: Runs, task: Task | None) -> dict[str, Outcome]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 import streamlit as st
@@ -29,6 +30,7 @@ from mha_core.training.tasks import Task
 
 from .curves import Candidate
 
+CUT: Final = "cut short"  # after the name of a candidate whose runs did not reach their last step
 POST_CHOICES: Final = ("my own", "as the post does it", "beside it: ours")  # of the long post's experiment
 
 
@@ -45,11 +47,11 @@ class Runs:
     models: tuple[str | None, ...] = ()
     is_shipped: bool = False
 
-    def __add__(self, other: Runs) -> Runs:
-        """Return the candidates of both side by side, with distinct names."""
+    def append(self, other: Runs, suffix: str) -> Runs:
+        """Return the candidates of both side by side; of equal names the other's gets the suffix."""
         names = {candidate.name for candidate in self.candidates}
         more = [
-            replace(candidate, name=f"{candidate.name} (file)") if candidate.name in names else candidate
+            replace(candidate, name=f"{candidate.name} ({suffix})") if candidate.name in names else candidate
             for candidate in other.candidates
         ]
         return replace(
@@ -63,6 +65,12 @@ class Runs:
     def has_evaluations(self) -> bool:
         """Return whether any run has an evaluation to draw."""
         return any(candidate.evaluated_runs for candidate in self.candidates)
+
+    @property
+    def best_accuracy(self) -> float:
+        """The highest mean accuracy of a candidate at its last evaluations."""
+        lasts = [candidate.last_evaluations for candidate in self.candidates if candidate.evaluated_runs]
+        return max((fmean(evaluation.test_accuracy for evaluation in last) for last in lasts), default=0.0)
 
     @property
     def model_names(self) -> dict[str, str]:

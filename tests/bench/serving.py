@@ -32,10 +32,10 @@ class Server(OwnServer):
 
 
 @contextmanager
-def serve(**environment: str) -> Iterator[Server]:
-    """Starts the app on a free port and waits until it answers."""
+def serve(script: str = "app.py", **environment: str) -> Iterator[Server]:
+    """Starts the app, or another script, on a free port and waits until it answers."""
     with TemporaryDirectory() as folder:
-        server = Server(Path(folder, "log"), environment=environment)
+        server = Server(Path(folder, "log"), environment=environment, script=script)
         try:
             yield server
         finally:

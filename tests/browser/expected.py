@@ -37,11 +37,8 @@ def run_of(settings: Settings, **more: Any) -> Run:
 
 
 def written(weight: float) -> str:
-    """A weight as the page writes it: two digits, four where two would say 0 of something that is more."""
-    short = f"{weight:.2f}"
-    if weight == 0 or short != "0.00":
-        return short
-    return "<0.0001" if weight < 0.00005 else f"{weight:.4f}"
+    """A weight as the page writes it: two digits, "<0.01" where they would say 0 of something that is more."""
+    return f"{weight:.2f}" if weight == 0 or weight >= 0.005 else "<0.01"
 
 
 def largest(run: Run, layer: int, head: int, row: int) -> list[str]:

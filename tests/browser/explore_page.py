@@ -100,7 +100,7 @@ class Explore(Tab):
     @property
     def place(self) -> Locator:
         """Layer and head in focus, and what is changed, in words."""
-        return self.view.locator(".large .subtitle .label")
+        return self.view.locator(".large .subtitle .label").first
 
     def group(self, name: str) -> Locator:
         return self.view.get_by_role("group", name=name)

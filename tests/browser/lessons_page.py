@@ -140,6 +140,7 @@ class Beside(Tab):
         if step.picture == "two maps":
             (_, one, *sizes), (_, two, *others) = boxes
             assert abs(one - two) < 2, boxes
+            assert sizes[1] > 0.45 * size["height"], "two maps fill the stage"
             assert all(abs(a - b) < 40 for a, b in zip(sizes, others, strict=True)), (
                 boxes
             )  # one may have sums beside it

@@ -71,7 +71,7 @@ class Masks(Tab):
         return self.view.locator(".sheet")
 
     def card(self, name: str) -> Locator:
-        return self.view.locator(".card").filter(has=self.page.locator("b", has_text=name))
+        return self.view.locator(".card").filter(has=self.page.locator(".name", has_text=name))
 
     def head(self, number: int) -> Locator:
         return self.button(f"head {number}")

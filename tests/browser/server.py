@@ -65,6 +65,7 @@ class OwnServer(Server):
         command: Sequence[str] = (),
         folder: Path = ROOT,
         environment: Mapping[str, str] = MappingProxyType({}),
+        script: str = "app.py",
     ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -72,7 +73,7 @@ class OwnServer(Server):
         self.folder = folder
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
         options |= {"baseUrlPath": base} if base else {}
-        self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        self.command = [sys.executable, "-m", "streamlit", "run", script]
         self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
         if command:
             self.command = [*command, "--port", str(self.port)]

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from headlight.picture.settings import Settings
-from headlight.ui.numbers import cosine as written_cosine
+from headlight.ui.numbers import precise as written_cosine
 from mha_core.measure import measures, rounding
 from pages.compare.orders import shuffle_words
 from tests.closeness import within_rounding
@@ -64,12 +64,12 @@ def test_more_than_two_maps_are_chosen_by_keyboard_and_an_old_address_opens_them
     compare.open(s="can you can that", at="3.1")
     compare.view.locator("summary", has_text="more than two").press("Enter")
     headings = compare.view.locator(".more .panel h2")
-    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal"])
+    expect(headings).to_have_text(["As trained", "No positional encoding", "Sinusoidal"])
     compare.view.locator(".more").get_by_role("button", name="rotary", exact=True).press("Enter")
-    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal", "Rotary"])
+    expect(headings).to_have_text(["As trained", "No positional encoding", "Sinusoidal", "Rotary"])
     compare.wait_for_query(three=["as trained", "none", "sinusoidal", "rotary"], mean="true")
     compare.visit(f"{compare.url}/side-by-side")
-    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal"])
+    expect(headings).to_have_text(["As trained", "No positional encoding", "Sinusoidal"])
     compare.wait_for_query(s="can you can that", at="3.1", mean="true")
 
 
@@ -77,7 +77,7 @@ def test_more_than_two_maps_are_chosen_by_keyboard_and_an_old_address_opens_them
 def test_figures_and_orders(compare: Compare) -> None:
     compare.open().shows_default()
     figures = compare.figures()
-    assert figures[0] == "0.9998 → 0.1094"
+    assert figures[0] == "1.00 → 0.11"
     assert figures[1] == "0.706"
     titles = compare.view.locator(":scope > .panel > header h2")
     assert titles.all_inner_texts() == ["Learned positions", "No positions", "Largest change: “cross” → “t”"]

@@ -15,7 +15,7 @@ from headlight.ui.numbers import weight
 from mha_core import Run
 from tests.bench.visitors import unpacked
 from tests.closeness import quoted
-from tests.pages.conftest import answer
+from tests.pages.conftest import answer, picture_of
 
 from .axe import nothing_serious
 from .expected import TIRED, WIDE, largest, run_of, written
@@ -112,12 +112,13 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     explore.mask("causal")
     shows_it(explore, mask="causal")
     assert "blocked by the mask" in explore.hover(2, 9)
-    explore.position("none")
+    explore.position("no positional encoding")
     explore.clicked(explore.lamp(3, 5), mask="causal", position="none", heads_off=((3, 5),))
     shows_it(explore, mask="causal", position="none", heads_off=((3, 5),))
     explore.wait_for_query(mask="causal", pos="none", off="L3 H5")
     changed = explore.view.get_by_role("group", name="Changes to the model")
-    assert changed.locator(".change-chip").all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
+    chips = ["mask: causal ×", "no positional encoding ×", "L3 H5 off ×"]
+    assert changed.locator(".change-chip").all_inner_texts() == chips
     settings = Settings(TIRED), Settings(TIRED, "causal", "none", heads_off=((3, 5),))
     before, now = (weight(float(run_of(own).weights[3, 1, 10, 2])) for own in settings)
     expect(changed.locator(".status-line")).to_have_text(
@@ -125,7 +126,7 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     )
 
     # one taken back, undone, and all taken back
-    changed.get_by_role("button", name="undo: no positions").click()
+    changed.get_by_role("button", name="undo: no positional encoding").click()
     explore.shows(mask="causal", heads_off=((3, 5),))
     explore.clicked("undo", mask="causal", position="none", heads_off=((3, 5),))
     changed.get_by_role("button", name="reset all").click()
@@ -137,7 +138,7 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     assert explore.chips() == run.tokens
     assert dict(badge.rsplit(" ", 1) for badge in explore.badges())["animal"] == "0.27"
     explore.clicked(TIRED, TIRED)
-    explore.position("none")
+    explore.position("no positional encoding")
     explore.uncover()
     explore.shows(position="none")
     explore.button(DIFFERENCE).focus()
@@ -145,6 +146,26 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     explore.settled()
     expect(explore.view.locator(".large h2")).to_have_text("New − original: “it” → “animal” −0.60")
     assert explore.hover(10, 2) == "it → animal 0.64 → 0.04, −0.60"
+
+
+def test_the_head_follows_the_sentence_until_one_is_chosen(explore: Explore) -> None:
+    explore.open().shows()
+    first, more = explore.view.locator(".large .subtitle .reason"), explore.button("next telling head ›")
+    for text in ("Tom saw a dog and ran away because it barked", "the girl with the red hat opened the door"):
+        run = explore.typed(text)
+        heads = picture_of("maps", s=text)[0]["telling"]
+        layer, head, row = map(int, heads[0]["cursor"].split("."))
+        expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
+        explore.looks_at(largest(run, layer, head, row))
+        expect(first).to_have_text(heads[0]["text"])
+    assert "at" not in explore.query
+    more.click()
+    explore.wait_for_query(at=heads[1]["cursor"])
+    expect(first).to_have_text(heads[1]["text"])
+    explore.typed("dog, dog")
+    layer, head, _ = heads[1]["cursor"].split(".")
+    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
+    expect(more).to_be_hidden()
 
 
 @pytest.mark.thorough("A walk over the scales, the lamps, the mask's width and the temperature.")
@@ -160,7 +181,7 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
         box = place_of(explore.tile(3, head).locator(".square"))
         explore.page.mouse.move(box.x + (key + 0.5) * box.width / 15, box.y + (row + 0.5) * box.height / 15)
         weight = bytes_of(untouched, 3, head)[row][key] / 255
-        assert explore.readout() == f"L3 H{head}: {untouched.tokens[row]} → {untouched.tokens[key]} {weight:.2f}"
+        assert explore.readout() == f"L3 H{head}: {untouched.tokens[row]} → {untouched.tokens[key]} {written(weight)}"
     cell = explore.box_of(explore.cell, 1, 0)
     explore.page.mouse.click(cell.x - 20, cell.middle[1])
     explore.settled()
@@ -188,8 +209,9 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     explore.clicked(explore.tile(3, 2))
     expect(title).not_to_contain_text("ablated")
 
+    explore.button("undo").click()  # the head in focus
+    expect(title).to_contain_text("ablated")
     explore.clicked("undo", TIRED)
-    explore.clicked(explore.tile(3, 1).locator(".square"))
 
     # the width of a mask, and the temperature by keyboard
     explore.mask("window")
@@ -267,6 +289,7 @@ def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
     explore.clicked(explore.tile(3, 1).locator(".square"), TIRED)
     explore.button("sort heads by “it” → “animal”").click()
     explore.has_heads(given(run, it, animal))
+    explore.keys("Escape")  # the menu covers the map
     explore.click_cell(it, street)
     explore.has_heads(given(run, it, street))
     explore.button("sort heads by “it” → “street”").click()
@@ -345,3 +368,23 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     nothing_serious(explore, view.locator(".other-views"))
     explore.button("Rank all heads").click()
     explore.wait_for_query(view=None)
+
+
+def test_the_tables_below_follow_the_view(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    page = explore.page
+    fold, tables = page.get_by_text("This picture as data"), page.get_by_test_id("stDataFrame")
+    expect(tables).to_have_count(0)
+    fold.click()
+    for layer in (3, 2):  # the largest weight stands in the first row
+        explore.layer(layer).click()
+        pairs = run.frame(layer, 1).sort_values("weight", ascending=False)
+        first = [str(pairs.iloc[0][name]) for name in ("query", "query_token", "key", "key_token")]
+        cells = tables.locator('tr[aria-rowindex="2"] td')
+        expect(cells.nth(3)).to_have_text(first[3])
+        expect(tables.locator('tr[aria-rowindex="2"]')).to_contain_text("".join(first))
+    explore.uncover()
+    explore.mask("causal")
+    page.get_by_role("tab", name="A weight over the changes").click()
+    expect(page.locator(".st-key-data_step_curve .js-plotly-plot")).to_contain_text("+ mask causal")

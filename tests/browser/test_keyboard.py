@@ -11,7 +11,7 @@ from .axe import nothing_serious
 from .conftest import NewTab
 from .expected import TIRED, largest, written
 from .explore_page import Explore
-from .plain_pages import Glossary
+from .plain_pages import Claims
 from .tab import place_of
 
 # How the area that scrolls is framed while it has the focus.
@@ -29,7 +29,7 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press = explore.keys
     explore.button("all 72 heads").focus()
     for walk, head in (
-        (["Tab"], 0), (["ArrowRight", "ArrowDown"], 4), (["End"], 11), (["ArrowRight", "ArrowDown"], 11),
+        (["Tab"], 1), (["ArrowDown"], 4), (["End"], 11), (["ArrowRight", "ArrowDown"], 11),
         (["Home", "ArrowUp", "ArrowLeft"], 0), (["ArrowRight", "ArrowRight"], 2),
     ):  # fmt: skip
         press(*walk)
@@ -97,10 +97,13 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     for key, name in (("Tab", "map"), ("ArrowLeft", "lines"), ("ArrowRight", "map"), ("End", "table"), ("Tab", "view")):
         press(key)
         assert explore.focused() == name
+    for name in ("ablate this head", "next telling head ›"):
+        press("Tab")
+        assert explore.focused() == name
     press("Tab")
+    assert explore.focused() == explore.readout() == reads(10, 2), "the strongest key of the row in focus"
+    press("ArrowLeft", "ArrowLeft")
     assert explore.focused() == explore.readout() == reads(10, 0)
-    press("ArrowRight", "ArrowRight")
-    assert explore.focused() == explore.readout() == reads(10, 2)
     press("ArrowUp", "End", "ArrowRight")
     assert explore.focused() == explore.readout() == reads(9, 14)
     press("Enter")
@@ -113,8 +116,8 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     assert explore.focused() == reads(14, 0)
 
 
-def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open()
+def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_the_groups_and_the_tabs(new_tab: NewTab) -> None:
+    tab = new_tab(Claims).open()
     tab.keys("Tab")
     assert tab.focused() == "Skip to main content"
     tab.keys("Enter")
@@ -122,28 +125,24 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     expect(main).to_be_focused()
     assert main.evaluate(FRAME) == 0, "no frame round the whole page"
 
-    listed = [page for page in PAGES.values() if not page.parent]
-    for page in listed:
-        expect(tab.link(page.title)).to_be_visible()
-    groups = tab.house.locator(".group > :is(button, a)").all_inner_texts()
-    assert groups == list(dict.fromkeys(page.group for page in listed))
-    tab.keys("Escape")
-    opener = tab.house.get_by_role("button", name="Change", exact=True)
-    opener.focus()
-    walked = []
-    titles = [page.title for page in listed if page.group == "Change"]
-    for key in (*["ArrowDown"] * (len(titles) + 1), "ArrowUp"):
-        tab.keys(key)
-        walked.append(tab.focused())
-    assert walked == [*titles, titles[0], titles[-1]]
-    tab.keys("Escape")
-    expect(opener).to_be_focused()
-    expect(opener).to_have_attribute("aria-expanded", "false")
-    tab.keys("ArrowDown")
-    expect(opener).to_have_attribute("aria-expanded", "true")
-    for _ in titles:
-        tab.keys("Tab")
-    expect(opener).to_have_attribute("aria-expanded", "false")  # the focus has left it, by the last of its pages
+    def walked(first: str, *keys: str) -> list[str]:
+        tab.link(first).focus()
+        names = []
+        for key in keys:
+            tab.keys(key)
+            names.append(tab.focused())
+        return names
+
+    around = ["ArrowRight", "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home"]
+    assert walked("Learn", *around) == ["Explore", "Inside a layer", "Train", "Learn", "Train", "Learn"]
+    expect(tab.link("Learn")).to_have_attribute("aria-current", "true")
+    expect(tab.link("Claims")).to_have_attribute("aria-current", "page")
+    tab.keys("ArrowRight", "Enter")
+    expect(tab.link("Explore")).to_have_attribute("aria-current", "page")
+    expect(tab.link("Explore")).to_be_focused()
+    tabs = tab.house.get_by_role("navigation", name="Explore").get_by_role("link")
+    assert tabs.all_inner_texts() == [page.title for page in PAGES.values() if page.group == "Explore"]
+    assert walked("Maps", *around) == ["Compare", "Masks", "Positions", "Maps", "Positions", "Maps"]
 
 
 @pytest.mark.thorough("a long walk by keyboard alone; each page is walked in test_every_page")
@@ -174,9 +173,12 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
         press("u")
         explore.shows(**back)
     press("e", "End")
-    explore.page.keyboard.type(" of it")
-    explore.shows(f"{TIRED} of it", mask="causal")
+    more = " of all the cars that had never stopped for it, whoever sat in them"
+    explore.page.keyboard.type(more)
+    explore.shows(f"{TIRED}{more}", mask="causal")
     press("Enter")
+    whole = "box => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight"
+    assert bar.locator("textarea").evaluate(whole), "the bar has the whole sentence"
     nothing_serious(explore, contrast=True)
     nothing_serious(explore.in_theme("light"), only_colours=True, contrast=True)
     explore.in_theme("dark")
@@ -185,8 +187,6 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     explore.view.get_by_role("button", name="view", exact=True).click()
     press("Escape")
     expect(explore.view.locator(".view-menu .menu-panel")).to_be_hidden()
-    explore.house.get_by_role("button", name="Look", exact=True).click()
-    press("Escape")
     expect(root).to_have_class("projector")
     press("Escape")
     explore.wait_for_query(big=None)
@@ -223,6 +223,6 @@ def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: 
     term = page.locator(".term:focus")
     expect(term).to_contain_text("past_key_values")
     expect(term).to_be_in_viewport()
-    page.get_by_label("Search the glossary").focus()
-    page.keyboard.press("/")  # typed, not a key of the page
-    expect(page.get_by_label("Search the glossary")).to_have_value("/")
+    page.go_back()
+    explore.box.press("/")  # typed, not a key of the page
+    expect(dialog).to_have_count(0)

@@ -8,9 +8,14 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import NewPage
+from headlight.lessons.course import course
+from pages.lessons.page import texts
+
+from .conftest import NewPage, NewTab
 from .expected import WIDE, largest
 from .explore_page import Explore
+from .lessons_page import Lessons
+from .tab import Tab, place_of
 
 EVERYTHING: dict[str, Any] = {
     "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it", "mask": "window", "w": "5", "pos": "sinusoidal", "t": "0.7",
@@ -54,6 +59,33 @@ def test_values_and_pages_that_a_link_cannot_mean_are_named(explore: Explore) ->
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
     assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
     page.close()
+
+
+def assert_landed(tab: Tab, name: str) -> None:
+    """The thing is in the window below the bar, marked, and in focus."""
+    thing = tab.page.locator("[data-landed]").locator("visible=true").last
+    expect(thing, name).to_be_visible()
+    expect(thing, name).to_be_focused()
+    bar = place_of(tab.page.locator("#headlight-bar")).bottom
+    tab.until(lambda: bar <= place_of(thing).y < 820, f"{name} stands below the bar")
+
+
+def test_a_press_on_a_link_of_the_texts_lands_on_the_thing(new_tab: NewTab) -> None:
+    for name in ("get_scores, overridden", "its names"):
+        lessons = new_tab(Lessons).open()
+        named = lessons.page.get_by_text(name, exact=True)
+        lessons.page.locator(".term", has=named).first.get_by_role("link").click()
+        assert_landed(lessons, name)
+
+
+@pytest.mark.thorough("opens each of sixty links in a fresh document")
+@pytest.mark.parametrize("text", texts(course()), ids=lambda text: text["heading"])
+def test_every_link_of_the_texts_lands_on_the_thing(new_tab: NewTab, text: dict[str, Any]) -> None:
+    lessons = new_tab(Lessons)
+    for name, _, address, _ in text["blocks"][0]["rows"]:
+        lessons.page.goto("about:blank")
+        lessons.page.goto(f"{lessons.url}/{address}")
+        assert_landed(lessons, name)
 
 
 @pytest.mark.thorough("links at the bound of 6,000 bytes")

@@ -37,22 +37,30 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
     explore.open(s=text, model=name, at="1.0.500")
     explore.looks_at(largest(run, 1, 0, 500))
     part = explore.view.locator(".long-bar .label")
-    expect(part).to_have_text(f"rows 484–515, keys 484–515 of {n}")
+    whole = f"rows 0–{n - 1}, keys 0–{n - 1} of {n}; each cell is the largest weight of 7 × 7"
+    expect(part).to_have_text(whole)
+    explore.view.locator(".notices summary").click()
+    expect(explore.view.locator(".notices p")).to_contain_text("need at most 512 tokens")
 
     def said(row: int, key: int) -> str:
         return f"{run.tokens[row]} → {run.tokens[key]} {written(float(maps[row, key]))}"
 
     cell = explore.cell
     cell.focus()
-    expect(cell).to_have_attribute("aria-label", said(500, 484))
-    cell.press("ArrowLeft")  # beyond the window, which follows
-    expect(part).to_have_text(f"rows 484–515, keys 483–514 of {n}")
-    expect(cell).to_have_attribute("aria-label", said(500, 483))
+    cell.press("Home")
+    for _ in range(5):
+        cell.press("+")
+    expect(part).to_have_text(f"rows 481–512, keys 0–31 of {n}")
+    expect(cell).to_have_attribute("aria-label", said(500, 0))
+    for _ in range(4):
+        cell.press("Shift+ArrowRight")  # beyond the window, which follows
+    expect(part).to_have_text(f"rows 481–512, keys 9–40 of {n}")
+    expect(cell).to_have_attribute("aria-label", said(500, 40))
     cell.press("Home")
     expect(cell).to_have_attribute("aria-label", said(500, 0))
     expect(cell).to_have_attribute("aria-colindex", "1")
     cell.press("0")
-    expect(part).to_have_text(f"rows 0–{n - 1}, keys 0–{n - 1} of {n}; each cell is the largest weight of 7 × 7")
+    expect(part).to_have_text(whole)
     explore.view.get_by_role("button", name="show a smaller part, enlarged").click(click_count=3)
     explore.view.locator(".whole-map").click(position={"x": 4, "y": 4})
     expect(part).to_contain_text("rows 0–")

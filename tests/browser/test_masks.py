@@ -79,7 +79,7 @@ def test_a_mask_is_painted_by_mouse_and_by_keyboard_and_joined_with_another(mask
     masks.clicked(masks.card("causal"), "causal")
     masks.clicked("block this row", "causal", painting([(1, 0), (1, 1)]))
     expect(masks.sums).to_have_text("row sums 1.0000 · one row empty")
-    expect(masks.sheets.first).to_contain_text("Row 1 “can” may look at no key")
+    expect(masks.sheets.first).to_contain_text("Row 1 “can” may attend to no key")
 
     # two rules joined; the link shows the same
     masks.clicked(masks.card("causal"), "causal")
@@ -103,7 +103,7 @@ def test_painted_by_row_and_for_one_head(masks: Masks) -> None:
     expect(masks.sums).to_contain_text("one row empty")
     expect(masks.sheets.first).to_contain_text("6 of 6 weights are NaN")
     masks.clicked("undo", "causal", "")
-    masks.clicked(masks.card("full"), "none")
+    masks.clicked(masks.card("no mask"), "none")
     masks.button("block").click()
 
     # one head, then all; Explore shows the same mask
@@ -140,7 +140,7 @@ def test_the_gallery_joins_and_a_second_sentence(masks: Masks) -> None:
     masks.wait_for_query(s=WORDS, mask="causal")
     masks.button("layer 0").click()
     masks.clicked(masks.head(3))
-    masks.clicked(masks.card("full"), "none")
+    masks.clicked(masks.card("no mask"), "none")
     settings = masks.clicked(masks.card("per head"), "none", mask_codec.write_flips(per_head_windows(6, HEADS)))
     check_weights(masks, settings)
     masks.clicked(masks.card("dilated 3 2"), "dilated:3:2")
@@ -209,7 +209,7 @@ def test_no_stroke_is_lost(masks: Masks) -> None:
     masks.open()
 
     # strokes faster than their answers, and one that goes on over an answer
-    masks.clicked(masks.card("full"), "none", "")
+    masks.clicked(masks.card("no mask"), "none", "")
     masks.page.evaluate(LATE)
     masks.page.evaluate("window.hold()")
     masks.click(0, 0)

@@ -15,14 +15,13 @@ from playwright.sync_api import expect
 
 from headlight.link.cursor import Cursor
 from headlight.link.presets import NEXT_TOKEN_CURSORS
-from headlight.picture import pictures
+from headlight.picture import pictures, word_pairs
 from headlight.picture.settings import Settings
 from headlight.registry import get_source, models, recordings
 from headlight.registry.album import SOUNDS
 from headlight.server import store
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
-from pages.explore import head_kinds
 from tests import hub_cache
 from tests.closeness import quoted
 from tests.core import pictures as picture_files
@@ -68,8 +67,8 @@ def choose(explore: Explore, name: str) -> None:
 
 def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
     """What the row that Explore begins with looks at."""
-    shown, at = pictures.picture(Settings(run_text, model=name)), Cursor(0, 0)
-    row = head_kinds.first_row(at.resolve(shown.run.tokens), at, shown).row or 0
+    pairs = word_pairs.telling_pairs(pictures.picture(Settings(run_text, model=name)))
+    row = word_pairs.follow(Cursor(layer, head, 1), pairs).row or 0
     return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 
 

@@ -1,6 +1,6 @@
 """Modules without a page: that the one script has each of them, the rules of masks, and the model of the painter.
 
-The painter (assets/web/masks/mask_paint.js): strokes, whole rows, single heads, undo.
+The painter (assets/web/masks/mask_paint.js): strokes, whole rows, single heads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RUN = """(() => {
     else Object.assign(mask, step);
   }
   const heads = Array.from({ length: row.heads }, (_, head) => [...mask.allow(head)]);
-  return { heads, text: mask.text, undone: mask.undone.length, shared: mask.isShared, empty: mask.isEmpty };
+  return { heads, text: mask.text, shared: mask.isShared, empty: mask.isEmpty };
 })()"""
 
 
@@ -67,9 +67,9 @@ def changed(where: Any, allowed: bool) -> Tensor:
     return allow
 
 
-def test_strokes_lines_columns_and_single_heads_are_painted_and_undone(modules: Modules) -> None:
+def test_strokes_lines_columns_and_single_heads_are_painted(modules: Modules) -> None:
     after = painted(modules)
-    assert (after["text"], after["empty"], after["shared"], after["undone"]) == ("", True, True, 0)
+    assert (after["text"], after["empty"], after["shared"]) == ("", True, True)
     assert torch.equal(heads(after)[2], rule_alone())
 
     # a stroke blocks or allows whatever it touches; one press turns a cell round
@@ -95,12 +95,7 @@ def test_strokes_lines_columns_and_single_heads_are_painted_and_undone(modules: 
     assert torch.equal(heads(after)[0], rule_alone())
     assert not heads(after)[1, 3].any()
 
-    # undo goes back one stroke at a time
-    one, two = ["toggle", [1, 0]], ["line", "column", 1]
-    before = painted(modules, one)
-    assert painted(modules, one, two, ["undo"]) == before
-    assert painted(modules, one, ["clear"], ["undo"])["text"] == before["text"]
-    assert painted(modules, one, two, ["undo"], ["undo"], ["undo"])["empty"]
+    assert painted(modules, ["toggle", [1, 0]], ["line", "column", 1], ["clear"])["empty"]
 
     # what the model itself forbids is not painted
     after = painted(modules, {"tool": "row"}, ["toggle", [1, 0]], rule="none", built_in="causal")

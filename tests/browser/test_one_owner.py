@@ -16,8 +16,8 @@ from .compare_page import Compare
 from .conftest import OPTIONS, NewTab
 from .explore_page import Explore
 from .form_pages import ByHand
+from .lessons_page import Lessons
 from .masks_page import Masks
-from .plain_pages import Glossary
 from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
@@ -118,12 +118,12 @@ def answers_do_not_come(tab: Tab) -> None:
 def answers_come_to_a_page_that_was_left_and_back_finds_it(tab: Tab) -> None:
     with held(tab, 1) as routes:
         tab.box.fill(LATE)
-    tab.go("Glossary")
-    glossary = tab.on(Glossary).settled()
-    with_choice = glossary.query
+    tab.go("Lessons")
+    lessons = tab.on(Lessons).settled()
+    with_choice = lessons.query
     routes[0].continue_()
-    glossary.settled()
-    assert glossary.query == with_choice
+    lessons.settled()
+    assert lessons.query == with_choice
     tab.page.go_back()
     assert shown(tab)[2] == LATE
 
@@ -145,12 +145,13 @@ def test_a_restarted_server_below_a_path(browser: Browser, tmp_path: Path, reque
     context = browser.new_context(**OPTIONS)
     server = OwnServer(tmp_path / "log", base="/app")
     request.addfinalizer(server.stop)
+    assert server.log.read_text("utf-8").startswith(f"Headlight: {server.url}\n")
     explore = Explore(context.new_page(), server.url)
 
     # every page and link stays below the path
     explore.page.goto(f"{server.url}/explore?s=it")
     explore.shows("it")
-    expect(explore.page).to_have_title("Explore · Headlight")
+    expect(explore.page).to_have_title("Maps · Headlight")
     explore.clicked(explore.lamp(3, 2), "it", heads_off=((3, 2),))
     explore.go("Compare")
     assert explore.on(Compare).settled().page.url.startswith(f"{server.url}/compare?")

@@ -10,11 +10,13 @@ from headlight.ui.web import PREFIX
 
 from .conftest import NewTab
 from .plain_pages import Glossary
+from .server import Server
 from .tab import Tab
 
 TOO_LONG = "The link is too long for a QR code."
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
 CLASS = "http://10.0.0.9:8501/glossary"
+START = "make run ARGS=--server.address=0.0.0.0"  # as the server of the tests is started
 # What the script says of the page, as a server that a class can reach would say it.
 TOLD = """async ([prefix, told]) => {
   const { open } = await import(`${prefix}/app.js`);
@@ -25,10 +27,11 @@ WRITE = "async ([prefix, s]) => (await import(`${prefix}/app.js`)).open('link/li
 
 
 def tell(tab: Tab, *kinds: str, address: str = "") -> None:
-    tab.page.evaluate(TOLD, [PREFIX, {"page": "glossary", "address": address, "kinds": list(kinds)}])
+    tab.page.evaluate(TOLD, [PREFIX, {"page": "glossary", "address": address, "kinds": list(kinds), "start": START}])
 
 
-def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) -> None:
+def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab, server: Server) -> None:
+    assert server.log.read_text("utf-8").startswith(f"Headlight: {server.url}/\n")
     tab = new_tab(Glossary).open(s="how are you")
     assert tab.refused("png") == "There is no image to download on this page; use Print."
     expect(tab.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
@@ -41,7 +44,7 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     press("Enter")
     panel = tab.share()
     expect(opener).to_have_attribute("aria-expanded", "true")
-    expect(panel).to_contain_text("Only this computer can open the link")
+    expect(panel).to_contain_text(f"Only this computer can open the link. For a class, start Headlight with {START}")
     press("Tab")
     assert tab.focused() == "copy link"
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -99,3 +102,10 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     tab.page.evaluate(WRITE, [PREFIX, "it"])
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
     assert codes == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
+
+    # what the address cannot carry
+    tab.page.evaluate(WRITE, [PREFIX, "ж" * 1000])
+    told = "Too long for a link: the sentence. Use a file instead."
+    assert panel.locator(".link code").all_text_contents() == [told, told]
+    expect(panel.get_by_role("button", name="copy link").first).to_be_disabled()
+    expect(panel.get_by_role("img")).to_be_hidden()

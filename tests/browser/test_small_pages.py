@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,6 +13,7 @@ from headlight.link.fields import DEFAULTS
 from headlight.ui.pages import PAGES
 from headlight.ui.terms import MARKED
 from mha_core import IMPLEMENTATIONS
+from pages.implementations.sources import FORMS
 from pages.positions.portraits import TEXTS
 
 from .conftest import NewTab
@@ -44,7 +46,7 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     assert abs(right.y - left.y) < 2
     assert fits_in_three_windows(positions.page)
     large = positions.page.locator(".enlarged")
-    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 has a mean weight of 0.9998")
+    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 has a mean weight of 1.00")
     positions.map("ALiBi").focus()
     positions.keys("Enter")
     expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
@@ -52,6 +54,9 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     expect(positions.heading(TEXTS["alibi"]["title"])).to_be_visible()
     positions.wait_for_query(enc="alibi")
     expect(positions.map("ALiBi")).to_be_focused()
+    positions.page.go_back()  # the act is undone on the same page
+    expect(large.get_by_role("heading")).not_to_contain_text("ALiBi")
+    positions.wait_for_query(enc=None)
 
 
 def test_implementations_are_timed_until_they_are_stopped(implementations: Implementations) -> None:
@@ -65,6 +70,17 @@ def test_implementations_are_timed_until_they_are_stopped(implementations: Imple
     implementations.wait_for_query(secs="1")
     page.get_by_role("button", name="Start", exact=True).press("Enter")
     expect(page.get_by_role("table").filter(has_text="median ms").get_by_role("row")).to_have_count(9)
+
+
+def test_a_plain_form_is_copied_and_downloaded(implementations: Implementations) -> None:
+    page = implementations.open(impl="naive", beside="sdpa").page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with page.expect_download() as download:
+        page.get_by_role("link", name="naive_attention.py").click()
+    assert download.value.path().read_text(encoding="utf-8") == "\n".join([*FORMS["naive"], ""])
+    page.get_by_role("button", name="copy code").nth(1).click()
+    expect(page.get_by_role("button", name="copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "\n".join([*FORMS["sdpa"], ""])
 
 
 def test_all_implementations_give_the_same_numbers_under_another_mask(implementations: Implementations) -> None:
@@ -85,7 +101,17 @@ def test_all_implementations_give_the_same_numbers_under_another_mask(implementa
 def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open()
     lesson, at, own = next(one for one in CLAIMS if one[2].claim == "order")
-    claims.view.locator(".term", has_text=own.question).get_by_role("link").press("Enter")
+    own_claims = [step for *_, step in CLAIMS if step.claim]
+    large = claims.view.locator(".next-claim")
+    expect(large.get_by_role("heading")).to_have_text(own_claims[0].question)
+    large.get_by_role("button", name="It depends").press("Enter")
+    answered = claims.on(Beside)
+    expect(answered.lesson.locator(".option[aria-pressed=true]")).to_contain_text("It depends")
+    expect(answered.verdict).to_contain_text(re.compile("[ABC]: "))
+    claims.page.go_back()
+    expect(large.get_by_role("heading")).to_have_text(own_claims[1].question)
+    expect(claims.view.locator("li", has_text="answered")).to_have_count(1)
+    claims.view.get_by_role("link", name=own.question).press("Enter")
     beside = claims.on(Beside).at(lesson, at)
     expect(beside.lesson.get_by_role("heading", name=own.question)).to_be_visible()
     assert beside.verdict.inner_text() == ""

@@ -33,6 +33,43 @@ def test_a_point_of_a_recorded_curve_opens_its_step_by_mouse_and_by_keyboard(tra
     expect(train.slider).to_have_attribute("aria-valuetext", "step 30 of 400")
 
 
+def test_both_offers_of_a_plan_that_its_time_limit_would_cut_change_it(train: Train) -> None:
+    train.open(task="dates", budget="100")
+    warning = train.page.get_by_text("The time limit of 100 s would probably cut these runs short")
+    plan = train.page.get_by_role("progressbar").locator("..")
+    expect(warning).to_be_visible()
+    train.page.get_by_role("button", name=re.compile("^Time limit")).click()
+    expect(warning).to_have_count(0)
+    expect(plan).to_contain_text("9 short trainings (3 × 3 seeds)")
+    train.page.wait_for_url(re.compile("budget=(?!100(&|$))"))
+    train.page.get_by_role("button", name=re.compile("^1 seed: about")).click()
+    expect(plan).to_contain_text("3 short trainings of 1,000 steps")
+    train.wait_for_query(seeds="1")
+    train.tab("Ask").tab("Curves")  # the page runs again, and the offer stays taken
+    expect(plan).to_contain_text("3 short trainings of 1,000 steps")
+    expect(train.page.get_by_role("button", name=re.compile("^1 seed"))).to_have_count(0)
+
+
+def test_files_of_a_run_are_downloaded_and_one_is_opened_again(train: Train, tmp_path: Path) -> None:
+    train.open(task="your own text", tab="Report")
+    names = {"The trained model, zip": "headlight-run.zip", "All curves, CSV": "headlight-training.csv"}
+    for label, name in names.items():
+        with train.page.expect_download() as waiting:
+            train.button(label).click()
+        assert waiting.value.suggested_filename == name
+        waiting.value.save_as(tmp_path / name)
+    train.page.get_by_text("Open a saved run or a recording").click()
+    train.page.locator("input[type=file]").last.set_input_files(tmp_path / "headlight-run.zip")
+    expect(train.page.get_by_text("Opened: A text, character by character: rotary")).to_be_visible()
+    film = train.tab("Film").film
+    film.get_by_role("button", name="first").click()
+    expect(train.slider).to_have_attribute("aria-valuetext", "step 0 of 1,000")
+    film.get_by_role("button", name="play").click()
+    expect(train.slider).not_to_have_attribute("aria-valuetext", "step 0 of 1,000")
+    train.tab("Curves").page.get_by_role("link", name="Analyse “rotary”").click()
+    train.page.wait_for_url("**model=text-rotary-1*")
+
+
 @pytest.mark.thorough("A walk over the report, a sentence, and tables of one's own.")
 def test_the_report_a_sentence_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     # the report: a cell of the matrix shows its rows, a heading sorts
@@ -102,7 +139,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     expect(slider).to_have_attribute("aria-valuetext", "step 40 of 40")
     train.film.get_by_role("button", name="head 1", exact=True).click()
     train.page.wait_for_url("**film=0.0.1*")
-    train.tab("Report").page.get_by_role("link", name="Open in Explore").click()
+    train.tab("Report").page.get_by_role("link", name="Open in Maps").click()
     train.page.wait_for_url("**model=*")
     train.on(Explore).settled()
     expect(train.page.get_by_text("trained here").first).to_be_visible()
@@ -125,7 +162,7 @@ def test_a_run_survives_a_reload_is_stopped_and_nobody_else_sees_it(train: Train
     train.over()
     expect(train.page.get_by_text("Stopped. The models trained so far are kept.")).to_be_visible()
     assert int(train.page.get_by_role("progressbar").get_attribute("aria-valuenow") or 100) < 100
-    expect(train.page.get_by_text("none: stopped.").first).to_be_visible()
+    expect(train.page.get_by_text("none (cut short): stopped.").first).to_be_visible()
     known = train.known()
     train.page.reload()
     expect(train.page.get_by_text("Stopped. The models trained so far are kept.")).to_be_visible()

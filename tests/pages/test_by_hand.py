@@ -104,7 +104,7 @@ def test_the_mask_and_a_switched_off_head_are_named() -> None:
     nobody = torch.zeros_like(found.weights, dtype=torch.bool)
     empty = LayerTensors(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
     made = real_cell.cell_blocks(empty, settings, Cursor(0, 0, 1, 2))
-    assert "may look at no key" in texts(made)
+    assert "may attend to no key" in texts(made)
     assert read_number(steps(made)["weight"]) == 0
     json.dumps([made, real_cell.entropy_blocks(empty, settings, Cursor(0, 0, 1))], allow_nan=False)
     settings = Settings(TIRED, "causal", heads_off=((3, 1),))

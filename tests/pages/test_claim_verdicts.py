@@ -44,7 +44,7 @@ VERDICTS = {
     "order": "holds", "news": "depends", "positions": "depends", "waves": "depends",
     "padding": "holds", "root-d": "holds", "amplitude": "does not hold",
     "minus-1e9": "depends", "row-sum": "holds", "values": "does not hold",
-    "biases": "holds", "trained-biases": "depends", "key-bias": "depends",
+    "biases": "depends", "trained-biases": "depends", "key-bias": "depends",
     "one-function": "holds", "torch": "holds", "axes": "holds",
 }  # fmt: skip
 HEADS, LAYER = 12, 3
@@ -152,13 +152,11 @@ def test_what_heads_look_for(bert: Reference) -> None:
 def test_one_mean_map_and_what_is_symmetric(bert: Reference) -> None:
     maps, states = bert(SENTENCE)
     q, k, v = (bert.project(name, 0, states[0]) for name in ("query", "key", "value"))
-    own = [maps[0, head] @ v[head] for head in range(HEADS)]
-    of_mean = [maps[0].mean(0) @ v[head] for head in range(HEADS)]
-    apart = sum(float((a - b).square().sum()) for a, b in zip(own, of_mean, strict=True))
+    dense = bert.bert.encoder.layer[0].attention.output.dense
+    mixed = (each @ v for each in (maps[0], maps[0].mean(0)))
+    own, of_mean = (dense(heads.transpose(0, 1).flatten(1)).detach() for heads in mixed)
     in_mean = float(maps[0].mean(0).flatten()[maps[0].amax(0).argmax()])
-    assert_numbers(
-        "mean", [math.sqrt(apart / sum(float(a.square().sum()) for a in own)), float(maps[0].max()), in_mean]
-    )
+    assert_numbers("mean", [float((own - of_mean).norm() / own.norm()), float(maps[0].max()), in_mean])
     assert 0 <= numbers(judged("symmetric"))[0] <= rounding.sum_bound(384)
     scores, weights = (float((one.mT - one).norm() / one.norm()) for one in (q @ k.mT, maps[0]))
     (_, *_), *shown = judged("symmetric").numbers
@@ -274,16 +272,16 @@ def test_amplitudes() -> None:
 
 @pytest.mark.thorough("six small models are trained")
 def test_training_without_biases() -> None:
-    """The same weights but for the biases at the start, and four vectors of 32 fewer."""
+    """The same weights but for the biases at the start, and three vectors of 32 fewer; the output keeps its own."""
     with_them, without = (
         Training(replace(trained.RECIPE, bias=bias), tasks.build("who")).stack for bias in (True, False)
     )
     apart = dict(with_them.named_parameters()).keys() - dict(without.named_parameters()).keys()
-    assert sum(parameter.numel() for name, parameter in with_them.named_parameters() if name in apart) == 4 * 32
+    assert sum(parameter.numel() for name, parameter in with_them.named_parameters() if name in apart) == 3 * 32
     assert all(torch.equal(a, with_them.get_parameter(name)) for name, a in without.named_parameters())
-    assert min(numbers(judged("biases"))) >= 0.98
+    assert len(set(numbers(judged("biases")))) > 2, "a task that every model solves would tell nothing"
     assert len(numbers(judged("biases"))) == 6
-    assert "128 parameters fewer" in judged("biases").explanation
+    assert "96 parameters fewer" in judged("biases").explanation
 
 
 def test_recorded_experiments() -> None:
@@ -329,7 +327,7 @@ def test_the_notebooks_case() -> None:
         same_function(torch.einsum("ij,bsj->bsi", o, z), theirs(x, x, x)[0])
     least, most, printed, _, bound = numbers(judged("torch"))
     assert 0 <= least <= most <= bound
-    assert f"“{printed:.7e}”" == STEPS["torch"].question
+    assert f"{printed:.7e}" in STEPS["torch"].instruction
 
 
 @pytest.mark.thorough("implementations are timed again and again")

@@ -31,8 +31,8 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours() -> None:
 
 
 def test_each_is_listed_with_the_way_to_its_step() -> None:
-    panels = [block for block in blocks(app_at("claims").run(), "claims") if block["kind"] == "terms"]
-    assert [row for block in panels for row in block["rows"]] == [
+    (block,) = [block for block in blocks(app_at("claims").run(), "claims") if block["kind"] == "claims"]
+    assert [claim for _, claims in block["groups"] for claim in claims] == [
         [step.question, step.source or OWN_SOURCE, lesson.address(at), PAGES[step.page].title]
         for lesson, at, step in CLAIMS
     ]

@@ -154,7 +154,7 @@ def test_a_folder_is_opened_before_its_link_is_printed(
     assert command.main(["--model", good.name, "--no-open", "--port", str(port)]) == 0
     opening, link = capsys.readouterr().out.splitlines()
     assert opening == "Opening a “b” #ü·: gpt2, 2 × 4 heads, model.safetensors of 0.1 MB …"
-    assert link == f"http://127.0.0.1:{port}/?{urlencode({'model': foreign.folder_name(good)})}"
+    assert link == f"Headlight: http://127.0.0.1:{port}/?{urlencode({'model': foreign.folder_name(good)})}"
     assert foreign.cache_folder() == tmp_path / "caches" / "hub"
     monkeypatch.setattr(foreign, "load_model", None)  # the first page does not read it again
     assert pictures.model_on("auto", foreign.folder_name(good)).facts["model"] == "a “b” #ü·"

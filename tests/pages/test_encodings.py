@@ -111,7 +111,7 @@ def test_odd_sizes_are_named_and_replaced() -> None:
 def test_lengths_and_each_position_in_turn() -> None:
     with in_float64() as model:
         embedding, trained, waves = in_model.lengths(Settings(PRESETS[0]), 0.1)
-        found = in_model.on_model(Settings(PRESETS[0]))
+        found = in_model.on_model(Settings(PRESETS[0]), None)
         rotary = model.run(PRESETS[0], position="rotary").weights[0, 2]
         ids, width = model.tokenize(PRESETS[0])[1], model.sizes.d_model
         added = model.stack.get_parameter("words.weight")[ids] + model.stack.get_parameter("segment")

@@ -18,7 +18,6 @@ from mha_core.measure import rounding
 from mha_core.measure.reading import merge_words, renormalise
 from mha_core.models.words import split_words
 from mha_core.show.cells import write_cells
-from pages.explore.head_kinds import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
 
 from .conftest import answers, picture_of
@@ -61,17 +60,29 @@ def test_default_and_any_place(model: Model) -> None:
     assert answers("maps", "")[1] == answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "equal bytes"
 
 
-def test_the_row_looked_at_first(model: Model) -> None:
-    for text, row in (("My grandmother baked her cake and her sister ate it", "her"), ("a", "a"), ("", "[SEP]")):
+def test_a_sentence_opens_on_the_head_that_links_two_of_its_words(model: Model) -> None:
+    for text, words in (
+        (PRESETS[0], "it animal"),
+        ("Tom saw a dog and ran away because it barked", "it tom"),
+        ("Der Hund jagt die Katze, weil sie schnell ist", "##e ##gt"),  # of Katze, jagt  # codespell:ignore sie,ist
+    ):
         run, header = model.run(text), shown(s=text)
-        assert run.tokens[header["row"]] == row
-        inner = range(1, len(run.tokens) - 1)
-        pairs = [(i, float(run.weights[3, 1, i, j])) for i in inner for j in inner if abs(i - j) > 1]
-        pronouns = [pair for pair in pairs if run.tokens[pair[0]] in PRONOUNS]
-        if pairs:
-            assert header["row"] == max(pronouns or pairs, key=lambda pair: pair[1])[0]
-        for elsewhere in ({"at": "5.2"}, {"pos": "none"}, {"mask": "causal"}):  # neither a head nor a change moves it
-            assert shown(s=text, **elsewhere)["row"] == header["row"]
+        layer, head, row, *key = (int(number) for number in header["telling"][0]["cursor"].split("."))
+        found = run.weights[layer, head, row]
+        assert (header["layer"], header["head"], header["row"]) == (layer, head, row)
+        assert f"{run.tokens[row]} {run.tokens[key[0] if key else int(found.argmax())]}" == words
+        assert f"with {float(found.max()):.2f}, while" in header["telling"][0]["text"]
+        for elsewhere in (
+            {"at": "5.2"},
+            {"pos": "none"},
+            {"mask": "causal"},
+        ):  # neither a head nor a change moves the row
+            assert shown(s=text, **elsewhere)["row"] == row
+        assert [shown(s=text, at="5.2.1")[part] for part in ("layer", "head", "row", "key")] == [5, 2, 1, None]
+    for text, token in (("", "[SEP]"), ("dog", "dog"), ("dog dog dog", "dog"), ("... !", ".")):
+        header = shown(s=text)
+        assert (header["telling"], header["layer"], header["head"]) == ([], 3, 1)
+        assert model.run(text).tokens[header["row"]] == token
 
 
 def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model) -> None:

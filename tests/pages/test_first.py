@@ -159,6 +159,10 @@ def test_addresses_of_no_page_and_of_the_first_page() -> None:
     assert answer.status_code == 404
     assert "There is no page named “no&lt;b&gt;such/page”." in answer.text
     assert re.findall(r'<a href="/([^"]*)">', answer.text) == [pages.path(name) for name in pages.PAGES]
+    for code in ("K42GTN", "k42gtn"):
+        answer = client.get(f"/room/{code}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"/room#{code}")
+    assert client.get("/room/K42GT").status_code == 404
     answer = client.get("/explore?s=hi+there", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
     for old, claim in (("claim=order&say=true", "order"), ("say=true", "symmetric"), ("say=2", "orange")):

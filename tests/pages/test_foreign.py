@@ -160,7 +160,7 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
 def test_a_picture_is_the_models_own_pass(model: str) -> None:
     run = pictures.picture(Settings(TEXT, model=model)).run
     (said, floats), (maps, values) = map(unpacked, answers("maps", query(model).decode()))
-    assert np.array_equal(np.frombuffer(floats, "<f4"), run.weights[0, 0].numpy().ravel())
+    assert np.array_equal(np.frombuffer(floats, "<f4"), run.weights[said["layer"], said["head"]].numpy().ravel())
     wanted = (run.weights * 255).round().byte().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
     assert (maps["tokens"], maps["columns"]) == (run.tokens, run.key_tokens)

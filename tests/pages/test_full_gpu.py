@@ -108,7 +108,7 @@ def by_hand() -> tuple[str, ...]:
 
 
 def positions() -> list[str]:
-    found = in_model.on_model(TEXT)
+    found = in_model.on_model(TEXT, None)
     in_model.table(found)
     in_model.problem(TEXT)
     in_model.amplitudes(TEXT, 1.0)

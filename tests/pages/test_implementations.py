@@ -1,22 +1,26 @@
-"""The Implementations page without a browser: links, every control at its ends, short sources, a race."""
+"""The Implementations page without a browser: links, every control at its ends, plain forms, a race."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from itertools import count
 from typing import Any
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
 from headlight.queue.policy import QueueFull
 from headlight.ui.numbers import scientific
-from mha_core import IMPLEMENTATIONS
+from mha_core import IMPLEMENTATIONS, attention
 from pages.implementations import cases, parity, timing
 from pages.implementations.parity import InputSizes
-from pages.implementations.short_sources import short_source
+from pages.implementations.sources import FORMS, differences
+from tests import plain_forms
+from tests.closeness import same_function
 
 from .conftest import app_at, blocks
 from .numbers_shown import assert_shows
@@ -37,7 +41,7 @@ def notices(app: AppTest) -> list[str]:
     return [sentence for block in blocks(app) if block["kind"] == "notices" for sentence in block["sentences"]]
 
 
-def differences(app: AppTest) -> list[dict[str, Any]]:
+def difference_tables(app: AppTest) -> list[dict[str, Any]]:
     """float32 and float64 on the sentence, then, where it could be computed, on random input."""
     return [block for block in blocks(app) if block["kind"] == "table" and block["head"][0] in parity.DTYPES]
 
@@ -72,8 +76,8 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
         assert size <= 1, "no bar is longer than its bound while the sentence says rounding"
     assert sources(app) == []
     app = opened()
-    assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
-    assert ({row[-1] for table in differences(app) for row in table["rows"]}, notices(app)) == ({"OK"}, [])
+    assert difference_tables(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
+    assert ({row[-1] for table in difference_tables(app) for row in table["rows"]}, notices(app)) == ({"OK"}, [])
     assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
 
 
@@ -85,7 +89,7 @@ def test_a_link_gives_the_page() -> None:
     }  # fmt: skip
     app = opened(**values)
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
-    assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3)), [])
+    assert (difference_tables(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3)), [])
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = timing.TimingPlan("training step without maps", ("naive", "sdpa"), InputSizes(2, 9, 24, 3), 1, "auto")
@@ -102,7 +106,7 @@ def test_a_link_with_garbage_says_so() -> None:
     app = opened(**garbage)
     warnings = notices(app)
     assert sorted(one.split("=")[0] for one in warnings) == sorted(f"The link says {key}" for key in garbage)
-    assert len(differences(app)) == 4
+    assert len(difference_tables(app)) == 4
 
 
 def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
@@ -116,7 +120,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.compare_random(sizes, "none", "auto")
-    assert differences(app)[2:] == [parity.differences(equality, dtype) for dtype in parity.DTYPES]
+    assert difference_tables(app)[2:] == [parity.differences(equality, dtype) for dtype in parity.DTYPES]
     (report,) = [block["text"] for block in blocks(app, "reported")]
     found = equality.agreements["float32"]["einsum"].torch_out
     assert 0 < found.relative <= found.bound
@@ -142,11 +146,43 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     ]
 
 
-def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
-    for name, implementation in IMPLEMENTATIONS.items():
-        source = {line.strip() for line in inspect.getsource(implementation).split("\n")}
-        short = short_source(name)
-        for line in filter(None, short.split("\n")):
-            assert line.startswith("def ") or line.partition("  # ")[0].strip() in source, name
-        assert len(short.split("\n")) <= 30
-        assert "trace(" not in short
+def test_each_plain_form_is_made_from_the_core_and_computes_the_same() -> None:
+    assert plain_forms.FILE.read_text(encoding="utf-8") == plain_forms.text()
+    assert list(FORMS) == [*ALL, "attention"]
+    namespace: dict[str, Any] = {}
+    for name, lines in FORMS.items():
+        source = "\n".join(lines)
+        assert len(lines) <= 30
+        assert not re.search("mha_core|trace|switches|position", source), name
+        exec(source, namespace)
+        if name == "attention":
+            continue
+        layer = IMPLEMENTATIONS[name](24, 3, bias=name != "einsum").double()
+        plain = namespace[type(layer).__name__](24, 3).double()
+        plain.load_state_dict({key.replace(".linear", ""): value for key, value in layer.state_dict().items()})
+        x = torch.randn(2, 5, 24, dtype=torch.float64, requires_grad=True)
+        expected = layer(x)
+        if name == "sequence_first":
+            out, weights = plain(x.transpose(0, 1))
+            actual = out.transpose(0, 1), weights.permute(2, 3, 0, 1)
+        else:
+            actual = plain(x)
+        for one, other in zip(actual, expected, strict=True):
+            same_function(one, other)
+        both = [torch.autograd.grad(out.sum() + (weights**2).sum(), x)[0] for out, weights in (actual, expected)]
+        same_function(*both)
+    q, k, v = (torch.randn(2, 3, *shape, dtype=torch.float64) for shape in ((4, 6), (5, 6), (5, 7)))
+    for call in ((q,), (q, k), (q, k, v)):
+        for one, other in zip(namespace["attention"](*call), attention(*call), strict=True):
+            same_function(one, other)
+
+
+def test_lines_that_differ_only_in_names_are_not_marked() -> None:
+    one, other = FORMS["efficient"], FORMS["einsum"]
+    renamed = [re.sub(r"\b(scores|project|query|x|EfficientAttention)\b", r"own_\1", line) for line in one]
+    assert renamed != one
+    assert differences(one, renamed) == differences(renamed, one) == []
+    for lines, others in ((one, other), (other, one)):
+        marked = {lines[n].split("=")[0].strip() for n in differences(lines, others)}
+        assert {"scores", "mixed", "joined", "out", "self.query"} <= marked
+        assert not marked & {"q", "weights", "return out, weights", "self.d_head", "import math"}

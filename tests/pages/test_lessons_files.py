@@ -87,7 +87,7 @@ def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
         ("&at=0.2", "&head_count=7", "link", "a link has no key “head_count”"),
         ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", '{ text = "At itself', "“Z” is neither a quantity"),
         ('answer = "B"', 'answer = "C"', "answer", "“answer” is one of A, B"),
-        ('picture = "map"', 'picture = "two maps"', "picture", "Explore has no picture “two maps”; it has “map”,"),
+        ('picture = "map"', 'picture = "two maps"', "picture", "Maps has no picture “two maps”; it has “map”,"),
         ('"map", "numbers"', '"map", "nothing"', "hidden", "not “nothing”"),
         ('"are → were"', '"is → was"', "variants", "“is” is not in the sentence"),
         ("minutes = 3", "minutes = three", "minutes", "this is not TOML"),

@@ -187,7 +187,7 @@ def test_empty_rows_and_rows_that_are_renormalised() -> None:
     values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYF"}
     assert not mask_codec.allow_mask("causal", "6.rYF", 6, 12)[4].any()
     text = outcomes(**values)
-    for part in ("Row 4 “that” may look at no key", "6 of 6 weights are NaN", "each blocked key gets 0.1667"):
+    for part in ("Row 4 “that” may attend to no key", "6 of 6 weights are NaN", "each blocked key gets 0.1667"):
         assert part in text, part
     assert answered(**values)[0]["sums"] == "row sums 1.0000 · one row empty"
     assert "NaN" not in outcomes(s=WORDS, mask="causal")

@@ -164,7 +164,7 @@ def test_the_probability_of_a_word_and_of_several_tokens() -> None:
         return float(torch.stack([logs[at - 1, ids[at]] for at in range(n, len(ids))]).sum().exp())
 
     def as_text(value: float) -> str:
-        return numbers.weight(value) if value >= 1e-4 else numbers.number(value)
+        return numbers.number(value, 4)
 
     expected = as_text(probability("fish"))
     assert next_token.describe_word(" fish ", {"": pictures.picture(of)}).endswith(f"with probability {expected}.")

@@ -18,6 +18,7 @@ from torch import Tensor
 from headlight.link.limits import DOMINANT_WEIGHT, MAX_TEXT_LENGTH, STRONG_WEIGHT
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from mha_core import Model
 from mha_core.errors import HeadlightError
@@ -26,7 +27,7 @@ from mha_core.measure import rounding
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_norms, transformed_values
-from pages.explore import layer_flow
+from pages.explore import data_tables, layer_flow
 from pages.explore.handlers import effect
 from pages.explore.head_kinds import HALF, NEAR, kinds, layer_kinds
 from tests.closeness import quoted, within_rounding
@@ -189,16 +190,16 @@ def slow(own: Tensor, tokens: list[str]) -> str:
             return name
     pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
     if max(pairs, default=0) >= STRONG_WEIGHT:
-        return "word pair"
+        return "pair"
     first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
     if first >= HALF:
-        return "[CLS]"
+        return "first"
     if last >= HALF:
-        return "[SEP]"
+        return "last"
     if first + last >= DOMINANT_WEIGHT:
-        return "[CLS] and [SEP]"
+        return "ends"
     near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
-    return "neighbours" if near >= DOMINANT_WEIGHT else "spread out"
+    return "near" if near >= DOMINANT_WEIGHT else "spread"
 
 
 def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known() -> None:
@@ -234,3 +235,40 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
         if settings == off:
             assert told["layers"][:4] == [0, 0, 0, 0], "a head changes only later layers"
             assert min(told["layers"][4:]) > 0
+
+
+# ---- the tables and curves below the view
+
+
+def test_the_tables_and_curves_are_of_the_picture_of_the_link() -> None:
+    link = {"s": TEXT, "mask": "causal", "off": "L0 H1", "t": "2", "at": "1.2.3.1"}
+    query = LinkQuery(urlencode(link).encode())
+    settings, _ = query.fitted_settings()
+    run = pictures.picture(settings).run
+    pairs = data_tables.pairs(query, settings)
+    assert pairs["weight"].is_monotonic_decreasing
+    expected = run.frame(1, 2).sort_values(["query", "key"], ignore_index=True)
+    assert pairs.sort_values(["query", "key"], ignore_index=True).equals(expected)
+
+    measures = run.measures()
+    heads = data_tables.heads(query, settings)
+    entropy = next(name for name in heads.columns if name.startswith("entropy"))
+    assert heads[entropy].tolist() == pytest.approx(measures["entropy"].tolist())
+    previous = measures["previous"]
+    figure, _ = data_tables.layer_curve(query, settings)
+    assert figure["data"][1]["y"] == pytest.approx(previous.groupby("layer").mean().tolist(), rel=1e-3)
+    assert figure["data"][2]["x"] == [1]
+    assert figure["data"][2]["y"] == pytest.approx([previous[1, 2]], rel=1e-3)
+
+    figure, _ = data_tables.step_curve(query, settings)
+    cuts: list[dict[str, Any]] = [{}, {"mask": "causal"}, {"temperature": 2.0}, {"heads_off": ((0, 1),)}]
+    step, weights = Settings(TEXT), []
+    for cut in cuts:
+        step = replace(step, **cut)
+        weights.append(float(pictures.picture(step).run.weights[1, 2, 3, 1]))
+    assert step == settings
+    assert figure["data"][0]["y"] == pytest.approx(weights, rel=1e-3)
+    names = figure["layout"]["xaxis"]["ticktext"]
+    assert names == ["unchanged", "+ mask causal", "+ temperature 2", "+ 1 head off"]
+    unchanged = data_tables.named_steps(Settings(TEXT), has_temperature=True)
+    assert [step.temperature for step in unchanged.values()] == [0.25, 0.5, 1, 2, 4]

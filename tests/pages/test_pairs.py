@@ -27,14 +27,14 @@ def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> P
 def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     pair = pair_of(Settings(TIRED), BAG)
     head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
-    assert (head["value"], sentence["value"]) == ("0.9998 → 0.1094", "0.706")
+    assert (head["value"], sentence["value"]) == ("1.00 → 0.11", "0.706")
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
     assert pairs.marked_cell(pair, Cursor(3, 1, it)) == (it, animal)
     assert pairs.marked_cell(pair, Cursor(3, 1, it, street)) == (it, street)
     change = measures.largest_change(*pair.maps)
-    largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: "
+    largest = f"largest change in this head, {tokens[change.row]} → {tokens[change.key]}: "
     largest += "learned positions → no positions"
     assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest
     assert pair_of(Settings(TIRED), Settings(WIDE)).tokens[13:] == ["tired/wide", "[SEP]"]
@@ -55,7 +55,7 @@ def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
         assert not [one for one in (*answers, *stories) if "nan" in one.lower() or "inf" in one]
     pair = pair_of(Settings(TIRED), Settings(TIRED, "sinks:1 & !sinks:1"))
     assert torch.equal(pair.maps[1], torch.zeros_like(pair.maps[1]))
-    assert pairs.answers(pair, ("a", "b"))[0]["value"] == "0.9998 → 0.0000"
+    assert pairs.answers(pair, ("a", "b"))[0]["value"] == "1.00 → 0.00"
 
 
 # ---- the vectors of one token, after every layer
@@ -84,10 +84,10 @@ def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
         assert_shows(text, value)
     for text, value in zip(changes, (left - right).abs().amax(-1).tolist(), strict=True):
         assert_shows(text, value)
-    assert (cosines[0], changes[0]) == ("1.0000", "0")  # the same word in the same place
+    assert (cosines[0], changes[0]) == ("1.000", "0")  # the same word in the same place
     assert float(cosines[3]) < 0.85
     _, cosines, changes = vectors(**FAIR, **window(1))
-    assert (set(changes), set(cosines)) == ({"0"}, {"1.0000"})
+    assert (set(changes), set(cosines)) == ({"0"}, {"1.000"})
 
 
 def test_news_travels_one_window_a_layer() -> None:

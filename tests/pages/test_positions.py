@@ -16,7 +16,7 @@ from headlight.link.limits import POSITIONS
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
 from headlight.picture.words import NOT_TRAINED
-from headlight.ui.numbers import number
+from headlight.ui.numbers import weight
 from mha_core.positions import NAMES
 from pages.positions import in_model
 from pages.positions.portraits import TEXTS
@@ -101,6 +101,7 @@ def test_a_link_gives_the_page() -> None:
     }  # fmt: skip
     app = as_it_opens(**values)
     assert notices(app) == []
+    assert (view(app)["layer"], view(app)["head"], view(app)["layers"]) == (5, 0, 6)
     for part in ("head 2 of 0 to 2", "channels 2 (across) and 6 (up)", "of position 0 and each of 50 positions"):
         assert part in text(app), part
     assert "<b>" not in json.dumps(charts(app))
@@ -114,6 +115,12 @@ def test_a_link_with_garbage_says_so_and_a_long_text_keeps_the_last_sentence() -
     assert keys == sorted(f"The link says {key}" for key in garbage)
     (too_long,) = [warning for warning in warnings if warning.startswith("The text has 602 tokens")]
     assert f"“{PRESETS[0]}”" in too_long
+
+
+def test_another_model_has_its_own_heads_and_encodings() -> None:
+    state = view(as_it_opens(model="words-2layers-1", s="wolf sun wolf", pos="none"))
+    assert (state["layers"], state["selection"], len(state["forbidden"])) == (2, "none", 1), "its mask is causal"
+    assert "shuffled" not in [tile["name"] for tile in state["tiles"]]
 
 
 def test_sizes_that_cannot_be_are_named_and_others_drawn() -> None:
@@ -134,18 +141,21 @@ def test_a_map_that_is_pressed_brings_its_portrait() -> None:
     for turn, (chosen, encoding) in enumerate((("alibi", "alibi"), ("halved", "learned")), 1):
         app = act(app, "encodings_view", {"selection": chosen, "turn": turn})
         assert (app.selectbox(key="enc").value, view(app)["selection"]) == (encoding, chosen)
+    app = act(app, "encodings_view", {"layer": 3, "head": 1, "turn": 3})
+    assert (app.query_params["pos"], app.query_params["at"]) == ("halved", "3.1")
+    assert (view(app)["layer"], view(app)["head"], view(app)["selection"]) == (3, 1, "halved")
     app.selectbox(key="enc").set_value("rotary").run()
     assert view(app)["selection"] == "rotary"
 
 
 def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     app = as_it_opens(s="how are you", enc="t5")
-    state, found = view(app), in_model.on_model(Settings("how are you"))
+    state, found = view(app), in_model.on_model(Settings("how are you"), None)
     sent = torch.frombuffer(bytearray(base64.b64decode(state["maps"])), dtype=torch.float32).reshape(-1, 5, 5)
     assert torch.equal(sent, torch.stack(found.maps))
     assert [tile["name"] for tile in state["tiles"]] == list(POSITIONS)
-    assert [tile["figure"] for tile in state["tiles"]] == [number(row[3]) for row in found.rows]
-    assert (state["place"], state["selection"]) == (f"Layer {found.layer} head {found.head}", "t5")
+    assert [tile["figure"] for tile in state["tiles"]] == [weight(row[3]) for row in found.rows]
+    assert (state["layer"], state["head"], state["selection"]) == (found.layer, found.head, "t5") == (0, 2, "t5")
     assert [tile["name"] for tile in state["tiles"] if tile["learnt"]] == ["as trained"]
     assert all((NOT_TRAINED in tile["note"]) != tile["learnt"] for tile in state["tiles"])
     app = as_it_opens(s="a " * 100)

@@ -58,7 +58,7 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
 def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
     with in_float64():
         found = panels(s=TWICE)
-        assert list(found) == ["As trained", "No positions", "Sinusoidal"]
+        assert list(found) == ["As trained", "No positional encoding", "Sinusoidal"]
         for (heading, shown), position in zip(found.items(), ("trained", "none", "sinusoidal"), strict=True):
             run = pictures.picture(Settings(TWICE, position=position)).run
             mean = run.weights[3].mean(dim=0)

@@ -36,7 +36,7 @@ POST = ["torch none", "naive none", "efficient none", "efficient sinusoidal"]
 
 
 def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
-    page = Train()
+    page = Train(budget="1800")
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["none", "rotary"]
     assert page.notices() == []
     assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
@@ -63,6 +63,13 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     accuracy = {row[0]: row[table["head"].index("accuracy")] for row in table["rows"]}
     assert accuracy["naive none"].startswith("0.878 ± 0.018")
     assert len(page.app.get("plotly_chart")) == 2
+    assert page.open("Report").table("the post, in total")["rows"][0] == [
+        "torch",
+        "1.8 to 3.9",
+        "18 to 39",
+        "15",
+        "155",
+    ]
     fair = Train(task="BBC news", post=POST_CHOICES[2]).table("accuracy")["rows"]
     assert "fused sinusoidal × 0.1" in [row[0] for row in fair]
 
@@ -283,9 +290,13 @@ def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: li
 
 
 def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPlan]) -> None:
-    for choice in POST_CHOICES[1:]:
-        page = Train(task="your own CSV", post=choice, seeds="1")
-        upload(page, "csv_file", (NEWS + "\nsport a,sport").encode())
+    links = [
+        ("BBC news", POST_CHOICES[1], {}),
+        *(("your own CSV", choice, {"post": choice}) for choice in POST_CHOICES[1:]),
+    ]
+    for title, choice, link in links:
+        page = Train(task=title, seeds="1", **link)
+        upload(page, f"{TASKS[title]}_file", (NEWS + "\nsport a,sport").encode())
         plan, as_posted = plan_of(page, planned), choice == POST_CHOICES[1]
         assert plan.data
         assert plan.data.keep_duplicates is as_posted

@@ -186,7 +186,7 @@ def test_a_lesson_that_was_edited_is_another_answer(
     urls = (f"{API}/course", f"{API}/lesson?s=how+are+you&learn=back.1")
     tags = [{"If-None-Match": client.get(url).headers["etag"]} for url in urls]
     assert [client.get(url, headers=tag).status_code for url, tag in zip(urls, tags, strict=True)] == [304, 304]
-    file.write_text(EXAMPLE.replace("At the word before it", "Somewhere else than before"), "utf-8")
+    file.write_text(EXAMPLE.replace("At the previous word", "Somewhere else than before"), "utf-8")
     for url, tag in zip(urls, tags, strict=True):
         answer = client.get(url, headers=tag)
         assert (answer.status_code, b"Somewhere else than before" in answer.content) == (200, True)

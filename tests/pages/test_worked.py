@@ -141,8 +141,8 @@ def test_empty_rows_and_overflow_are_named() -> None:
     assert matrix(blocks, "masked")["cells"][1] == ["0.1000", "−∞", "0.3000"]
     assert matrix(blocks, "weights")["cells"][0] == ["0.0000"] * 3
     assert matrix(blocks, "weights")["sums"] == ["0.0000", "1.0000", "1.0000"]
-    assert "Row 0 “how” may look at no key" in texts(blocks)
-    assert "Row 1 “are” may not look at itself" in texts(blocks)
+    assert "Row 0 “how” may attend to no key" in texts(blocks)
+    assert "Row 1 “are” may not attend to itself" in texts(blocks)
     blocks = examples.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
     assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]
     assert "overflows in float32" in texts(blocks)

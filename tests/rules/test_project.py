@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -134,6 +135,19 @@ def test_make_asks_for_the_python_of_pyproject() -> None:
     assert required.contains(Version("3.11"))
     assert not required.contains(Version("3.10"))
     assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
+
+
+def test_the_command_of_a_checkout_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "it's here"
+    folder.mkdir()
+    python = folder / "python"
+    python.symlink_to(sys.executable)
+    monkeypatch.setattr(make, "PYTHON", python)
+    make.add_command()
+    shown = subprocess.run(
+        [folder / "headlight", "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == f"headlight {PROJECT['project']['version']}\n"
 
 
 def test_no_tracked_file_names_a_package_index() -> None:

@@ -53,5 +53,6 @@ def test_a_broken_link_or_anchor_is_an_error(tmp_path: Path) -> None:
 def test_the_wheel_has_nothing_of_the_site() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert [path for path in (*wheel["packages"], *wheel["force-include"]) if path.startswith("docs/")] == [
-        "docs/tutorial.ipynb"
+        "docs/tutorial.ipynb",
+        "docs/long-post.md",
     ]

@@ -43,10 +43,12 @@ export function choice(label, options, choose) {
   return { element, buttons, press };
 }
 
-/** The choice between a map and its table; `ending` makes the names plural. @param {(table: boolean) => void} choose */
-export function mapOrTable(label, ending, choose) {
-  const modes = ["map", "table"].map((mode) => [mode === "table", mode + ending]);
-  return choice(label, /** @type {[boolean, string][]} */ (modes), choose);
+/** The choice between a map and its table, at the right above the map. @param {(table: boolean) => void} choose */
+export function mapOrTable(choose) {
+  const modes = ["map", "table"].map((mode) => /** @type {[boolean, string]} */ ([mode === "table", mode]));
+  const made = choice("Map or table", modes, choose);
+  made.element.classList.add("map-or-table");
+  return made;
 }
 
 /** Fill a group with one button per text, one of them pressed.

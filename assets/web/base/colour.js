@@ -11,6 +11,7 @@ const OWN = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
   light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
+const hexes = /** @type {Map<string, string>} */ (new Map()); // a canvas is slow to read
 /** In forced-colors mode maps go from the system's Canvas to CanvasText, the only colours that the user allows. */
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
@@ -21,12 +22,16 @@ export const isPlain = hatch === "none";
 
 /** A CSS colour as "#f6b73c", without its alpha; black for an invalid one. @param {string} css */
 export function hexOf(css) {
+  const known = hexes.get(css);
+  if (known) return known;
   const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   probe.fillStyle = "#000";
   probe.fillStyle = css;
   probe.fillRect(0, 0, 1, 1);
   const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-  return `#${((r << 16) | (g << 8) | b).toString(16).padStart(6, "0")}`;
+  const hex = `#${((r << 16) | (g << 8) | b).toString(16).padStart(6, "0")}`;
+  hexes.set(css, hex);
+  return hex;
 }
 
 /** @param {string} hex "#F6B73C" @returns {Rgb} */
@@ -146,7 +151,7 @@ export function themeOf(element) {
 
 /** @typedef {ReturnType<typeof inks>} Inks */
 
-const NAMES = "ink muted line accent query key head panel less none more".split(" "); // CSS variables of the style sheet
+const NAMES = "ink muted line accent query key head panel less none more hatch allowed".split(" "); // CSS variables of the style sheet
 
 /** Read the colours of the canvases from the style sheet. @param {Element} element */
 export function inks(element) {
@@ -155,17 +160,19 @@ export function inks(element) {
     const value = style.getPropertyValue(`--${name}`).trim();
     return FORCED ? hexOf(value) : value; // the CSS variables hold keywords such as CanvasText
   };
-  const [text, muted, line, accent, query, key, head, panel, less, none, more] = NAMES.map(read);
+  const [text, ...colours] = NAMES.map(read);
+  const [muted, line, accent, query, key, head, panel, less, none, more, hatch, allowed] = colours;
   const fonts = { mono: style.getPropertyValue("--mono").trim(), sans: style.fontFamily };
-  return { text, muted, line, accent, query, key, head, panel, less, none, more, ...fonts };
+  return { text, muted, line, accent, query, key, head, panel, less, none, more, hatch, allowed, ...fonts };
 }
 
-/** Draw the hatching alone, to be laid over a map. @param {number} rows @param {number} columns
+/** Make the hatching of blocked cells, to be laid over a map; empty if this browser shows none. @param {number} rows @param {number} columns
  * @param {(i: number, j: number) => boolean} isBlocked @param {{width: number, height: number}} room pixels
  * @param {string} ink @param {number} gap pixels between two lines
  */
 export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
   const ratio = pixelRatio();
+  if (isPlain) return document.createElement("canvas");
   const blocked = canvasOf(columns, rows, (pixels) => {
     for (let index = 0; index < pixels.length; index++)
       if (isBlocked(Math.floor(index / columns), index % columns)) pixels[index] = 0xff000000;

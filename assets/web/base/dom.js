@@ -153,10 +153,7 @@ export const topOf = (element) =>
   element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
 
 /** Scroll an element to the top, under the navigation bar. @param {Element} element */
-export function bringUnderBar(element) {
-  /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
-  element.scrollIntoView({ block: "start" });
-}
+export const bringUnderBar = (element) => element.scrollIntoView({ block: "start" }); // its container has the padding
 
 /** A framed part of a view.
  * @param {string | null} label accessible name; null if its heading suffices
@@ -168,8 +165,15 @@ export const panel = (kind, label, header, ...inside) =>
 /** A collapsible part. @param {string} title @param {Record<string, any>} props @param {...Node} inside */
 export const fold = (title, props, ...inside) => h("details", props, h("summary", {}, title), ...inside);
 
-/** @param {Element} parent @param {string[]} sentences */
-export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
+/** Show notices, one line each; what follows an empty line of a notice is folded.
+ * @param {Element} parent @param {string[]} sentences */
+export const fillNotices = (parent, sentences) =>
+  fill(parent, sentences, "p", (line, sentence) => {
+    if (line.dataset.text === sentence) return; // an open fold stays open
+    line.dataset.text = sentence;
+    const [first, rest] = sentence.split("\n\n", 2);
+    line.replaceChildren(first, ...(rest ? [fold("?", { title: "more about this" }, span("", rest))] : []));
+  });
 
 /** The live region for notices. */
 export const notices = () => h("div", { class: "notices", role: "status" });

@@ -3,14 +3,15 @@
 
 /** @typedef {import("./view_base.js").View} View */
 /** @typedef {{data: [any], parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
-/** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void}} Early a prerendered view;
- * `ready`: whether the layout around its final place is stable; `remove` deletes its early place
+/** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void, place?: ShadowRoot}} Early a
+ * prerendered view; `ready`: whether the layout around its final place is stable; `remove` deletes its early place;
+ * `place`: the final one, once it is there
  */
 
 /** The view that first.js drew before Streamlit had loaded. @type {Early | null} */
 let early = null;
 
-/** @param {Early} view */
+/** @param {Early | null} view */
 export function drawnEarly(view) {
   early = view;
 }
@@ -23,7 +24,9 @@ function adopted(Kind, place) {
   if (!earlyView || earlyView.Kind !== Kind) return null;
   const { view, ready, remove } = earlyView;
   early = null;
+  earlyView.place = place;
   const move = () => {
+    if (view.root === place) return;
     if (place.isConnected && !ready()) return void requestAnimationFrame(move);
     view.move(place);
     remove();

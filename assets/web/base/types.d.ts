@@ -31,7 +31,6 @@ declare global {
   type MapPicture = import("../picture/map.js").MapPicture;
   type MapWindow = import("../picture/window.js").Window;
   type Maps = import("../wire/packets.js").Maps;
-  type MaskNumber = import("./messages.js").MaskNumber;
   type Masks = import("./messages.js").Masks;
   type Mean = import("../link/look.js").Mean;
   type Measure = import("../explore/head_measures.js").Measure;

@@ -6,20 +6,19 @@ import { isolated } from "./token_text.js";
 export const OFF = "ablated: its output counts as 0"; // text of an ablated head
 export const BLOCKED = "blocked by the mask"; // text of a masked cell
 
-/** Format a number: 0.6397 -> "0.64"; four digits if two would show 0 for a positive value (as in numbers.py).
+/** Format a weight: 0.6397 -> "0.64"; "<0.01" if two digits would show 0 for a positive value (as in numbers.py).
  * @param {number} value
  */
 export function number(value) {
   if (Number.isNaN(value)) return "?"; // hidden by the curtain of a lesson
   const short = value.toFixed(2);
-  if (value === 0 || short !== "0.00") return short;
-  return value < 0.00005 ? "<0.0001" : value.toFixed(4);
+  return value === 0 || short !== "0.00" ? short : "<0.01";
 }
 
-/** Format a signed number: −0.6 -> "−0.60"; in scientific notation if it is close to 0.
+/** Format a signed number: −0.6 -> "−0.60"; four digits if two would show 0, or scientific notation.
  * @param {(size: number) => string} write
  */
-export function signed(value, write = number) {
+export function signed(value, write = (size) => size.toFixed(size < 0.005 ? 4 : 2)) {
   const size = Math.abs(value);
   const text = size > 0 && size < 0.00005 ? size.toExponential(1).replace("-", "−") : write(size);
   return `${value < 0 ? "−" : value > 0 ? "+" : ""}${text}`;

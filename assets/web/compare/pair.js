@@ -80,7 +80,7 @@ export class PairView extends PlaceView {
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
     };
     this.choice = mapChoice(this);
-    this.modes = mapOrTable("Maps or tables", "s", (table) => this.setDisplay({ table }));
+    this.modes = mapOrTable((table) => this.setDisplay({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
     this.sides.forEach(({ chips }, side) => this.panels.panels[side].controls.append(chips));
@@ -93,7 +93,7 @@ export class PairView extends PlaceView {
 
   arrange() {
     const { parts: p, modes, answers } = this;
-    const bar = div("bar", ...this.choice.elements, p.of2, modes.element, p.specials);
+    const bar = div("bar", ...this.choice.elements, p.of2, p.specials, modes.element);
     p.of2.append(namedPart("right: layer", p.layers2), namedPart("head", p.heads2));
     const top = div("top", this.foot.room, this.noticeList);
     const contrast = div("differs", p.contrast, p.copy, p.swap);

@@ -5,7 +5,7 @@ import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
 import { div, frame, h, LETTERS, panel, rem, setAttribute, setText, span } from "../base/dom.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, blockedMark, TALL, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
 import { specials } from "../wire/packets.js";
@@ -15,8 +15,8 @@ import { argmax, gave, number, quoted } from "../base/words.js";
 const SIDES = ["Left", "Right", "Right − left"];
 const CLASSES = ["left", "right", "difference"];
 const DIFFERENCE = 2; // index of its panel
-const ROUND = 517; // pixels above and below the maps: page layout and the figures
-const LOWEST = 356; // pixels of a map, at least
+const ROUND = 576; // pixels above and below the maps: page layout and the figures
+const LOWEST = 324; // pixels of a map, at least
 const UNDER = 2; // rem below a projected map: readout and margin
 const BENEATH = 3; // rem below the only map beside a lesson: its readout
 const PROJECTED = 16; // pixels of a number in the projector, at least
@@ -65,7 +65,7 @@ export class PairPanels {
       story: h("p", { class: "words" }),
       label: h("p", { class: "label" }),
       readout: h("p", { class: "readout" }),
-      legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span")),
+      legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span"), blockedMark()),
     };
     const { title, head, controls, story, label, readout, legend } = handlers;
     const inside = [controls, story, handlers.map.element, readout, legend, label];
@@ -123,7 +123,7 @@ export class PairPanels {
     const writing = difference ? IN_TABLE : {};
     if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
     map.draw(/** @type {any} */ (mapPicture), look.table, colours, this.roomFor(n), writing);
-    this.drawLegend(legend, map.map, colours);
+    this.drawLegend(n, map.map, colours);
   }
 
   /** @param {number} n */
@@ -162,11 +162,16 @@ export class PairPanels {
     return `${pair} Bars show each row’s moved weight. ${quoted(picture.tokens[at.row])}: ${distance}.`;
   }
 
-  /** The title of the difference: its largest change. */
+  /** The title of the difference: the chosen cell on both sides, otherwise the largest change. */
   changed() {
-    const { picture, maps } = this.view;
+    const { picture, maps, at, marked } = this.view;
     const change = maps[DIFFERENCE];
     if (!change) return "No difference";
+    if (at.key !== null) {
+      const [row, key] = marked;
+      const [left, right] = maps.map((map) => number(map?.[row * keysOf(picture).length + key] ?? 0));
+      return `${quoted(picture.tokens[row])} → ${quoted(keysOf(picture)[key])}: ${left} → ${right}`;
+    }
     const strongest = argmax(change.map(Math.abs));
     if (!change[strongest]) return "No weight differs";
     const keys = keysOf(picture);
@@ -230,22 +235,29 @@ export class PairPanels {
     const width = Math.min(narrowest + map.reservedWidth, element.clientWidth);
     const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, whose rows have the words of both
     if (view.alone)
-      return { width: narrowest + map.reservedWidth, height: heightLeft(element) - BENEATH * rem(), labels };
+      return {
+        width: narrowest + map.reservedWidth,
+        height: heightLeft(element) - BENEATH * rem(),
+        labels,
+        tall: TALL,
+      };
     if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
     return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)), labels };
   }
 
-  /** @param {HTMLElement} legend @param {BigMap} map @param {Inks} colours */
-  drawLegend(legend, map, colours) {
+  /** @param {number} n @param {BigMap} map @param {Inks} colours */
+  drawLegend(n, map, colours) {
     const difference = map instanceof DifferenceMap;
     const { theme, look } = this.view;
     const { table } = look;
-    const [low, ramp, high, law] = /** @type {HTMLElement[]} */ ([...legend.children]);
+    const { legend } = this.panels[n];
+    const [low, ramp, high, law, blocked] = /** @type {HTMLElement[]} */ ([...legend.children]);
+    blocked.hidden = !this.view.picture.sides[n]?.forbidden.some(Boolean);
     legend.hidden ||= table; // tables have no colours
     setText(low, difference ? "−1, less on the right" : "0");
     setText(high, difference ? "+1, more" : "1");
     ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);
-    setText(law, `${difference ? "" : "√ colour scale"}${map.omits}`);
+    setText(law, map.omits || (difference ? "" : "√ colour scale")); // a projected legend has little room
   }
 }

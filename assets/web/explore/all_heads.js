@@ -1,17 +1,14 @@
 // All heads in one grid: the legend of their kinds, and one head enlarged over the grid.
 
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setTexts, span } from "../base/dom.js";
+import { HEAD_KINDS } from "../base/facts.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
-import { FAMILIES, familyOf } from "../picture/heads.js";
 
 export class AllHeads {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.kinds = Object.keys(FAMILIES).map((family) =>
-      h("span", { class: "family", "data-family": family }, `${FAMILIES[family]} `, span("count")),
-    );
-    this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.kinds);
+    this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" });
     const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>
       button(text, () => this.walk(key), { "aria-label": name, title: name });
     const close = button("×", () => this.close(), { class: "close", "aria-label": "back to all heads", title: "Esc" });
@@ -64,10 +61,13 @@ export class AllHeads {
     this.keys.hidden = !this.isOpen;
     const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.allHeads : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // display options belong above the maps
-    for (const kind of this.kinds) {
-      const count = all.filter((head) => familyOf(head) === kind.dataset.family).length;
-      setText(kind.lastElementChild, String(count));
-    }
+    const kinds = Object.keys(HEAD_KINDS).filter((kind) => all.some(([name]) => name === kind));
+    const make = () => h("span", { class: "kind-mark" }, h("span"), span("count"));
+    fill(this.legend, kinds, make, (mark, kind) => {
+      setAttribute(mark, "data-kind", kind);
+      const count = all.filter(([name]) => name === kind).length;
+      setTexts(mark, `${HEAD_KINDS[kind].title} `, String(count));
+    });
     setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);
   }
 }

@@ -4,6 +4,7 @@
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { canUndo } from "../link/link.js";
 import { headName, meanOf, writeAt } from "../link/look.js";
 import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
@@ -17,8 +18,8 @@ export class ChangeChips {
     this.view = view;
     this.list = span("list");
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
-    const title = "undo the last change, or a new sentence that a button inserted";
-    this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
+    const title = "undo the last act, as the browser's Back button does";
+    this.undo = button("undo", () => history.back(), { class: "undo", title });
     this.status = h("span", { class: "status-line", "aria-live": "polite" });
     this.strongest = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
@@ -101,7 +102,8 @@ export class ChangeChips {
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
     this.compare.hidden = !list.length;
     this.reset.hidden = list.length < 2; // a single chip undoes itself
-    this.undo.hidden = !view.state.past.length;
+    this.undo.hidden = !canUndo();
+    this.element.hidden = view.narrow && !list.length && this.undo.hidden; // the map comes first on a phone
     this.compare.href = this.comparison;
   }
 

@@ -4,22 +4,15 @@ import { isAcross } from "../picture/heads.js";
 import { choice } from "../base/choice.js";
 import { bringUnderBar, button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { ControlChips } from "../picture/control_chips.js";
-import { MASKS } from "../base/facts.js";
+import { HEAD_KINDS } from "../base/facts.js";
 import { number } from "../base/words.js";
-
-const NAMES = { mask: "Mask", pos: "Positional encoding", off: "Ablate heads", t: "Temperature" };
 
 /** @extends {ControlChips<Explore>} */
 export class ChangeTiles extends ControlChips {
   /** @param {Explore} view */
   constructor(view) {
-    super(view, "Change the model", { names: NAMES, kinds: MASKS });
-    this.chips.classList.add("tiles");
+    super(view, "Change the model");
     this.finder = new FindHeads(view);
-    this.masksPage = h("a", { class: "page-link" }, "Masks");
-    const paint = ["To paint a mask cell by cell or to combine several, open ", this.masksPage, "."];
-    const link = h("p", { class: "label" }, ...paint);
-    this.inside.mask.append(link);
     this.inside.off.append(this.finder.element);
   }
 
@@ -45,25 +38,6 @@ export class ChangeTiles extends ControlChips {
     return super.isOutside(event) && !(narrow && event.composedPath().includes(changes.element));
   }
 
-  draw(inks) {
-    super.draw(inks);
-    setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with the present settings
-  }
-
-  describe() {
-    const { maps, off, media, picture } = this.view;
-    const labels = super.describe();
-    const total = maps.layers * maps.heads;
-    const [mask, pos, t] = ["mask", "pos", "t"].map((key) => this.value(key));
-    const unmasked = picture.next.length ? "the model’s own" : `none: all ${media.rows} see each other`;
-    return {
-      mask: mask === "none" ? unmasked : labels.mask.replace("mask: ", ""),
-      pos: pos === "none" ? "off: word order removed" : pos,
-      t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"} attention`,
-      off: off.size ? `${off.size} of ${total} off` : `all ${total} heads on`,
-    };
-  }
-
   /** @param {string} key @param {Inks} inks */
   fill(key, inks) {
     this.lamps.hidden = isAcross(this.view.maps); // too many to switch one by one
@@ -72,19 +46,8 @@ export class ChangeTiles extends ControlChips {
   }
 }
 
-/** The kinds of heads: name, button, and the rule of mha_core/heads/kinds.py.
- * @type {[string, string, string][]}
- */
-const KINDS = [
-  [
-    "induction",
-    "induction",
-    "Induction heads look at what followed the same word last time. The number is the average weight there.",
-  ],
-  ["previous", "previous word", "The number is the average weight on the previous word."],
-  ["first", "first word", "The number is the average weight on the first word."],
-  ["itself", "the word itself", "The number is the average weight on the word itself."],
-];
+/** The kinds of heads that are measured on the present sentence. @type {[string, string][]} */
+const KINDS = ["induction", "previous", "first", "itself"].map((kind) => [kind, HEAD_KINDS[kind].title]);
 const SEVERAL = [1, 3, 7]; // numbers of heads that one click ablates
 
 /** The heads that fit a kind best: a click selects one, or ablates the first few. */
@@ -113,7 +76,7 @@ class FindHeads {
       this.kinds.buttons[index].hidden = !topHeads[name];
     });
     this.kinds.press(this.kind);
-    setText(this.rule, KINDS.find(([name]) => name === this.kind)?.[2] ?? "");
+    setText(this.rule, this.kind && `The number is the ${HEAD_KINDS[this.kind].text}.`);
     const heads = topHeads[this.kind] ?? [];
     this.off.hidden = !heads.length;
     this.drawList(heads);

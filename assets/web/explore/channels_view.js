@@ -1,7 +1,8 @@
 // The view "channels": the contribution of each channel of a head to the score of the pair in focus.
 
 import { choice } from "../base/choice.js";
-import { contentWidth, div, fill, LETTERS, setText } from "../base/dom.js";
+import { AXIS } from "../base/facts.js";
+import { contentWidth, div, fill, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { FoldedTable } from "../picture/listing.js";
 import { headName, writeAt } from "../link/look.js";
@@ -24,6 +25,7 @@ const HIGH = 300; // pixels of the drawing
 export class ChannelsView {
   name = "channels";
   title = "Split a score into its channels";
+  about = "which numbers of query and key make the score large?";
   route = "channels";
 
   /** @param {Explore} view */
@@ -172,7 +174,7 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
   const bar = Math.max(1, wide - Math.min(3, wide / 4));
   context.textBaseline = "middle";
   for (const { name, top, height: high, values, zero, unit } of strips) {
-    Object.assign(context, { fillStyle: inks.muted, font: `${LETTERS}px ${inks.mono}`, textAlign: "left" });
+    Object.assign(context, { fillStyle: inks.muted, font: `${AXIS.tick}px ${inks.sans}`, textAlign: "left" });
     context.fillText(name, 0, top + high / 2);
     values.forEach((value, place) => {
       const [up, long] = barOf({ name, top, height: high, values, zero, unit }, value);
@@ -184,7 +186,7 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
     context.fillStyle = inks.muted;
     context.fillRect(left, zero - 0.5, width - left, 1);
   }
-  const interval = Math.ceil((2 * LETTERS) / wide);
+  const interval = Math.ceil((2 * AXIS.tick) / wide);
   Object.assign(context, { fillStyle: inks.muted, textAlign: "center" });
   for (let place = 0; place < order.length; place += interval)
     context.fillText(String(order[place]), left + place * wide + bar / 2, height - BELOW / 2);

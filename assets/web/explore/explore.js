@@ -13,7 +13,7 @@ import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel, PinnedPanel } from "./focus_panel.js";
 import { HeadsGrid, columns, isAcross, order } from "../picture/heads.js";
 import { setParam, omit } from "../link/link.js";
-import { parseAt, writeAt } from "../link/look.js";
+import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
@@ -90,8 +90,7 @@ export class Explore extends ApiView {
     const proof = fold("Numbers and checks", { class: "proof" }, this.figures.element, status);
     this.inBox = div("in-box", this.changes.undo, this.bar.presetMenu.element);
     this.box.element.append(this.inBox);
-    const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
-    this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
+    this.foot = new ProjectorBar(this, this.box.element, this.tiles);
     this.shared = h("p", { class: "label shared" }, "Heads with the same edge colour share keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
@@ -222,17 +221,15 @@ export class Explore extends ApiView {
     this.onChange(typing);
   }
 
-  /** Edit the sentence by typing; the row in focus stays. @param {string} text @param {boolean} [undoable] */
-  setText(text, undoable = false) {
-    this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) }, undoable }, true);
+  /** Edit the sentence by typing; the row in focus stays. @param {string} text */
+  setText(text) {
+    this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) } }, true);
   }
 
-  /** Replace the sentence at once; the row in focus is reset. @param {string} text @param {boolean} [undoable] */
-  retype(text, undoable = true) {
-    const place = this.picture.places[text];
-    const { layer, head } = parseAt(place ?? "");
+  /** Replace the sentence at once; the row in focus is reset. @param {string} text */
+  retype(text) {
     const clipped = /** @type {string} */ (this.clip(text, "s"));
-    this.edit({ sentence: { text: clipped, rowChosen: false, ...(place && { layer, head }) }, undoable });
+    this.edit({ sentence: { text: clipped, rowChosen: false } });
   }
 
   /** @param {import("./state.js").Edit} change @param {boolean} [typing] */
@@ -240,9 +237,9 @@ export class Explore extends ApiView {
     this.dispatch({ type: "edit", ...change }, typing);
   }
 
-  /** @param {Controls} controls @param {boolean} [sliding] more input follows; undone as one step */
+  /** @param {Controls} controls @param {boolean} [sliding] more input follows */
   change(controls, sliding = false) {
-    this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
+    this.edit({ controls }, sliding);
   }
 
   /** @param {Partial<At>} cursor @param {Partial<Look>} [look] */
@@ -314,7 +311,8 @@ export class Explore extends ApiView {
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
     const modelState = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
-    const headState = { ...at, ...look, ...modelState, first, last, theme, across };
+    const forbidden = this.matching && !picture.tile ? picture.forbidden : [];
+    const headState = { ...at, ...look, ...modelState, first, last, theme, across, forbidden };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(headState, maps, order(this, all, across), side);
     this.heads.draw(colours);

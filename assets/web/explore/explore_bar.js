@@ -136,7 +136,7 @@ export class ExploreBar {
     fill(this.presets, picture.presets, make, (element, preset, index) => {
       element.onclick = () => {
         this.presetMenu.open(false);
-        this.view.retype(preset);
+        this.view.edit({ sentence: { text: preset, placed: false, rowChosen: false } });
       };
       setTexts(element, picture.presetNames[index] && `${picture.presetNames[index]}: `, preset);
       setAttribute(element, "aria-pressed", String(preset === text));

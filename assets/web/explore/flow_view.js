@@ -30,6 +30,7 @@ const LEGEND =
 export class FlowView {
   name = "flow";
   title = "Trace a word through the layers";
+  about = "which words reach it, over all layers?";
   route = "flow";
 
   /** @param {Explore} view */

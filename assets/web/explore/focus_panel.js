@@ -6,17 +6,18 @@ import { sortKey } from "../picture/heads.js";
 import { changed } from "../link/changes.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
+import { NOBODY } from "../base/facts.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { IN_TABLE } from "../picture/differences.js";
 import { choice } from "../base/choice.js";
 import { button, contentWidth, div, fill, h, LETTERS, panel, rem, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MAX_WORDS } from "../picture/lines.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches } from "./word_switches.js";
 import { reads, writeAt, parseAt } from "../link/look.js";
-import { rowOf, trimmed, specials } from "../wire/packets.js";
+import { isWord, rowOf, trimmed, specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { number, OFF, quoted, sortByWeight, story } from "../base/words.js";
 
@@ -32,18 +33,23 @@ const MAX_LOOKS = 4; // keys that a row is listed with
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
+const FREE = 0.53; // of the height of a phone, above the sheet of a change
 const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: its readout
 
 /** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
 export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, maxCell: 68, minCell: 0 } });
 
 /** The space for a map in pixels; the parts above it stay visible. @param {Explore} view @param {Element} element */
-export function roomFor({ all, alone, foot, narrow, compact, picture }, element) {
+export function roomFor({ all, alone, changes, foot, narrow, compact, picture, tiles }, element) {
   const width = contentWidth(element);
   if (alone) return { width, height: heightLeft(element) - UNDER[narrow ? "narrow" : "wide"] * rem() };
   if (foot.isOn) return { width, height: foot.heightOver(element) };
+  if (narrow && tiles.open) {
+    const above = element.getBoundingClientRect().top - changes.element.getBoundingClientRect().top;
+    return { width, height: Math.max(160, FREE * window.innerHeight - 60 - above) }; // below the bar
+  }
   if (all.isOpen && !narrow) return { width, height: Math.max(260, window.innerHeight - 310) };
-  const around = 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
+  const around = 455 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
   return { width, height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
 }
 
@@ -62,15 +68,18 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element, this.long.bar);
     this.title = h("h2");
     this.label = span("label");
-    // the projector hides the sentence field and the changes
+    // a lesson with a single map hides the sentence field, the projector the changes
     this.sentence = h("span", { class: "title-sentence", dir: "auto" });
     this.changed = span("in-title");
+    this.reason = span("label reason");
+    this.telling = button("next telling head ›", () => this.goToNext(), { class: "telling" });
     const draw = (/** @type {string} */ mode) => view.setDisplay({ table: mode === "table", lines: mode === "lines" });
     this.modes = choice("Lines, map or table", MODES, draw);
-    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
+    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), { class: "ablate" });
     this.columns = new ColumnSwitches(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
+    this.blocked = blockedMark();
     this.list = h("div", { class: "bars", role: "list", "aria-label": "What it attends to" });
     this.queryLabel = span("query-label");
     this.summary = div("top-keys", this.queryLabel, this.list);
@@ -79,11 +88,17 @@ export class FocusPanel {
     const lines = PARTS.flatMap((part, index) => [h("dt", { class: part }, part), this.lines[index]]);
     this.from = h("a", { class: "page-link by-hand" });
     this.words = div("large-words", this.summary, this.sum, view.values.element, this.columns.element);
-    this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
-    const titles = div("titles", this.title, this.sentence, div("subtitle", this.label, this.changed));
+    this.words.append(h("dl", { class: "story" }, ...lines), this.from);
+    this.subtitle = div("subtitle", this.label, this.changed);
+    const titles = div("titles", this.title, this.sentence, this.subtitle);
     const ways = h("div", { class: "actions", role: "group", "aria-label": "Display" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
-    const map = div("large-map", this.map.element, div("map-foot", div("legend", ...this.legend), this.readout));
+    this.ways = ways;
+    const map = div(
+      "large-map",
+      this.map.element,
+      div("map-foot", div("legend", ...this.legend, this.blocked), this.readout),
+    );
     this.element = panel("large", "Head in focus", [titles, ways], div("large-body", map, this.words));
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
@@ -118,6 +133,20 @@ export class FocusPanel {
     return !reading.isMean && off.has(`${at.layer}.${at.head}`);
   }
 
+  /** The index of the telling head in focus, -1 for another head or row. */
+  get tellingIndex() {
+    const { layer, head, row } = this.view.at;
+    const here = `${layer}.${head}.${row}.`;
+    return this.view.reading.isMean
+      ? -1
+      : this.view.picture.telling.findIndex(({ cursor }) => `${cursor}.`.startsWith(here));
+  }
+
+  goToNext() {
+    const { telling } = this.view.picture;
+    this.view.setCursor(parseAt(telling[(this.tellingIndex + 1) % telling.length].cursor), { keys: [] });
+  }
+
   /** The link to the arithmetic of the cell in focus. */
   get byHand() {
     const { at, address } = this.view;
@@ -150,6 +179,16 @@ export class FocusPanel {
     const { tokens, keys } = visibleMap;
     setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.sentence, picture.sentence);
+    // a phone shows the map first
+    const [line, actions] = view.narrow ? [this.words, this.words] : [this.subtitle, this.ways];
+    if (this.lamp.parentElement !== actions) {
+      line.append(this.reason);
+      actions.append(this.lamp, this.telling);
+    }
+    const [{ telling }, index] = [picture, this.tellingIndex];
+    const isCovered = isDrawn() || view.alone !== "" || !matching;
+    setText(this.reason, (!isCovered && !picture.baseline && telling[index]?.text) || "");
+    this.telling.hidden = isCovered || telling.length < (index < 0 ? 1 : 2);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
@@ -210,6 +249,7 @@ export class FocusPanel {
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
     const isOn = this.difference.isOn;
+    this.blocked.hidden = mode !== "map" || !this.view.picture.forbidden.some(Boolean);
     for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or line widths, need no colour scale
     if (isOn) return this.difference.drawLegend(this.legend, inks);
     if (mode === "lines") return setText(law, "a thicker line means a larger weight");
@@ -219,7 +259,16 @@ export class FocusPanel {
     setText(high, max >= 0.995 ? "1" : max.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
     const preview = this.view.picture.tile ? "" : "; preview while this layer loads"; // a tile's map has its own sentence
-    setText(law, LAWS[scale] + (whole ? numbers : preview));
+    setText(law, numbers || LAWS[scale] + (whole ? "" : preview)); // a projected legend has little room
+  }
+
+  /** What a key is if it is no word, as weight that no word needs collects there. @param {number} key a column */
+  kindOf(key) {
+    const { visibleMap, picture, maps, reading } = this.view;
+    if (maps.columns || picture.patches || picture.sound || visibleMap.keys[key] === NOBODY) return "";
+    if (!isWord(maps, reading.tokenAt("columnOf", key))) return ", a special token";
+    if (!/[\p{L}\p{N}]/u.test(visibleMap.keys[key])) return ", a punctuation mark";
+    return key === 0 && visibleMap.row > 0 && maps.ends[0] === 0 ? ", the first token" : "";
   }
 
   /** Draw the title: the row in focus in one sentence.
@@ -243,6 +292,7 @@ export class FocusPanel {
         query,
         keyIndex === null ? " attends most to " : " attends to ",
         keyName,
+        all.length === 1 ? this.kindOf(all[0]) : "",
         `: ${number(share)}`,
         view.reading.isMean ? " on average" : "",
       );

@@ -3,7 +3,8 @@
 import { digits } from "./head_measures.js";
 import { argmax } from "../base/words.js";
 import { namedPart } from "../base/choice.js";
-import { contentWidth, div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
+import { AXIS } from "../base/facts.js";
+import { contentWidth, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 
 /** @typedef {{low: number, high: number, title: string}} Axis */
@@ -85,7 +86,7 @@ export class HeadPlot {
   }
 }
 
-const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
+const MARGIN = { left: 68, right: 14, top: 12, bottom: 46 }; // pixels
 const RADIUS = 4;
 const REACH = 14; // pixels from a point at which a click selects it
 const STEPS = 4; // ticks of an axis
@@ -144,7 +145,7 @@ const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3
  */
 export function drawScatter(pen, layout, inks, { focus, off, names }) {
   const { width, height, x, y, points } = layout;
-  pen.font = `${LETTERS}px ${inks.mono}`;
+  pen.font = `${AXIS.tick}px ${inks.sans}`;
   const [left, bottom] = placed(layout, x.low, y.low);
   const [right, top] = placed(layout, x.high, y.high);
   Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1 });
@@ -158,9 +159,13 @@ export function drawScatter(pen, layout, inks, { focus, off, names }) {
     pen.textAlign = "right";
     pen.fillText(write(up), left - 6, py + 4);
   }
-  pen.fillText(`${x.title} →`, right, height - 6);
-  pen.textAlign = "left";
-  pen.fillText(`↑ ${y.title}`, left, 14);
+  Object.assign(pen, { font: `${AXIS.title}px ${inks.sans}`, textAlign: "center" });
+  pen.fillText(x.title, (left + right) / 2, height - 6);
+  pen.save();
+  pen.translate(14, (top + bottom) / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.fillText(y.title, 0, 0);
+  pen.restore();
   for (const [index, point] of points.entries()) {
     drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // a ring that separates touching points
     drawPoint(pen, point, off.has(index) ? null : inks.head, inks.head);

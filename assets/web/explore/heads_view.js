@@ -11,6 +11,7 @@ import { argmax, counted } from "../base/words.js";
 export class HeadsView {
   name = "heads";
   title = "Rank all heads";
+  about = "which head attends most to the previous word, or most widely?";
 
   /** @param {Explore} view */
   constructor(view) {

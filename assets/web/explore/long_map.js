@@ -12,7 +12,6 @@ import { ApiClient } from "../wire/api_client.js";
 /** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
 
 const MAX_PIECES = 16; // 4 MiB
-const FIRST = 32; // cells in the first window
 const WHOLE = 128; // pixels of the overview
 const DRAGGED = 5; // pixels from which a press is a drag
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
@@ -102,8 +101,7 @@ export class LongMap extends BigMap {
     const { digest } = this.view.maps;
     const label = `${row} ${key}`;
     if (this.digest !== digest) {
-      const from = (/** @type {number} */ centre) => centre - FIRST / 2;
-      this.window = clampWindow({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
+      this.window = { row: 0, column: 0, size: n }; // the whole: a part may have no weight that can be seen
       this.active = null;
     } else if (label !== this.placed) this.moveWindow(including(this.window, n, [row, key ?? this.window.column]));
     Object.assign(this, { digest, placed: label, name });

@@ -67,7 +67,7 @@ export class Media {
 
   /** Select another image; its patches are the same, so the row stays. @param {string} name */
   choose(name) {
-    this.view.setText(name, true);
+    this.view.setText(name);
   }
 
   draw() {

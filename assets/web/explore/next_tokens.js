@@ -69,12 +69,12 @@ export class NextTokens {
     const { view } = this;
     const previous = view.text;
     this.additions.push({ text: previous + text, before: previous, n: view.maps.n });
-    view.retype(previous + text, false);
+    view.retype(previous + text);
   }
 
   takeBack() {
     const last = this.additions.pop();
-    if (last) this.view.retype(last.before, false);
+    if (last) this.view.retype(last.before);
   }
 
   draw() {

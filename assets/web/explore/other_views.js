@@ -3,7 +3,7 @@
 
 import { ChannelsView } from "./channels_view.js";
 import { setRovingTabindex } from "../base/choice.js";
-import { button, div, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { setParam } from "../link/link.js";
@@ -13,6 +13,7 @@ import { ApiClient } from "../wire/api_client.js";
 /** @typedef {object} OtherView
  * @property {string} name its name in the link
  * @property {string} title text of its toggle button
+ * @property {string} about the question that it answers
  * @property {string} route its route; "" = it sends its own requests
  * @property {() => Values} params parameters added to the query of the run
  * @property {HTMLElement} element
@@ -35,7 +36,8 @@ export class OtherViews {
     };
     this.wire = new ApiClient(handlers, view.lifetime.signal);
     this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
-    this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
+    const lines = this.all.flatMap(({ about }, index) => [this.toggles[index], span("label", about)]);
+    this.row = h("div", { class: "view-toggles", role: "group", "aria-label": "Other views" }, ...lines);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("view-room");
     this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });

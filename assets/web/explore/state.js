@@ -5,18 +5,16 @@ import { setParam, omit } from "../link/link.js";
 import { askedOf, headNames, headsOf, singleMapLook, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 
-/** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and the cursor in it */
-/** @typedef {{controls: Controls, off: Set<string>, sentence?: Sentence}} Before sentence: if a click changed it */
+/** @typedef {Spot & {text: string, placed: boolean, rowChosen: boolean}} Sentence and the cursor in it */
 
 /** `text`: null while the page chooses the sentence, which is then `sentence`; `off`: ablated heads; `pin`, `panel`: the
- * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up; `past`:
- * undo stack; `slid`: controls of the current slide.
+ * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up.
  * @typedef {import("../link/place.js").Place & {text: string | null, sentence: string, look: Look, off: Set<string>,
- *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
+ *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>}} State
  */
 
-/** A change of the model or of the sentence. `slides`: it continues the previous one, and both are undone as one.
- * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>, slides?: boolean, undoable?: boolean}} Edit
+/** A change of the model or of the sentence.
+ * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>}} Edit
  */
 
 /** @typedef {{type: "open", link: URLSearchParams, text: string | null, picture: ExplorePicture | null}
@@ -24,8 +22,7 @@ import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
  *   | {type: "fit", picture: Spot, maps: {n: number, keys: string[]}}
  *   | {type: "go", at: Partial<At>, look?: Partial<Look>}
  *   | {type: "set", values: Partial<Pick<State, "look" | "pin" | "panel" | "sampling">>}
- *   | {type: "edit"} & Edit
- *   | {type: "undo"}} Action
+ *   | {type: "edit"} & Edit} Action
  */
 
 /** The responses of the server: the picture in focus with the pin and sampling that it was requested with, the maps
@@ -37,20 +34,22 @@ import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change the focus and no number of a map
 const PANELS = ["heads", "flow", "channels"]; // names of the other views
-const MAX_UNDO = 20; // undo steps
 
 /** @type {State} */
 export const FIRST = {
   ...placeOf(null, null),
   ...{ text: null, sentence: "", look: parseLook(""), off: new Set(), controls: {}, pin: "" },
-  ...{ panel: null, sampling: {}, past: [], slid: "" },
+  ...{ panel: null, sampling: {} },
 };
 
 /** The text of the sentence field. @param {State} state */
 export const textOf = ({ text, sentence }) => text ?? sentence;
 
 /** The sentence and the cursor in it. @param {State} state @returns {Sentence} */
-export const sentenceOf = (state) => ({ ...state.at, text: textOf(state), rowChosen: state.rowChosen });
+export const sentenceOf = (state) => {
+  const { at, placed, rowChosen } = state;
+  return { ...at, text: textOf(state), placed, rowChosen };
+};
 
 /** The state after an action. A difference is off while nothing is changed.
  * @param {State} state @param {Action} action */
@@ -83,10 +82,6 @@ function step(state, action) {
       return action.values;
     case "edit":
       return edit(state, action);
-    case "undo": {
-      const { sentence = {}, ...before } = state.past.at(-1) ?? {};
-      return { ...edit(state, { sentence, undoable: false }), ...before, past: state.past.slice(0, -1) };
-    }
   }
 }
 
@@ -102,19 +97,14 @@ const readLink = (link, picture) => ({
 });
 
 /** @param {State} state @param {Edit} change @returns {Partial<State>} */
-function edit(state, { controls = {}, off = state.off, sentence = {}, slides = false, undoable = true }) {
-  const { text = state.text, rowChosen = state.rowChosen, ...at } = sentence;
+function edit(state, { controls = {}, off = state.off, sentence = {} }) {
+  const { text = state.text, placed = state.placed, rowChosen = state.rowChosen, ...at } = sentence;
   const isOther = "text" in sentence;
-  const slid = Object.keys(controls).join();
-  const isStep = undoable && !(slides && slid === state.slid);
-  const previous = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
   return {
-    ...{ text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
+    ...{ text, rowChosen, at: { ...state.at, ...at }, placed },
     controls: { ...state.controls, ...controls },
     off: new Set(off),
     look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the previous tokens
-    past: isStep ? [...state.past.slice(1 - MAX_UNDO), previous] : state.past,
-    slid,
   };
 }
 

@@ -13,6 +13,11 @@ const TWINS = [
   ["wide", "tired"],
 ]; // a Winograd schema: one word decides what “it” refers to
 
+/** A token in lower case, "" for a special token or one without letters.
+ * @param {{tokens: string[], ends: [number, number]}} run @param {number} index */
+const nameOf = (run, index) =>
+  isWord(run, index) && /\p{L}/u.test(run.tokens[index]) ? run.tokens[index].toLowerCase() : "";
+
 export class Suggestions {
   /** @param {Explore} view */
   constructor(view) {
@@ -31,13 +36,15 @@ export class Suggestions {
   get steps() {
     const { maps, at, off, text, picture, controls, state, weights } = this.view;
     const row = weights ? rowOf(weights, at.row, maps.n) : [];
-    const [key, weight] = sortByWeight(row).find(([key]) => isWord(maps, key)) ?? [0, 0];
-    const query = quoted(maps.tokens[at.row]);
-    const question = `what does ${query} attend to now?`;
-    const still = weight >= STRONG ? `does ${query} still attend to ${quoted(maps.tokens[key])}?` : question;
+    const [query, name] = [quoted(maps.tokens[at.row]), nameOf(maps, at.row)];
+    const isOther = (/** @type {number} */ key) => nameOf(maps, key) && nameOf(maps, key) !== name;
+    const [key, weight] = sortByWeight(row).find(([key]) => isOther(key)) ?? [0, 0];
+    const question = name ? `what does ${query} attend to now?` : "what changes in the map?";
+    const still = name && weight >= STRONG ? `does ${query} still attend to ${quoted(maps.tokens[key])}?` : question;
     const [word, twin] = TWINS.find(([ending]) => text.endsWith(ending)) ?? [];
-    // the row in question stays in focus
-    const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), key: null, rowChosen: true };
+    // the head and row in question stay in focus
+    const chosen = { key: null, placed: true, rowChosen: true };
+    const sentence = { ...sentenceOf(state), text: text.replace(word ?? "", twin ?? ""), ...chosen };
     const isNone = controls.pos === "none";
     const order = isNone
       ? `switch the positional encoding on again: ${question}`

@@ -1,9 +1,9 @@
-// The navigation bar: brand, pages in groups, model and device, Share, projector and theme. It is outside Streamlit's
-// elements, there from the first frame, and survives page changes.
+// The navigation bar: brand, groups of pages, model and device, Share, projector and theme; below them the pages of the
+// current group as tabs. It is outside Streamlit's elements, there from the first frame, and survives page changes.
 
 import { addressOf, PAGES, pageNow } from "../link/navigation.js";
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { button, div, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
@@ -12,32 +12,15 @@ import { share } from "./share.js";
 import { explain, forgetTerms } from "../base/terms.js";
 
 const ID = "headlight-bar";
-const OPENED = ':is(.group > button, .menu, .share-place > button)[aria-expanded="true"]';
+/** The button of Share while it is open; null otherwise. @returns {HTMLElement | null} */
+const openedShare = () => document.querySelector(`#${ID} .share-place > [aria-expanded="true"]`);
 const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
 
-/** @param {Page} page @param {string} text */
-const makeLink = ({ path }, text) => h("a", { class: "page-link", "data-path": path }, text);
-
-/** A menu of the pages of a group; a group of one page is a plain link. @param {string} name @param {Page[]} pages */
-function makeGroup(name, pages) {
-  if (pages.length === 1) return div("group single", makeLink(pages[0], name), h("span", {}, pages[0].question));
-  const items = pages.map((page) => h("li", {}, makeLink(page, page.title), h("span", {}, page.question)));
-  const opener = button(name, () => open(opener.getAttribute("aria-expanded") !== "true"), {
-    "aria-expanded": "false",
-  });
-  const element = div("group", opener, h("ul", {}, ...items));
-  const open = (/** @type {boolean} */ is) => {
-    close();
-    setAttribute(opener, "aria-expanded", String(is));
-  };
-  return element;
-}
-
-/** Close the open menus, except one that contains the target. @param {EventTarget | null} target */
+/** Close Share, unless it contains the target. @param {EventTarget | null} target */
 function close(target = null) {
-  for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
-    if (!(target instanceof Node && opener.parentElement?.contains(target)))
-      setAttribute(opener, "aria-expanded", "false");
+  const opener = openedShare();
+  if (opener && !(target instanceof Node && opener.parentElement?.contains(target)))
+    setAttribute(opener, "aria-expanded", "false");
 }
 
 function switchTheme() {
@@ -68,62 +51,50 @@ function makeLetters() {
   return press;
 }
 
-/** Move through the pages of a group, which opens, with the arrow keys; on a phone through all pages.
- * @param {KeyboardEvent} event */
+/** Move along the groups or the tabs with the arrow keys. @param {KeyboardEvent} event */
 function walk(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const target = /** @type {HTMLElement} */ (event.target);
-  const holder = target.closest(".group") ?? target.closest(".menu");
-  if (!step || !holder) return;
-  const menu = /** @type {HTMLElement} */ (document.querySelector(`#${ID} .menu`));
-  const isPhone = menu.checkVisibility();
-  const opener = isPhone ? menu : holder.querySelector("button");
-  const links = /** @type {HTMLElement[]} */ ([
-    ...(isPhone ? document.querySelectorAll(`#${ID} nav a`) : holder.querySelectorAll("ul a")),
-  ]);
-  if (!links.length) return;
+  const links = [...(target.closest("nav")?.querySelectorAll("a") ?? [])];
+  const now = links.indexOf(/** @type {HTMLAnchorElement} */ (target));
+  const next = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: -1 }[event.key];
+  if (now < 0 || next === undefined) return;
   event.preventDefault();
-  if (opener?.getAttribute("aria-expanded") === "false") opener.click();
-  const now = links.indexOf(target);
-  const from = now < 0 && step < 0 ? 0 : now;
-  links[(from + step + links.length) % links.length].focus();
+  links.at(next % links.length)?.focus();
 }
 
-/** Close the open menu with Escape and return the focus to its button. @param {KeyboardEvent} event */
+/** Close Share with Escape and return the focus to its button. @param {KeyboardEvent} event */
 function leave({ key }) {
-  const open = /** @type {HTMLElement | null} */ (document.querySelector(`#${ID} ${OPENED}`));
+  const open = openedShare();
   if (key !== "Escape" || !open) return;
   close();
   open.focus();
 }
 
-/** Copy the query of the address into the links, and mark the current page. */
+/** Show the tabs of the current group, copy the query of the address into the links, and mark the current page. */
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
-  const { path, group, title, parent } = pageNow();
-  document.documentElement.dataset.page = path;
+  const { path, group } = document.getElementById("headlight-unknown") ? { path: null, group: "" } : pageNow();
+  const pages = PAGES.filter((page) => group && page.group === group);
+  const tabs = /** @type {HTMLElement} */ (bar.querySelector(".tabs"));
+  Object.assign(document.documentElement.dataset, { page: path ?? "", tabs: pages.length > 1 });
+  tabs.ariaLabel = group;
+  fill(tabs, pages.length > 1 ? pages : [], "a", (tab, page) => {
+    setAttribute(tab, "data-path", page.path);
+    setText(tab, page.title);
+  });
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const linkPath = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(linkPath) + location.search);
-    setAttribute(link, "aria-current", linkPath === (parent || path) ? "page" : null);
+    const isGroup = link.matches(".groups a") && link.textContent === group;
+    setAttribute(link, "aria-current", linkPath === path ? "page" : isGroup ? "true" : null);
   }
-  for (const element of bar.querySelectorAll(".group"))
-    setAttribute(element, "data-current", element.firstElementChild?.textContent === group ? "" : null);
-  setText(bar.querySelector(".menu"), title);
 }
 
 function make() {
-  const listed = PAGES.filter(({ parent }) => !parent);
-  const names = [...new Set(listed.map(({ group }) => group))];
-  const pagesOf = (/** @type {string} */ name) => listed.filter(({ group }) => group === name);
-  const groups = names.map((name) => makeGroup(name, pagesOf(name)));
+  const isFirst = ({ group }, index) => group && PAGES.findIndex((page) => page.group === group) === index;
+  const groups = PAGES.filter(isFirst).map(({ path, group }) => h("a", { "data-path": path }, group));
   const lens = h("span", { class: "lens", "aria-hidden": "true" });
   const home = h("a", { class: "home", "data-path": "", "aria-label": "Headlight" }, lens, h("span", {}, "Headlight"));
-  const menu = button("", () => open(menu.getAttribute("aria-expanded") !== "true"), {
-    class: "menu",
-    "aria-expanded": "false",
-  });
-  const open = (/** @type {boolean} */ is) => setAttribute(menu, "aria-expanded", String(is));
   const projector = button("Projector", switchProjector, {
     class: "projector-switch",
     title: "enlarges one picture to the whole window (key P; Escape leaves)",
@@ -135,8 +106,8 @@ function make() {
     makeSkip(),
     makeLetters(),
     home,
-    menu,
-    h("nav", { "aria-label": "Pages" }, ...groups),
+    h("nav", { class: "groups", "aria-label": "Pages" }, ...groups),
+    h("nav", { class: "tabs" }),
     span("push"),
     makeSearch(),
     pickers,

@@ -1,6 +1,7 @@
-// Messages between a page's script and this browser outside the views: news, projector mode, and the session.
+// Messages between a page's script and this browser outside the views: news, projector mode, the link, and the session.
 
 import { store, stored } from "../base/storage.js";
+import { read } from "../link/link.js";
 
 const VISIT = "headlight-visit"; // storage key of the session, whose name is never in the address
 const KEPT = 2 * 3600 * 1000; // ms since its last use, as on the server (headlight/jobs/workspace.py)
@@ -18,18 +19,25 @@ export function news({ data, setTriggerValue }) {
   setTriggerValue("request", data.number);
 }
 
-/** Report to a page's script whether the projector is on: charts then have larger letters.
- * @param {{data: [boolean], setStateValue: (name: string, value: boolean) => void}} component data: the value that the script has
+/** Make a component that reports a value to a page's script, now and at each event.
+ * @template Value @param {string} name @param {string} event @param {() => Value} current
+ * @returns {(component: {data: [Value], setStateValue: (name: string, value: Value) => void}) => () => void} data: the value that the script has
  */
-export function projected({ data: [known], setStateValue }) {
-  const tell = () => {
-    const large = document.documentElement.classList.contains("projector");
-    if (large !== known) setStateValue("large", large);
+const reporter = (name, event, current) => {
+  return ({ data: [known], setStateValue }) => {
+    const tell = () => current() !== known && setStateValue(name, current());
+    tell();
+    addEventListener(event, tell);
+    return () => removeEventListener(event, tell);
   };
-  tell();
-  addEventListener("headlight-projector", tell);
-  return () => removeEventListener("headlight-projector", tell);
-}
+};
+
+/** Whether the projector is on: charts then have larger letters. */
+const isLarge = () => document.documentElement.classList.contains("projector");
+export const projected = reporter("large", "headlight-projector", isLarge);
+
+/** The query of the link, which what a script draws below a view follows. */
+export const link = reporter("link", "headlight-address", () => `?${read()}`);
 
 /** The stored session, unless it has expired; removes an unusable one. @param {string} expired */
 function storedVisit(expired) {

@@ -1,14 +1,18 @@
 // Draws the bar, the head of the page and its prerendered picture (headlight/api/prerender.py) before Streamlit has
-// loaded, each at its final position. The view then moves into its Streamlit element.
+// loaded, each at its final position. The view then moves into its Streamlit element. On the way to another page the head
+// and the view are drawn likewise, while its script runs.
 
-import { pageNow } from "../link/navigation.js";
+import { MAIN, pageNow } from "../link/navigation.js";
 import { drawBar, makeTitle } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
+import { views } from "../base/view_base.js";
 
 const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
 const FONT_WAIT = 600; // ms for the font, so that lines do not reflow
+/** The page of a view that owns its state -> its module. @type {Record<string, string>} */
+const VIEWS = { "": "explore/explore", compare: "compare/pair", masks: "masks/painter", shapes: "shapes/steps" };
 const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
   light: { "background-color": "#FBFAF6", "text-color": "#1B2233" },
@@ -26,7 +30,7 @@ function theme() {
 /** Return whether the head of the page is there. */
 const ready = () =>
   Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
-  document.querySelector(".st-key-stage .question") !== null;
+  document.querySelector(`.st-key-stage [data-path="${pageNow().path}"] > .question`) !== null;
 
 /** Return whether the page has content below its head. */
 const isFilled = () => {
@@ -61,12 +65,54 @@ function drawPicture(open, place, remove, block) {
   block.remove();
 }
 
+/** The path of the current page, and how to remove what is drawn early of it. */
+const current = { path: "", leave: () => {} };
+
+/** Draw another page at once, if a view owns its state. @param {Open} open */
+function switchPage(open) {
+  const { path } = pageNow();
+  if (path === current.path) return;
+  current.path = path;
+  const { leave } = current;
+  current.leave = () => {}; // it holds the view
+  leave();
+  const bar = /** @type {HTMLElement} */ (document.getElementById("headlight-bar"));
+  if (!VIEWS[path] || !document.querySelector(".st-key-stage")) return;
+  const { Kind } = open(`${VIEWS[path]}.js`).view;
+  if ([...views].some((view) => view instanceof Kind && view.isHere)) return; // Streamlit has not left it yet
+  const { element, place } = prerender(bar.className === "light" ? "light" : "dark", true);
+  const root = place.attachShadow({ mode: "open" });
+  const { classList } = document.documentElement;
+  classList.add("switching"); // hides the page before
+  document.querySelector(MAIN)?.scrollTo(0, 0);
+  document.body.append(element);
+  const view = new Kind(root);
+  view.visit = [...views].map(({ visit }) => visit).find(Boolean) ?? "";
+  view.follow();
+  const remove = () => {
+    element.remove();
+    classList.remove("switching");
+  };
+  const early = /** @type {import("../base/mount.js").Early} */ ({ view, Kind, ready, remove });
+  current.leave = () => {
+    if (!element.isConnected) return;
+    if (early.place) view.move(early.place);
+    else view.leave();
+    drawnEarly(null);
+    remove();
+  };
+  setTimeout(current.leave, MAX_WAIT_MS);
+  drawnEarly(early);
+}
+
 /** @param {Open} open */
 async function draw(open) {
   const block = document.getElementById("headlight-first");
   const now = theme();
   const { element, place } = prerender(now, Boolean(block));
   const remove = () => element.remove();
+  current.path = pageNow().path;
+  addEventListener("popstate", () => setTimeout(() => switchPage(open))); // Streamlit hears of it first
   setTimeout(remove, MAX_WAIT_MS);
   const font = document.fonts.load('1rem "Source Sans"');
   await Promise.race([font, new Promise((done) => setTimeout(done, FONT_WAIT))]);
@@ -80,6 +126,7 @@ async function draw(open) {
 
 /** @param {Open} open */
 export function begin(open) {
+  if (document.getElementById("headlight-unknown")) return drawBar(theme());
   const room = document.getElementById("headlight-phone");
   if (room) return open("rooms/phone.js").beginRoom(open, room, theme(), COLOURS[theme()]);
   draw(open)

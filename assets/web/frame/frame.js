@@ -5,8 +5,9 @@ import { listenToCharts } from "./chart_keys.js";
 import { themeOf } from "../base/colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h, urlOf } from "../base/dom.js";
+import { listenToFragments } from "./landing.js";
 import { drawLesson } from "../lessons/lesson.js";
-import { setParam, setHistory, write, writing } from "../link/link.js";
+import { enter, isNewAct, setParam, setHistory, write, writing } from "../link/link.js";
 import { KEYS } from "../base/page_facts.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
@@ -14,6 +15,7 @@ import { drawRoom } from "../rooms/room_bar.js";
 import { drawViews } from "../base/view_base.js";
 import { MAIN, notify, pageAt, pageNow } from "../link/navigation.js";
 
+const PAUSE = 1000; // ms between two texts that are typed into a control, which writes late
 const PAPER = 718; // pixels; the width of an A4 page between its margins
 
 // print black on white at the screen's layout: views do not measure themselves again for paper
@@ -38,6 +40,8 @@ let isUsed = false;
 let touched = false;
 /** Parameters that controls wrote since the last click: a script run that started earlier does not have them yet. */
 let writes = /** @type {[string, string[]][]} */ ([]);
+/** The parameters of the control's last write, and when it was: typing adds one entry a pause. */
+const typed = { keys: "", at: 0 };
 /** @param {Event} event */
 const touch = ({ type, target }) => {
   if (target instanceof Element && target.closest(MAIN)) {
@@ -52,8 +56,8 @@ addEventListener("popstate", () => {
   writes = [];
 });
 
-/** Correct the history entries that Streamlit writes. It adds one for each parameter that its script sets; they are
- * merged into the entry of their page. One with another page's path comes from a late run of a page that was left:
+/** Correct the history entries that Streamlit writes. It adds one for each parameter that its script sets, and none for
+ * a control; here each act of the user adds one, and all other changes are merged into the current entry. One with another page's path comes from a late run of a page that was left:
  * Streamlit gets the current page again. When a page is opened, Streamlit removes the parameters of the previous
  * page's controls; they stay for the next pages. A control writes one parameter, so a removal of several is not a
  * control.
@@ -65,9 +69,16 @@ function join(event) {
   const [current, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
   const lost = new Set([...current.keys()].filter((key) => !after.has(key)));
   if (navigationType === "replace" && (!touched || lost.size > 1)) return event.preventDefault();
-  if (navigationType === "replace")
-    for (const key of new Set(after.keys()))
-      if (`${after.getAll(key)}` !== `${current.getAll(key)}`) writes.push([key, after.getAll(key)]);
+  if (navigationType === "replace") {
+    const isOther = (/** @type {string} */ key) => `${after.getAll(key)}` !== `${current.getAll(key)}`;
+    const keys = [...new Set([...current.keys(), ...after.keys()])].filter(isOther);
+    for (const key of keys) if (after.has(key)) writes.push([key, after.getAll(key)]);
+    const isTyping = typed.keys === String(keys) && performance.now() - typed.at < PAUSE;
+    Object.assign(typed, { keys: String(keys), at: performance.now() });
+    if (isTyping || !isNewAct()) return enter();
+    event.preventDefault();
+    setHistory("pushState", history.state, destination.url);
+  }
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
@@ -77,12 +88,13 @@ function join(event) {
     const removed = others.flatMap((title) => KEYS[title]).filter((key) => !next.searchParams.has(key));
     for (const key of [...OURS, ...removed]) setParam(next.searchParams, key, now.searchParams.getAll(key));
     for (const [key, values] of writes) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
-    setHistory("replaceState", history.state, next);
+    setHistory(isUsed && isNewAct() ? "pushState" : "replaceState", history.state, next);
   });
 }
 /** @type {any} */ (window).navigation?.addEventListener("navigate", join);
 
 listenToCharts();
+listenToFragments();
 
 /** Remove the heading of the previous page, which Streamlit would keep until the new script has ended.
  * @param {HTMLElement} current
@@ -108,6 +120,7 @@ export function house({ data, parentElement }) {
   }
   document.querySelector("link[rel~='icon']")?.setAttribute("href", urlOf("frame/icon.svg").href);
   document.documentElement.lang = "en";
+  document.querySelector(MAIN)?.setAttribute("tabindex", "-1"); // what is in it can be focused, and shows it
   const page = pageAt(house.path);
   if (parentElement.dataset.path !== house.path) {
     openSheet(false);

@@ -73,7 +73,7 @@ export class OtherModels {
     this.element = h(
       "dialog",
       { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
-      button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
+      button("×", () => this.element.close(), { autofocus: "", class: "close", "aria-label": "close" }),
       h("h2", { id: "headlight-own-name" }, "Another model"),
       this.machine,
       titled("What can be opened here"),

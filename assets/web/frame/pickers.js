@@ -22,7 +22,7 @@ function choose(key, value) {
   const detail = { [key]: value };
   if (!dispatchEvent(new CustomEvent("headlight-choose", { detail, cancelable: true }))) return;
   const dropped = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // heads of another model, if no view maps them
-  write({ ...Object.fromEntries(dropped.map((name) => [name, null])), ...detail });
+  write({ ...Object.fromEntries(dropped.map((name) => [name, null])), ...detail }, true);
   notify();
 }
 

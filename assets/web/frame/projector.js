@@ -8,7 +8,7 @@ const LAID_OVER = '[role="listbox"], [role="dialog"]'; // Streamlit's overlays
 
 const isLarge = () => read().get("big") === "true";
 
-export const switchProjector = () => write({ big: isLarge() ? null : "true" });
+export const switchProjector = () => write({ big: isLarge() ? null : "true" }, true);
 
 function follow() {
   const { classList } = document.documentElement;

@@ -1,24 +1,31 @@
 // The Share panel of the bar: the link, its QR code, exports, and how the picture was computed.
 
 import { button, div, fetchRoute, fill, fold, h, makeCopy, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { read } from "../link/link.js";
+import { CALLED } from "../base/facts.js";
+import { leftOut, read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
 import { openRoom, room } from "../rooms/room_line.js";
 
-/** @typedef {{page: string, address: string, kinds: string[]}} Shared page: its name; address: its URL for other machines, or
- * ""; kinds: its export routes
+/** @typedef {{page: string, address: string, kinds: string[], start: string}} Shared page: its name; address: its URL for other
+ * machines, or ""; kinds: its export routes; start: the command that serves other machines
  */
 /** @typedef {[name: string, lines: string[]]} Fact */
 /** @typedef {{facts: Fact[][], code: string}} About facts of each picture; code of all pictures */
 
-const ONLY_HERE =
-  "Only this computer can open the link. For a class, start Headlight with headlight --host 0.0.0.0 (in a checkout: make run ARGS=--server.address=0.0.0.0)";
+const ONLY_HERE = "Only this computer can open the link. For a class, start Headlight with ";
 
 /** The link to the current state at another address of the same page. @param {string} address */
 function linkAt(address) {
   const url = new URL(address || location.href);
   url.search = location.search;
   return url.href;
+}
+
+/** A sentence in place of a link that would not show the same picture, or "". */
+function tooLong() {
+  const names = leftOut().map((key) => CALLED[key]);
+  const file = shared.kinds.includes("html") ? "the HTML file" : "a file";
+  return names.length ? `Too long for a link: ${names.join(" and ")}. Use ${file} instead.` : "";
 }
 
 /** Fetch a route's text, or the reason for a failure. @param {string} route @param {URLSearchParams} query */
@@ -73,7 +80,8 @@ class SharePanel {
       make,
       (row, [name, linkAddress]) => {
         setText(row.children[0], name);
-        setText(row.children[1], linkAt(linkAddress));
+        setText(row.children[1], tooLong() || linkAt(linkAddress));
+        /** @type {HTMLButtonElement} */ (row.children[2]).disabled = tooLong() !== "";
       },
     );
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
@@ -92,8 +100,10 @@ class SharePanel {
   /** Show the QR code of the link. */
   async show() {
     const { link } = this;
-    if (!shared.address) setText(this.note, ONLY_HERE);
-    if (!shared.address || this.pictured === link) return;
+    if (!shared.address) setText(this.note, ONLY_HERE + shared.start);
+    if (tooLong()) this.pictured = "";
+    this.camera.hidden ||= tooLong() !== "";
+    if (!shared.address || tooLong() || this.pictured === link) return;
     this.pictured = link;
     const { text, isThere } = await fetchText("qr", new URLSearchParams({ to: link }));
     if (this.pictured !== link) return; // the link has changed meanwhile
@@ -130,7 +140,7 @@ class SharePanel {
   }
 }
 
-const shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
+const shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [], start: "" });
 const place = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
 const opener = /** @type {HTMLButtonElement} */ (
   button("Share", () => openShare(!isOpen()), {
@@ -161,8 +171,8 @@ function draw() {
 addEventListener("headlight-address", draw);
 
 /** Update the panel for the current page. @param {Shared} page */
-export function drawShare({ page, address, kinds }) {
-  Object.assign(shared, { page, address, kinds });
+export function drawShare({ page, address, kinds, start }) {
+  Object.assign(shared, { page, address, kinds, start });
   opener.disabled = false;
   draw();
 }

@@ -7,7 +7,7 @@ import { h, setAttribute, urlOf } from "../base/dom.js";
 import { wishOf } from "./lesson_keys.js";
 import { LessonPanel, Hands } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
-import { go, pageNow } from "../link/navigation.js";
+import { go, pageNow, visit } from "../link/navigation.js";
 import { ApiClient } from "../wire/api_client.js";
 
 const COURSE = "lessons"; // path of the page with all lessons
@@ -121,6 +121,7 @@ function take(name) {
   const place = name ? course.find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
   Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", isWholePage: false });
+  if (place && answer) course.markDone(place);
   hands.begin(name, place?.step.choices.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) course.load().then(() => name === state.name && missed(), missed);
@@ -148,6 +149,12 @@ function step(way) {
 function toCourse() {
   take("");
   go(new URL(`./${COURSE}`, new URL("./", location.href)));
+}
+
+/** Open a step that was answered on the page of claims. @param {string} name @param {string} answer @param {string} address */
+export function answerStep(name, answer, address) {
+  visited.set(name, { answer, open: !state.taught });
+  visit(new URL(`./${address}`, document.baseURI), false);
 }
 
 /** Return whether a lesson is open beside the page. */

@@ -1,17 +1,24 @@
-// The cards of all lessons with their progress, and the routes through them by time and audience.
+// The cards of all lessons with their progress, and the routes through them by time and audience; and the claims, of which
+// the next one is answered here.
 
 import { done, keepWay, wayKept } from "./course.js";
+import { answerStep } from "./lesson.js";
 import { fillChoice, group } from "../base/choice.js";
-import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, setTexts, span } from "../base/dom.js";
 
-/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card steps: addresses */
+/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
 
 const EVERY = "all lessons";
 
-/** The first step that is not completed in this browser, counted from 0; −1 if there is none.
- * @param {Card} card @param {number[]} done */
-const firstOpen = ({ steps }, done) => steps.findIndex((_, index) => !done.includes(index + 1)) + 1 || 1;
+/** The name of the step at an address, as "heads.2". @param {string} address */
+const stepOf = (address) => new URLSearchParams(address.split("?")[1]).get("learn") ?? "";
+
+/** Whether a step was completed in this browser. @param {string} address */
+function isDone(address) {
+  const [id, at] = stepOf(address).split(".");
+  return Boolean(done()[id]?.includes(Number(at)));
+}
 
 function makeCard() {
   const progress = h("p", { class: "step-position label" }, span("next-step"), h("span"));
@@ -25,20 +32,21 @@ function makeCard() {
  * @param {boolean} isFirst first visible card
  */
 function updateCard(place, card, number, steps, isFirst) {
-  const doneSteps = (done()[card.id] ?? []).filter((step) => step <= card.steps.length);
-  const open = firstOpen(card, doneSteps);
+  const doneSteps = card.steps.flatMap((address, index) => (isDone(address) ? index + 1 : []));
+  const open = card.steps.findIndex((address) => !isDone(address)) + 1 || 1;
   const current = !steps.length || steps.includes(open) ? open : steps[0];
   const [position, title, aim, progress] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · in this plan: steps ${steps.join(", ")}` : "";
   setText(position.children[0], isFirst && !doneSteps.length ? "Start here" : "");
-  const size = `${card.minutes} minutes · ${card.steps.length} steps${part}`;
-  setText(position.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
+  const size = `${card.minutes} minutes · ${card.steps.length} ${card.id ? "steps" : "claims"}${part}`;
+  setText(position.children[1], `${card.id ? `Lesson ${number} · ` : ""}${size} · ${card.audiences.join(", ")}`);
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(progress.children[2], "href", handout);
+  progress.children[2].toggleAttribute("hidden", !card.id);
   setText(aim, card.objective);
-  setAttribute(link, "href", `./${card.steps[current - 1]}`);
+  setAttribute(link, "href", card.id ? `./${card.steps[current - 1]}` : "./claims");
   fill(progress.children[0], card.steps, "i", (mark, _, step) =>
     setAttribute(mark, "data-done", doneSteps.includes(step + 1) ? "" : null),
   );
@@ -107,3 +115,35 @@ function make() {
 }
 
 export const lessons = { make, update };
+
+/** @typedef {[question: string, source: string, address: string, page: string]} Claim */
+
+/** The next claim without an answer in this browser, in large type, above the list of all. */
+export const claims = {
+  make() {
+    const parts = [h("p", { class: "label" }), h("h2"), h("p", { class: "source" }), div("answers")];
+    return div("claims", div("panel next-claim", ...parts), div("side-by-side columns"));
+  },
+  /** @param {Element} element @param {{groups: [title: string, claims: Claim[]][]}} block */
+  update({ children: [large, list] }, { groups }) {
+    const all = groups.flatMap(([, claims]) => claims);
+    const next = all.find(([, , address]) => !isDone(address)) ?? all[0];
+    const [question, source, address] = next;
+    const count = all.filter(([, , address]) => isDone(address)).length;
+    setTexts(large, `Claim ${all.indexOf(next) + 1} of ${all.length} · ${count} answered`, question, source);
+    // the choices of every claim, by their letters
+    fill(large.children[3], ["True", "False", "It depends"], "button", (press, text, index) => {
+      setText(press, text);
+      press.onclick = () => answerStep(stepOf(address), "ABC"[index], address);
+    });
+    const makeClaim = () => h("li", {}, h("a", { class: "claim" }), h("p", { class: "label" }));
+    const makePanel = () => h("section", { class: "panel" }, h("h2"), h("ul"));
+    fill(list, groups, makePanel, (panel, [title, claims]) => {
+      setText(panel.children[0], title);
+      fill(panel.children[1], claims, makeClaim, (line, [question, source, address, page]) => {
+        setTexts(line, question, `${source} · ${page}${isDone(address) ? " · answered ✓" : ""}`);
+        setAttribute(line.children[0], "href", `./${address}`);
+      });
+    });
+  },
+};

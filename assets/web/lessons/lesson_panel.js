@@ -139,7 +139,8 @@ export class LessonPanel {
     const { lesson, number, total, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
-    p.placeLabel.replaceChildren(`Lesson ${number} of ${total}`, minutes, ` · step ${at} of ${count}`);
+    const [name, part] = lesson.claims ? ["Claims", "claim"] : ["Lesson", "step"];
+    p.placeLabel.replaceChildren(`${name} ${number} of ${total}`, minutes, ` · ${part} ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
     setText(p.instruction, step.instruction);

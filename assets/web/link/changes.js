@@ -8,6 +8,10 @@ import { quoted } from "../base/words.js";
 /** @typedef {Record<string, string | null>} Controls link parameter -> value; null = its default */
 
 const UNSEEN = "unseen";
+const NONE = { mask: "no mask", pos: "no positional encoding" };
+
+/** The name of a mask or a positional encoding on the screen. @param {"mask" | "pos"} key @param {string} value */
+export const nameOf = (key, value) => (value === "none" ? NONE[key] : value);
 
 /** Their link parameters; ablated heads are separate. */
 const KEYS = SIDE.filter((key) => key !== "off");
@@ -61,7 +65,7 @@ export function changed(controls, off, tokens = []) {
   if (unheard.length)
     masks.push({ key: "unheard", text: `value of ${unheard.join(", ")} zeroed`, back: { unheard: null } });
   if (pos && pos !== "as trained")
-    masks.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
+    masks.push({ key: "pos", text: pos === "none" ? NONE.pos : `positional encoding: ${pos}`, back: { pos: null } });
   if (t && Number(t) !== 1) masks.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
   const heads = [...off];
   const names = heads.length === 1 ? `${headName(heads[0])} off` : `${heads.length} heads off`;

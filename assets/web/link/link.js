@@ -11,12 +11,35 @@ export const OF_RIGHT_MODEL = ["at2", "off2"]; // the same for another right mod
 /** Whether this module is writing the address; all other writes are Streamlit's. */
 export const writing = { isOurs: false };
 
+/** The user's acts: a held key is one, and so is a click or a text that neither pointer nor key made. */
+const acts = { now: 0, entered: 0, isHeld: false };
+/** @param {any} event */
+const count = ({ type, repeat = acts.isHeld, detail }) => {
+  acts.isHeld = repeat;
+  if (!repeat && type !== "keyup" && !(type === "click" && detail)) acts.now += 1;
+};
+for (const type of ["pointerdown", "keydown", "keyup", "beforeinput", "click"])
+  globalThis.addEventListener?.(type, count, true); // the tests in Node have no window
+globalThis.addEventListener?.("popstate", () => enter());
+
+/** Return whether the user's act has no history entry yet. */
+export const isNewAct = () => acts.now !== acts.entered;
+
+/** Note that the act has its entry. */
+export const enter = () => {
+  acts.entered = acts.now;
+};
+
+/** Return whether Back undoes an act on this page. */
+export const canUndo = () => Boolean(history.state?.undoes);
+
 /** Write a history entry.
  * @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
 export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
   writing.isOurs = false;
+  if (kind === "pushState") enter();
 }
 
 const { navigation } = /** @type {any} */ (globalThis);
@@ -60,23 +83,24 @@ function fitted(url, link) {
     if (text !== null) left[key] = text;
     short.delete(key);
   }
-  return { url: toUrl(), state: Object.keys(left).length ? { leftOut: left } : null };
+  return { url: toUrl(), leftOut: left };
 }
 
-/** Replace the current address if values have changed; only pages and steps add history entries.
- * @param {Values} values
- */
-export function write(values) {
+/** Write values that have changed into the address; a new act adds a history entry, which Back undoes.
+ * @param {Values} values @param {boolean} [isAct] */
+export function write(values, isAct = false) {
   const link = read();
   for (const [key, value] of Object.entries(values)) setParam(link, key, value);
-  const { url, state } = fitted(new URL(location.href), link);
-  if (url.href === location.href && !state && !history.state?.leftOut) return;
-  setHistory("replaceState", state, url);
+  const { url, ...state } = fitted(new URL(location.href), link);
+  const isSame = JSON.stringify(state.leftOut) === JSON.stringify(history.state?.leftOut ?? {});
+  if (isSame && url.href === location.href) return;
+  const isNew = isAct && isNewAct();
+  setHistory(isNew ? "pushState" : "replaceState", { ...state, undoes: isNew || canUndo() }, url);
   if (!navigation) tell();
 }
 
 /** Push an address as a new history entry. @param {URL} address */
 export function push(address) {
-  const { url, state } = fitted(address, address.searchParams);
+  const { url, ...state } = fitted(address, address.searchParams);
   setHistory("pushState", state, url);
 }

@@ -7,8 +7,10 @@ const STAYS = ["big", "embed_options"]; // parameters of the window, kept on eve
 const BAR = "#headlight-bar";
 export const MAIN = '[data-testid="stMain"]'; // the scroll container
 
-/** How the current page was opened: by the bar, which carries the picture along, or otherwise. */
-export const arrival = { byBar: false };
+/** How the current page was opened: by the bar, which carries the picture along, or otherwise; and the fragment that the
+ * document was opened with, which Streamlit drops.
+ */
+export const arrival = { byBar: false, fragment: location.hash };
 let telling = false;
 
 /** A promise to await before a step of a lesson is opened. */
@@ -48,7 +50,9 @@ export function go(address, { byBar = false } = {}) {
 
 /** @param {URL} url */
 const isOfPage = ({ origin, pathname, hash }) =>
-  origin === location.origin && !hash && PAGES.some(({ path }) => addressOf(path) === pathname);
+  origin === location.origin &&
+  (!hash || pathname !== location.pathname) && // a fragment of this page is the browser's own
+  PAGES.some(({ path }) => addressOf(path) === pathname);
 
 /** Handle a click on a link to a page without a reload. @param {MouseEvent} event */
 function follow(event) {
@@ -79,13 +83,13 @@ export function visit(address, byBar) {
   prerequisites.lesson().then(begin, begin);
 }
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, parent: string}} Page parent: path of the page that links to it, "" for a page of the bar */
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean}} Page group: entry of the bar, "" for none */
 
 /** All pages, from headlight/ui/pages.py. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 
 /** The URL of a page. @param {string} path */
-export const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
+export const addressOf = (path) => new URL(`./${path}`, document.baseURI).pathname;
 
 /** The page at a path of the server; the home page if there is none. @param {string} address */
 export const pageAt = (address) =>

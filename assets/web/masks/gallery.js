@@ -1,51 +1,65 @@
 // The gallery of masks: each rule drawn for the current sentence; a click uses it or joins it to the current rule.
 
-import { pixel, pixels, rgb } from "../base/colour.js";
-import { button, contextOf, fill, h, pixelRatio, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { ControlChips, drawThumbnail, KINDS } from "../picture/control_chips.js";
 import { readCells } from "../link/painted.js";
 
-const SIDE = 84; // pixels of a thumbnail
+const SIDE = 44; // pixels of a thumbnail
 /** The action of a click on a card: its name in the link and on the button. @type {[string, string][]} */
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
-
-/** Draw the mask of a card: allowed cells in colour, forbidden ones in the line colour.
- * @param {HTMLCanvasElement} canvas
- * @param {Uint8Array} cells @param {number} n @param {string[]} colours colours of an allowed and a forbidden cell
- */
-function drawMask(canvas, cells, n, colours) {
-  const context = contextOf(canvas, SIDE, SIDE);
-  context.imageSmoothingEnabled = false;
-  const ramp = Uint32Array.from(colours, (colour) => pixel(rgb(colour)));
-  context.drawImage(pixels({ size: n, bytes: cells }, ramp), 0, 0, SIDE, SIDE);
-}
-
-/** Canvas -> key of its drawing: cells, size and colours. @type {WeakMap<Element, string>} */
-const cache = new WeakMap();
 
 /** Return whether the card's mask is the current one. @param {Masks} picture @param {Card} card */
 export const isUsed = (picture, { rule, painted, why_not }) =>
   picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
 
 /** Fill `parent` with the picture's cards.
- * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
- * @param {string} how.join action of a click @param {(at: number) => void} how.choose
+ * @param {Masks} picture @param {object} how @param {Inks} how.inks @param {string} how.join action of a click @param {(at: number) => void} how.choose
  */
-export function drawGallery(parent, picture, { inks, accent, join, choose }) {
+export function drawGallery(parent, picture, { inks, join, choose }) {
   const n = picture.tokens.length;
   const make = (/** @type {number} */ index) => {
-    const parts = [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted")];
+    const parts = [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
     return button("", () => choose(index), { class: "card" }, ...parts);
   };
   fill(parent, picture.cards, make, (card, rule) => {
-    const [canvas, name, line, counted] = card.children;
-    const kind = `${n} ${rule.cells} ${accent} ${inks.line} ${pixelRatio()}`;
-    if (canvas instanceof HTMLCanvasElement && cache.get(canvas) !== kind)
-      drawMask(canvas, readCells(rule.cells, n * n), n, [accent, inks.line]);
-    cache.set(canvas, kind);
+    const [canvas, name, line] = card.children;
+    const forbidden = readCells(rule.cells, n * n);
+    drawThumbnail(canvas, { side: SIDE, n, kind: rule.cells, inks }, (i, j) => !forbidden[i * n + j]);
     setText(name, rule.name);
     setText(line, rule.why_not || rule.line);
-    setText(counted, rule.counted);
     setAttributes(card, { title: rule.meaning, "aria-pressed": String(isUsed(picture, rule)) });
     setAttribute(card, "disabled", !(join in rule.clicks));
   });
+}
+
+/** The switches of Masks, where the gallery takes the place of the panel of masks.
+ * @extends {ControlChips<import("./painter.js").Painter>} */
+export class MaskSwitches extends ControlChips {
+  /** @param {import("./painter.js").Painter} view */
+  constructor(view) {
+    super(view, "Change the model");
+  }
+
+  /** @param {string} key */
+  show(key, focus = true) {
+    if (key === "mask") this.view.set(this.view, { isFolded: !this.view.isFolded });
+    else super.show(key, focus);
+  }
+
+  /** Change a number of the mask in use, or another switch. @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  set(change, typing) {
+    const { controls, picture } = this.view;
+    const mask = picture.ruleKeys.map((key) => /** @type {const} */ ([key, controls[key]]));
+    if (mask.some(([key]) => key in change))
+      this.view.chooseMask(/** @type {Controls} */ ({ ...Object.fromEntries(mask), ...this.paramsOf(change) }));
+    else super.set(change, typing);
+  }
+
+  /** @param {Inks} inks */
+  draw(inks) {
+    super.draw(inks);
+    const now = this.value("mask");
+    this.drawNumbers(KINDS.find(({ name, key }) => name === now && !key)); // a rule has its field under “combine”
+    setAttribute(this.openers[0], "aria-expanded", String(!this.view.isFolded));
+  }
 }

@@ -1,11 +1,10 @@
-// The model of a painted mask: cells flipped on a rule, for all heads or one, with undo. It is independent of the DOM.
+// The model of a painted mask: cells flipped on a rule, for all heads or one. It is independent of the DOM.
 
 import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
 /** @typedef {"block" | "allow" | "row" | "column"} Tool */
 /** @typedef {"all" | "one"} Scope heads that a stroke paints */
 
-const MAX_UNDONE = 200;
 const LINES = ["row", "column"]; // tools that flip a whole line
 
 export class MaskPaint {
@@ -20,7 +19,6 @@ export class MaskPaint {
     this.base = new Uint8Array(); // cells that the rule forbids
     this.locked = new Uint8Array(); // cells that the model itself forbids
     this.flips = /** @type {Uint8Array[]} */ ([]); // flipped cells, one array per head
-    this.undone = /** @type {Pick<MaskPaint, "paintedRule" | "base" | "flips">[]} */ ([]);
     this.value = 0; // value that the current stroke paints: 1 = allowed
   }
 
@@ -28,7 +26,6 @@ export class MaskPaint {
    * @param {{n: number, heads: number, painted: string, base: string, modelMask: string, rule: string}} given
    */
   load({ n, heads, painted, base, modelMask, rule }) {
-    if (this.n !== n) this.undone = [];
     const [ruled, locked] = [base, modelMask].map((cells) => readCells(cells, n * n));
     Object.assign(this, { n, paintedRule: rule, flips: readFlips(painted, n, heads), base: ruled, locked });
   }
@@ -52,18 +49,8 @@ export class MaskPaint {
     return !this.flips.some((cells) => cells.includes(1));
   }
 
-  remember() {
-    this.undone.push({
-      paintedRule: this.paintedRule,
-      base: this.base,
-      flips: this.flips.map((cells) => cells.slice()),
-    });
-    if (this.undone.length > MAX_UNDONE) this.undone.shift();
-  }
-
   /** Start a stroke: its first cell decides the painted value. @param {Cell} at */
   begin([i, j]) {
-    this.remember();
     const allowed = this.allow();
     const isOfLine = (/** @type {number} */ index) => {
       const [row, key] = [Math.floor(index / this.n), index % this.n];
@@ -102,15 +89,7 @@ export class MaskPaint {
     this.tool = previous;
   }
 
-  /** Undo the last stroke; returns whether there was one. */
-  undo() {
-    const state = this.undone.pop();
-    Object.assign(this, state);
-    return state !== undefined;
-  }
-
   clear() {
-    this.remember();
     for (const cells of this.flips) cells.fill(0);
   }
 }

@@ -1,12 +1,11 @@
 // The painting grid for the mask of one head: pointer strokes, labels for whole rows and columns, and keys.
 
+import { pixel, pixels, rgb } from "../base/colour.js";
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { isolated } from "../base/token_text.js";
 
 /** @typedef {Pick<MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
-
-const GLOW = { dark: 190, light: 105 }; // brightness of an allowed cell, as a byte of the ramp
 
 export class PaintGrid extends BigMap {
   /** @param {Painter} view */
@@ -26,7 +25,7 @@ export class PaintGrid extends BigMap {
   /** Draw the mask of a head, cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
   drawMask({ allow, scrolls, ...picture }, inks, room) {
     const n = picture.tokens.length;
-    const map = { size: n, bytes: allow.map((cell) => cell * GLOW[picture.theme]) };
+    const map = { size: n, bytes: allow };
     const forbids = (/** @type {number} */ i, /** @type {number} */ j) => !allow[i * n + j];
     this.scrolls = scrolls;
     this.draw(
@@ -35,6 +34,11 @@ export class PaintGrid extends BigMap {
       room,
     );
     this.element.style.touchAction = scrolls ? "auto" : "none";
+  }
+
+  /** Allowed cells in their colour, blocked ones without, under the hatching. @param {Bytes} cut */
+  image(cut) {
+    return pixels(cut, Uint32Array.of(...[this.inks.none, this.inks.allowed].map((ink) => pixel(rgb(ink)))));
   }
 
   down(event) {

@@ -1,20 +1,22 @@
 // The Masks page: a sentence, the gallery, the painted mask, and the weights before and after.
 
-import { inks, isPlain } from "../base/colour.js";
+import { inks } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { contentWidth, div, h, LETTERS, panel, rem, setText, span } from "../base/dom.js";
-import { drawGallery, isUsed } from "./gallery.js";
-import { ControlChips } from "../picture/control_chips.js";
+import { drawGallery, MaskSwitches } from "./gallery.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
+import { canUndo } from "../link/link.js";
 import { headNames, headsOf, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import { mount } from "../base/mount.js";
+import { blockedMark } from "../picture/map.js";
 import { PaintGrid } from "./paint_grid.js";
 import { PainterBar, MaskLine } from "./painter_bar.js";
+import { TALL } from "../picture/map.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { rowOf, toBytes, unpackFloats } from "../wire/packets.js";
@@ -36,7 +38,6 @@ const LABEL = 0.43; // rem per letter of a label
 
 const NO_KEYS = ["embed_options", "big"]; // parameters unrelated to the picture
 const PLACE = ["at", "pad", "big"]; // parameters that do not change the maps
-const NAMES = { pos: "Positional encoding", t: "Temperature", off: "Ablate heads" }; // changes besides the mask
 
 /** @extends {PlaceView<Masks>} */
 export class Painter extends PlaceView {
@@ -54,6 +55,7 @@ export class Painter extends PlaceView {
     this.requestedMask = ""; // rule and painting of the picture, or of the last request
     this.ahead = false; // the mask was changed after the weights were requested
     this.tooLong = 0; // characters of a painting that exceeds the link
+    this.isFolded = false; // the gallery
     this.join = "use";
     this.tooMuch = ""; // why rules cannot be joined
     this.asTable = false;
@@ -66,12 +68,11 @@ export class Painter extends PlaceView {
       counted: span("label"),
       readout: h("p", { class: "readout" }),
     };
+    this.switches = new MaskSwitches(this);
     this.line = new MaskLine(this);
     this.bar = new PainterBar(this);
-    this.also = new ControlChips(this, "Other changes to the model", { names: NAMES });
     this.outcomes = new MaskOutcomes(this);
-    const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
-    this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
+    this.foot = new ProjectorBar(this, this.box.element, this.switches, this.parts.gallery);
     this.grid = new PaintGrid(this);
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
@@ -79,15 +80,21 @@ export class Painter extends PlaceView {
     const room = div("room", this.grid.element);
     this.show(
       div("top", this.box.element, this.noticeList),
+      div("controls", this.switches.chips, this.switches.panel),
       p.gallery,
       this.line.element,
       this.bar.topBar,
-      panel("mask-panel", null, [heading("The mask"), p.counted], room, legend()),
+      this.bar.places,
+      panel(
+        "mask-panel",
+        null,
+        [heading("The mask"), p.counted],
+        room,
+        h("p", { class: "legend" }, span("swatch"), "may attend", blockedMark()),
+      ),
       this.bar.brushes,
       ...this.panels.elements,
-      this.bar.places,
       p.readout,
-      div("also", this.also.chips, this.also.panel),
       this.outcomes.element,
     );
     const { signal } = this.lifetime;
@@ -260,8 +267,10 @@ export class Painter extends PlaceView {
     else this.redraw();
   }
 
+  /** Undo the last act; a painting that exceeds the link is no part of the history. */
   undo() {
-    if (this.mask.undo()) this.painted();
+    if (this.tooLong) this.follow();
+    else if (canUndo()) history.back();
   }
 
   clear() {
@@ -290,21 +299,14 @@ export class Painter extends PlaceView {
     this.chooseMask(this.picture.painted ? { mask: "painted", on: rule } : { mask: "combination", rule });
   }
 
-  /** Set a number of the current mask. @param {string} key link parameter @param {string} value */
-  useNumber(key, value) {
-    const card = this.picture.cards.find((candidate) => isUsed(this.picture, candidate));
-    if (card) this.chooseMask({ ...card.clicks.use, [key]: value });
-  }
-
-  /** Choose another mask; a painting stays in the link. @param {Record<string, string>} link */
+  /** Choose another mask; a painting stays in the link. @param {Controls} link */
   chooseMask(link) {
     this.tooLong = 0;
     this.ahead = true;
-    this.mask.remember();
     this.takeMask(link);
   }
 
-  /** @param {Record<string, string | null>} message parameters of a mask */
+  /** @param {Controls} message parameters of a mask */
   takeMask(message) {
     const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
     this.controls = { ...this.controls, ...rule, ...message };
@@ -383,15 +385,14 @@ export class Painter extends PlaceView {
       [`shows-${this.side}`]: this.narrow,
       "no-mask": !picture.cards.length, // a model without mask control
     });
-    const style = getComputedStyle(this.element);
-    const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
+    const colours = inks(this.element);
     const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);
-    const accent = style.getPropertyValue("--glow").trim();
-    drawGallery(this.parts.gallery, picture, { inks: colours, accent, join: this.join, choose });
+    this.parts.gallery.hidden = this.isFolded && !projecting;
+    drawGallery(this.parts.gallery, picture, { inks: colours, join: this.join, choose });
     this.line.draw();
     this.bar.draw();
     this.foot.draw();
-    this.also.draw(colours);
+    this.switches.draw(colours);
     this.outcomes.draw();
     const [left, right] = this.panels.maps.map(({ map }) => map);
     const room = roomOf([this.grid, left, right], this, n);
@@ -456,16 +457,10 @@ function roomOf(maps, { alone, foot }, n) {
   const seen = rooms.filter((room) => room.clientWidth);
   const left = alone ? heightLeft : (/** @type {Element} */ room) => foot.heightOver(room);
   const height = isLarge && seen.length ? Math.max(220, left(seen[0]) - AROUND * rem()) : usualHeight(n);
-  return { width: Math.min(...seen.map(contentWidth)), height };
+  return { width: Math.min(...seen.map(contentWidth)), height, tall: alone ? TALL : 1 };
 }
 
 /** The height that leaves the gallery on the first screen, unless numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
-
-function legend() {
-  const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
-  const parts = [span("swatch"), "open: may attend", span(`swatch ${kind}`), `${blocked}: may not attend`];
-  return h("p", { class: "legend" }, ...parts);
-}
 
 export const view = mount(Painter);

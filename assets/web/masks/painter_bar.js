@@ -3,7 +3,8 @@
 
 import { isUsed, JOINS } from "./gallery.js";
 import { choice, group, mapOrTable, namedPart } from "../base/choice.js";
-import { button, div, setAttribute, fill, h, setAttributes, setField, setText, span } from "../base/dom.js";
+import { button, div, setAttribute, h, setAttributes, setField, setText, span } from "../base/dom.js";
+import { canUndo } from "../link/link.js";
 import { mapChoice } from "../picture/map_choice.js";
 
 /** @type {[Tool, string, string][]} */
@@ -36,7 +37,7 @@ export class PainterBar {
     this.choice = mapChoice(view);
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads to paint", SCOPES, (scope) => view.set(view.mask, { scope }));
-    this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
+    this.modes = mapOrTable((asTable) => view.set(view, { asTable }));
     this.sides = choice("Weights before or after the mask", SIDES, (side) => view.set(view, { side }));
     this.touches = choice("Brush", TOUCHES, (scrolls) => view.set(view, { scrolls }));
     this.touch = namedPart("touch:", this.touches.element);
@@ -58,7 +59,7 @@ export class PainterBar {
     this.touches.press(view.scrolls);
     this.touch.hidden = !view.narrow && !matchMedia("(pointer: coarse)").matches;
     for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
-    setAttribute(this.undo, "disabled", !mask.undone.length);
+    setAttribute(this.undo, "disabled", !canUndo() && !view.tooLong);
     setAttribute(this.clear, "disabled", mask.isEmpty);
   }
 }
@@ -72,7 +73,6 @@ export class MaskLine {
     this.opened = /** @type {boolean | null} */ (null); // by the user; null: as the rule needs it
     this.name = h("b");
     this.meaning = h("span");
-    this.numbers = span("numbers");
     this.combine = button("combine", () => view.set(this, { opened: !this.isOpen }), {
       title: "combine masks with and, or, not",
     });
@@ -91,7 +91,7 @@ export class MaskLine {
     const ruleText = span("named rule-text", this.ruleName, this.rule, span("label", WAYS));
     this.row = div("joins", namedPart("a click on a mask", this.joins.element), ruleText);
     const meaning = h("p", { class: "meaning" }, this.name, this.meaning);
-    this.element = div("line", meaning, div("bar", this.numbers, this.combine), this.row);
+    this.element = div("mask-line", meaning, div("bar", view.switches.numbers, this.combine), this.row);
   }
 
   /** Return whether the section is open, as always for a joined rule. */
@@ -106,7 +106,6 @@ export class MaskLine {
     const usedCard = picture.cards.find((card) => isUsed(picture, card));
     setText(this.name, usedCard?.name ?? (picture.painted ? "painted" : picture.rule));
     setText(this.meaning, picture.meaning);
-    this.fillNumbers(usedCard && join === "use" ? usedCard.numbers : []);
     setAttributes(this.combine, { "aria-expanded": String(this.isOpen), "aria-pressed": String(join !== "use") });
     this.row.hidden = !this.isOpen;
     this.joins.press(join);
@@ -118,27 +117,5 @@ export class MaskLine {
     const ruleValue = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // stays editable
     setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
     setField(this.rule, ruleValue);
-  }
-
-  /** @param {MaskNumber[]} numbers */
-  fillNumbers(numbers) {
-    const make = () => {
-      const field = h("input", { type: "number", step: "1" });
-      return h("label", { class: "number" }, h("span"), field);
-    };
-    fill(this.numbers, numbers, make, (label, { key, name, label: help, value, ends }) => {
-      const [text, field] = label.children;
-      if (!(field instanceof HTMLInputElement)) return;
-      setText(text, name.toLowerCase());
-      setAttribute(label, "title", help);
-      setAttributes(field, { "aria-label": help, min: ends[0], max: ends[1] });
-      field.onkeydown = (event) => event.stopPropagation();
-      field.onchange = () => {
-        if (field.value && field.checkValidity()) return this.view.useNumber(key, field.value);
-        field.reportValidity();
-        field.value = String(value);
-      };
-      setField(field, String(value));
-    });
   }
 }

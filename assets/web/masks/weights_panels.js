@@ -65,7 +65,8 @@ export class WeightsPanels {
       });
       panel.draw(mapPicture, asTable, colours, room);
     });
-    setText(this.law, `colour scale widened for small weights${this.maps[0].map.omits}`);
+    const laws = ["colour scale widened for small weights", this.maps[0].map.omits];
+    setText(this.law, laws.filter(Boolean).join("; "));
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
   }

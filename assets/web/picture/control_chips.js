@@ -1,8 +1,21 @@
-// A row of chips or tiles with the current changes of the model, each of which opens a panel with its inputs: masks with
+// The row of switches with the current changes of the model, each of which opens a panel with its inputs: masks with
 // thumbnails and numbers, positional encodings, the temperature, and ablated heads.
 
-import { allows } from "../link/changes.js";
-import { button, contextOf, div, fill, h, setAttribute, setField, setText, span, svg } from "../base/dom.js";
+import { allows, nameOf } from "../link/changes.js";
+import { hatchOf, pixel, pixels, rgb } from "../base/colour.js";
+import {
+  button,
+  contextOf,
+  div,
+  fill,
+  h,
+  pixelRatio,
+  setAttribute,
+  setField,
+  setText,
+  span,
+  svg,
+} from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
 import { headName, headNames, headsOf } from "../link/look.js";
 import { toggle } from "../base/words.js";
@@ -13,7 +26,7 @@ import { toggle } from "../base/words.js";
 export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate heads" };
 const GLOSSES = /** @type {Record<string, string>} */ ({
   mask: "which words each word may attend to",
-  pos: "how the model knows the word order",
+  pos: "how word order reaches the model",
   t: "how sharp or soft attention is",
   off: "switch heads off: their output then counts as 0",
 });
@@ -39,7 +52,7 @@ const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules combined with & (and), | (or), ! (not)", numbers: [], key: "rule" },
   { name: "painted", line: "single cells, painted on the Masks page", numbers: [], key: "on" },
 ]);
-export const KINDS = [...MASKS, ...WRITTEN];
+export const KINDS = /** @type {Kind[]} */ ([...MASKS, ...WRITTEN]);
 const FIELDS = { rule: "Rules combined with & (and), | (or), ! (not)", on: "Rule under the painted cells" };
 
 /** A radio group: Tab reaches the selected option, arrow keys select the next one. @param {string} name */
@@ -49,11 +62,13 @@ const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-
 const radio = (list, choose, ...parts) =>
   h("label", {}, h("input", { type: "radio", name: list.ariaLabel, onchange: choose }), ...parts);
 
-/** @param {Element} choice @param {string} name @param {string} line its description @param {string} now the selected name */
-function fillRadio({ children }, name, line, now) {
+/** @param {Element} choice @param {"mask" | "pos"} key @param {string} value @param {string} line its description
+ * @param {string} now the selected value */
+function fillRadio({ children }, key, value, line, now) {
+  const name = nameOf(key, value);
   const input = /** @type {HTMLInputElement} */ (children[0]);
   setAttribute(input, "aria-label", name);
-  input.checked = name === now;
+  input.checked = value === now;
   const [title, what] = [...children].slice(-2);
   setText(title, name);
   setText(what, line);
@@ -65,18 +80,30 @@ function renew(parent, kind) {
   parent.dataset.kind = kind;
 }
 
-/** Draw the thumbnail of a mask; a custom rule has none. @param {HTMLCanvasElement} canvas
- * @param {string} mask @param {Record<string, number> | null} numbers @param {{seen: string, hidden: string}} inks
+/** Canvas -> what it shows. @type {WeakMap<Element, string>} */
+const thumbnails = new WeakMap();
+
+/** Draw the thumbnail of a mask as the maps draw it: allowed cells in colour, blocked ones hatched.
+ * @param {Element} canvas @param {{side: number, n: number, kind: string, inks: Inks}} how `side` in pixels, `n` tokens
+ * @param {(i: number, j: number) => boolean} isAllowed
  */
-function drawMask(canvas, mask, numbers, { seen, hidden }) {
-  const context = contextOf(canvas, PIXELS, PIXELS);
-  if (!numbers) return;
-  const step = PIXELS / SIDE;
-  for (let index = 0; index < SIDE * SIDE; index += 1) {
-    const [i, j] = [Math.floor(index / SIDE), index % SIDE];
-    context.fillStyle = allows(mask, numbers, i, j) ? seen : hidden;
-    context.fillRect(j * step, i * step, step - 1, step - 1);
-  }
+export function drawThumbnail(canvas, { side, n, kind, inks }, isAllowed) {
+  const id = [kind, side, n, inks.allowed, inks.hatch, pixelRatio()].join(" ");
+  if (!(canvas instanceof HTMLCanvasElement) || thumbnails.get(canvas) === id) return;
+  thumbnails.set(canvas, id);
+  const context = contextOf(canvas, side, side);
+  context.imageSmoothingEnabled = false;
+  const cells = Uint8Array.from({ length: n * n }, (_, index) => Number(isAllowed(Math.floor(index / n), index % n)));
+  const colours = [inks.none, inks.allowed].map((ink) => pixel(rgb(ink)));
+  context.drawImage(pixels({ size: n, bytes: cells }, Uint32Array.from(colours)), 0, 0, side, side);
+  const room = { width: side, height: side };
+  context.drawImage(
+    hatchOf(n, n, (i, j) => !isAllowed(i, j), room, inks.hatch),
+    0,
+    0,
+    side,
+    side,
+  );
 }
 
 /** Draw the encodings that the model supports, those it was trained with and none first.
@@ -88,7 +115,7 @@ function drawPositions(list, offered, now, choose) {
   renew(list, items.map(([name]) => name).join());
   const make = (/** @type {number} */ index) => radio(list, () => choose(items[index][0]), span("name"), span("line"));
   fill(list, items, make, (choice, [name, note]) => {
-    fillRadio(choice, name, POSITIONS[name] ?? "", now);
+    fillRadio(choice, "pos", name, POSITIONS[name] ?? "", now);
     setAttribute(choice, "title", note);
   });
 }
@@ -130,41 +157,41 @@ function makeLamps(layers, heads) {
   ];
 }
 
-/** Make the slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
-function makeDegrees(name, set) {
-  const [min, max] = TEMPERATURES.map(String);
-  const oninput = () => set(String(Number(input.value)));
-  const input = h("input", { type: "range", min, max, step: "0.1", "aria-label": name, oninput });
-  const value = h("output", {});
-  const ends = div("ends label", h("span", {}, "sharper attention"), h("span", {}, "softer attention"));
-  const element = div("degrees", h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
+/** A labelled number input. @param {string} label @param {Record<string, any>} props
+ * @param {(value: string) => void} set
+ */
+export function makeNumber(label, props, set) {
+  const input = h("input", { ...props, "aria-label": label });
+  input.oninput = () => input.value && input.checkValidity() && set(String(Number(input.value)));
+  const value = h("output");
   const say = (/** @type {string} */ now) => {
-    if (input.value !== now) input.value = now;
-    setText(value, now);
+    if (Number(input.value) !== Number(now) || !input.value) input.value = now;
+    setText(value, props.type === "range" ? now : "");
   };
-  return { element, say };
+  return { element: h("label", {}, h("span", {}, `${label} `, value), input), say };
 }
 
 /** @template {ApiView & {change(values: Values, typing?: boolean): void}} V */
 export class ControlChips {
   /** @param {V} view @param {string} label
-   * @param {{names?: Record<string, string>, kinds?: Kind[], ending?: string}} more names of the controls, available
-   * masks, and the suffix of every name
+   * @param {{names?: Record<string, string>, ending?: string}} more names of the controls, and the suffix of every name
    */
-  constructor(view, label, { names = NAMES, kinds = KINDS, ending = "" } = {}) {
+  constructor(view, label, { names = NAMES, ending = "" } = {}) {
     this.view = view;
     this.ending = ending;
-    this.kinds = kinds;
     this.masks = radios(`Mask${ending}`);
     this.numbers = div("numbers");
     this.positions = radios(`Positional encoding${ending}`);
     this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
-    this.degrees = makeDegrees(`Temperature${ending}`, (t) => this.set({ t }, true));
+    const [min, max] = TEMPERATURES.map(String);
+    const slide = { type: "range", min, max, step: "0.1" };
+    this.degrees = makeNumber(`Temperature${ending}`, slide, (t) => this.set({ t }, true));
+    const ends = div("ends label", h("span", {}, "sharper attention"), h("span", {}, "softer attention"));
     const allOn = button("all on", () => this.switchOff([]));
     this.inside = /** @type {Record<string, HTMLElement>} */ ({
       mask: h("div", {}, this.masks, this.numbers),
       pos: this.positions,
-      t: this.degrees.element,
+      t: div("degrees", this.degrees.element, ends, h("p", { class: "label" }, DEGREES)),
       off: h("div", {}, allOn, this.lamps),
     });
     this.open = "";
@@ -303,17 +330,18 @@ export class ControlChips {
 
   /** Describe the value of each control in a few words. @returns {Record<string, string>} */
   describe() {
-    const [mask, pos] = [this.value("mask"), this.value("pos")];
+    const { layers, heads, ownMask } = this.model;
+    const [mask, pos, t] = ["mask", "pos", "t"].map((key) => this.value(key));
     const kind = KINDS.find(({ name }) => name === mask);
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
-    const rule = mask === "combination" ? this.value("rule") : [mask, ...numbers].join(" ");
-    const off = [...this.off];
-    const text = `${headName(String(off[0]))} off`;
+    const rule = mask === "combination" ? this.value("rule") : [nameOf("mask", mask), ...numbers].join(" ");
+    const [first, ...others] = this.off;
+    const [count, all] = [others.length + 1, layers * heads];
     return {
-      mask: mask === "none" ? "no mask" : `mask: ${rule}`,
-      pos: pos === "none" ? "no positions" : `positions${pos === "as trained" ? "" : ":"} ${pos}`,
-      t: `temperature ${this.value("t")}`,
-      off: off.length ? (off.length === 1 ? text : `${off.length} heads off`) : "all heads on",
+      mask: mask === "none" && ownMask !== "none" ? "the model’s own" : rule,
+      pos: nameOf("pos", pos),
+      t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"}`,
+      off: first ? `${others.length ? `${count} of ${all}` : headName(first)} off` : `all ${all} heads on`,
     };
   }
 
@@ -330,15 +358,20 @@ export class ControlChips {
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
-    const colours = { seen: inks.accent, hidden: inks.line };
     const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
     const make = (/** @type {number} */ index) =>
-      radio(this.masks, () => this.set({ mask: this.kinds[index].name }), ...parts());
-    fill(this.masks, this.kinds, make, (choice, { name, line, key }) => {
-      fillRadio(choice, name, line, now);
-      drawMask(/** @type {HTMLCanvasElement} */ (choice.children[1]), name, key ? null : { w, first, gap }, colours);
+      radio(this.masks, () => this.set({ mask: KINDS[index].name }), ...parts());
+    fill(this.masks, KINDS, make, (choice, { name, line, key }) => {
+      fillRadio(choice, "mask", name, line, now);
+      const how = { side: PIXELS, n: SIDE, kind: [name, w, first, gap].join(" "), inks };
+      choice.children[1].toggleAttribute("hidden", Boolean(key));
+      drawThumbnail(choice.children[1], how, (i, j) => allows(name, { w, first, gap }, i, j));
     });
-    const kind = this.kinds.find(({ name }) => name === now);
+    this.drawNumbers(KINDS.find(({ name }) => name === now));
+  }
+
+  /** Draw the inputs of a mask's numbers, and of a rule. @param {Kind | undefined} kind */
+  drawNumbers(kind) {
     const labels = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
     const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
     const makeField = () => h("label", {}, h("span"), h("input"));
@@ -358,6 +391,7 @@ export class ControlChips {
     input.oninput = () => {
       if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
+    input.onchange = () => this.view.redraw(); // a value that is no number gives way to the one in use
     setField(input, this.value(key));
   }
 }

@@ -1,6 +1,7 @@
 // The grid of heads: DOM elements for names, toggles and focus, and one canvas over the grid for all maps.
 
-import { isPlain, picture, hatchOf } from "../base/colour.js";
+import { picture, hatchOf } from "../base/colour.js";
+import { HEAD_KINDS } from "../base/facts.js";
 import { button, contextOf, div, fill, frame, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { pooled, trimmed } from "../wire/packets.js";
@@ -19,19 +20,6 @@ import { BLOCKED, number, OFF, sortByWeight } from "../base/words.js";
  * }} ShownHeads forbidden: hatched cells, as in `forbids`; across: one column per layer;
  *   fixed: why no head can be ablated, "" if each can
  */
-
-/** The families of head kinds, each with its name in the legend. @type {Record<string, string>} */
-export const FAMILIES = { back: "previous", ends: "start or end", links: "word pair", spread: "spread out" };
-/** @type {Record<string, string>} */
-const OF_KIND = {
-  ...{ previous: "back", "word pair": "links", induction: "links", "spread out": "spread" },
-  ...{ next: "", itself: "", neighbours: "" },
-};
-
-/** The family of a kind; kinds named after tokens are "ends", and "" has none.
- * @param {[string, number] | undefined} kind
- */
-export const familyOf = (kind) => (kind ? (OF_KIND[kind[0]] ?? "ends") : "");
 
 const POOLED = 128; // cells of a thumbnail
 
@@ -86,7 +74,9 @@ export class HeadsGrid {
     fill(this.grid, rows, makeRow, (row, pairs, r) =>
       fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
     );
-    this.rove(Math.min(this.tabStop, visible.length - 1));
+    const focus = visible.findIndex(([layer, head]) => layer === state.layer && head === state.head);
+    const isWalked = this.grid.matches(":focus-within") || focus < 0;
+    this.rove(isWalked ? Math.min(this.tabStop, visible.length - 1) : focus);
   }
 
   makeTile() {
@@ -114,13 +104,14 @@ export class HeadsGrid {
     const marks = { focused, off, away };
     for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
     setAttributes(tile, { "aria-selected": String(focused), "data-head": id });
-    const is = state.all && kind ? `, ${kind[0]}` : "";
+    const title = kind ? HEAD_KINDS[kind[0]].title : "";
+    const is = state.all && kind ? `, ${title}` : "";
     setAttribute(tile, "aria-label", `${name}${is}${off ? ", ablated" : ""}${away ? ", hidden" : ""}`);
     const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
-    setText(place, kind?.[0] ?? "");
-    setAttribute(place, "title", kind ? `${kind[0]}: ${number(kind[1])}` : null);
-    setAttribute(tile, "data-family", familyOf(kind) || null);
+    setText(place, title);
+    setAttribute(place, "title", kind ? `${title}: ${number(kind[1])}` : null);
+    setAttribute(tile, "data-kind", kind?.[0] ?? null);
     setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
     const click = off ? "is ablated: restore it" : "is on: ablate it";
     setAttributes(lamp, { "aria-pressed": String(!off), "aria-label": `${name} ${click}` });
@@ -163,7 +154,7 @@ export class HeadsGrid {
     });
   }
 
-  /** @param {{query: string, line: string}} inks */
+  /** @param {{query: string, hatch: string}} inks */
   draw(inks) {
     if (!this.rects.length) this.measure();
     const { off, layer, head, row, first, last, forbidden = [] } = this.state;
@@ -179,7 +170,7 @@ export class HeadsGrid {
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       const text = forbidden[pair[1]] ?? forbidden[0];
-      if (text && !isPlain) context.drawImage(this.hatch(text, pair[1], rect, inks.line), x, y, width, height);
+      if (text) context.drawImage(this.hatch(text, pair[1], rect, inks.hatch), x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });
@@ -230,7 +221,7 @@ export class HeadsGrid {
     const weight = this.maps.map(...pair).bytes[i * keys.length + j] / 255;
     const blocked = forbids(forbidden, pair[1], n, keys.length)(i, j) ? `, ${BLOCKED}` : "";
     return this.act.hover(
-      `${nameOf(pair, true)}: ${isolated(tokens[i])} → ${isolated(keys[j])} ${weight.toFixed(2)}${blocked}`,
+      `${nameOf(pair, true)}: ${isolated(tokens[i])} → ${isolated(keys[j])} ${number(weight)}${blocked}`,
     );
   }
 

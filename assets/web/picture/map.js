@@ -2,7 +2,7 @@
 // them.
 
 import { inkOn, isPlain, mostOf, picture, hatchOf } from "../base/colour.js";
-import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
+import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { clamp } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -10,8 +10,9 @@ import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { isolated } from "../base/token_text.js";
 import { BLOCKED, number, sortByWeight, short } from "../base/words.js";
 
-/** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align.
- * @typedef {{width: number, height: number, labels?: string[]}} Room
+/** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align; `tall`: the
+ * largest height of a cell in its width, by default 1.
+ * @typedef {{width: number, height: number, labels?: string[], tall?: number}} Room
  */
 /**
  * @typedef {object} MapPicture
@@ -36,6 +37,8 @@ import { BLOCKED, number, sortByWeight, short } from "../base/words.js";
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 const HATCH = 0.35; // of the cell height, between two lines of the hatching
 const ABOVE = 48; // pixels from the centre of a finger to that of the bubble
+export const TALL = 1.7; // height of a cell in its width, at most, of two maps beside a lesson
+const ON_PHONE = 24; // pixels of a cell that fits a number on a phone
 const EDGE = 4; // pixels between the bubble and the edges
 
 /** A map with float32 weights, fully visible unless `more` differs.
@@ -47,6 +50,10 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
   ...{ tokens, keys: tokens, weights, map },
   ...more,
 });
+
+/** The legend of blocked cells. */
+export const blockedMark = () =>
+  h("span", { class: "blocked-mark" }, span(`swatch ${isPlain ? "plain" : "blocked"}`), "blocked");
 
 export class BigMap extends DrawnGrid {
   /** @param {GridActions} actions */
@@ -93,7 +100,10 @@ export class BigMap extends DrawnGrid {
       this.active = null;
       return;
     }
-    this.active = clamp(this.active ?? [row, key ?? first], ...this.ends);
+    const isFocused = this.cell.element.matches(":focus");
+    const chosen = /** @type {Cell} */ ([row, key ?? picture.best ?? first]);
+    if (!isFocused && row >= first) this.active = chosen; // Tab begins there
+    this.active = clamp(this.active ?? chosen, ...this.ends);
     this.describe();
     this.putBubble(this.tapped);
   }
@@ -115,7 +125,8 @@ export class BigMap extends DrawnGrid {
     this.drawForbidden(context);
     const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.limits.maxCell * unit, step * this.share));
     const size = Math.min(fits, wide / this.breadth);
-    const numbered = picture.weights && picture.whole && wide >= this.roomy * unit && step >= 1.2 * size;
+    const roomy = Math.max(this.roomy * unit, window.innerWidth < 640 ? ON_PHONE : 0);
+    const numbered = picture.weights && picture.whole && wide >= roomy && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
     if (picture.weights && numbered) this.drawNumbers(context, picture.weights, cut, size);
     this.font = font;
@@ -149,10 +160,12 @@ export class BigMap extends DrawnGrid {
     this.right = Math.max(6, (columnWidths.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.reservedWidth;
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const minScale = 60 / Math.max(rows, columns); // pixels of a cell
-    this.step = Math.max(minScale, Math.min(width / columns, height / rows, this.limits.maxCell * unit));
+    const tall = room.tall ?? 1;
+    const maxScale = Math.min((tall * width) / columns, height / rows, tall * this.limits.maxCell * unit);
+    this.step = Math.max(minScale, maxScale);
     // a map of many rows and few columns becomes as wide as high, if there is room
     const widest = this.step * Math.max(this.limits.stretch, rows / columns);
-    this.wide = Math.max(this.step, Math.min(width / columns, widest));
+    this.wide = Math.max(minScale, Math.min(width / columns, widest));
     [this.side, this.across] = [this.step * rows, this.wide * columns];
     const size = /** @type {const} */ ([this.left + this.across + this.right, this.top + this.side + 4]);
     this.element.style.width = `${size[0]}px`;
@@ -180,10 +193,10 @@ export class BigMap extends DrawnGrid {
   drawForbidden(context) {
     const { step, left, top, side, across, visible, seen } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.picture);
-    if (step < 5 || isPlain) return;
+    if (step < 5) return;
     const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => forbids(i + first, j + first);
     const room = { width: across, height: side };
-    const lines = hatchOf(visible.length, seen.length, isBlocked, room, this.inks.line, Math.max(5, HATCH * step));
+    const lines = hatchOf(visible.length, seen.length, isBlocked, room, this.inks.hatch, Math.max(5, HATCH * step));
     context.drawImage(lines, left, top, across, side);
   }
 
@@ -213,7 +226,7 @@ export class BigMap extends DrawnGrid {
 
   /** The legend of the numbers that are not printed. */
   get omits() {
-    return this.limits.minCell && this.element.dataset.number ? "; numbers below .05 left out" : "";
+    return this.limits.minCell && this.element.dataset.number ? "numbers below .05 left out" : "";
   }
 
   /** Format the number of a cell. @param {number} weight */

@@ -20,7 +20,8 @@ export function groupChoice(view) {
   return { element, draw };
 }
 
-/** The layer and the head in focus. @param {import("../wire/place_view.js").PlaceView} view */
+/** The layer and the head in focus.
+ * @param {{picture: {layers: number, heads: number}, at: {layer: number, head: number}, setCursor: (change: {layer?: number, head?: number}) => void}} view */
 export function headChoice(view) {
   const [layers, heads] = [group("Layer"), group("Head")];
   const draw = (count = view.picture.heads) => {

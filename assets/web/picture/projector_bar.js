@@ -2,13 +2,17 @@
 // and the shortcut of each. It has no state of its own.
 
 import { button, div, fill, h, setAttribute, setAttributes, setText, span, topOf } from "../base/dom.js";
+import { MASKS } from "../base/facts.js";
+import { nameOf } from "../link/changes.js";
+import { NAMES } from "./control_chips.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { canUndo } from "../link/link.js";
 import { toggle } from "../base/words.js";
 
 /** @typedef {ApiView & {at: {layer: number, head: number}, setCursor(change: object): void}} View */
 /** @typedef {"layer" | "head"} Axis */
-/** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
+const SHORT = { mask: "mask", pos: "encoding" }; // before the values of a list
 const LOWEST = 200; // pixels of a picture in a low window
 const GAP = 6; // pixels between a picture and the bar
 
@@ -22,20 +26,19 @@ let last = /** @type {ProjectorBar | null} */ (null); // the current bar, which 
 
 export class ProjectorBar {
   /** @param {View} view @param {Element} room container of the sentence, which becomes the bar
-   * @param {import("./control_chips.js").ControlChips<any>} choices inputs of the changes @param {Undo | null} undo
+   * @param {import("./control_chips.js").ControlChips<any>} choices inputs of the changes
    * @param {HTMLElement | null} gallery mask gallery of the page, if it has one
    */
-  constructor(view, room, choices, undo = null, gallery = null) {
+  constructor(view, room, choices, gallery = null) {
     this.view = view;
     this.choices = choices;
-    this.undo = undo;
     this.room = room;
     this.places = /** @type {const} */ (["layer", "head"]).map((axis) => this.makePlace(axis));
     this.lamp = button("", () => this.toggle(), { class: "on-off", "aria-keyshortcuts": "o" });
     this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
-    this.order = this.makeList("order", "t", (pos) => choices.set({ pos }));
+    this.order = this.makeList("pos", "t", (pos) => choices.set({ pos }));
     this.mask.element.hidden = gallery !== null;
-    this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo }, hint("u"));
+    this.back = button("undo", () => history.back(), { "aria-keyshortcuts": "u" }, hint("u"));
     const side = choices.ending ? span("label", choices.ending.slice(2)) : null;
     room.classList.add("projector-bar");
     room.prepend(div("live", ...this.places.map(({ element }) => element)));
@@ -74,9 +77,9 @@ export class ProjectorBar {
     return { axis, now, element };
   }
 
-  /** @param {string} name @param {string} key @param {(value: string) => void} choose */
-  makeList(name, key, choose) {
-    const props = { "aria-label": `${name}${this.choices.ending}`, "aria-keyshortcuts": key };
+  /** @param {"mask" | "pos"} kind @param {string} key @param {(value: string) => void} choose */
+  makeList(kind, key, choose) {
+    const props = { "aria-label": `${NAMES[kind]}${this.choices.ending}`, "aria-keyshortcuts": key };
     const list = h("select", { ...props, onchange: () => choose(list.value) });
     const element = div("chooser", list, hint(key));
     /** @param {string[]} names @param {string} now not necessarily one of them */
@@ -84,7 +87,7 @@ export class ProjectorBar {
       const all = names.includes(now) ? names : [now, ...names];
       fill(list, all, "option", (option, optionName) => {
         setAttribute(option, "value", optionName);
-        setText(option, `${name}: ${optionName}`);
+        setText(option, optionName === "none" ? nameOf(kind, optionName) : `${SHORT[kind]}: ${optionName}`);
       });
       list.value = now;
       list.disabled = whyNot !== "";
@@ -160,17 +163,20 @@ export class ProjectorBar {
   }
 
   fill() {
-    const { view, choices, undo } = this;
+    const { view, choices } = this;
     for (const { axis, now } of this.places) setText(now, `${axis} ${view.at[axis]}`);
     const off = choices.off.has(this.head);
     setText(this.lamp, off ? "○ off" : "● on");
     this.lamp.append(hint("o"));
     setAttributes(this.lamp, { "aria-label": `head on${choices.ending}`, "aria-pressed": String(!off) });
     const { positions } = view.picture;
-    const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
-    this.mask.draw(masks, choices.value("mask"), choices.whyNot("mask"));
+    this.mask.draw(
+      MASKS.map(({ name }) => name),
+      choices.value("mask"),
+      choices.whyNot("mask"),
+    );
     const orders = positions.map(([name]) => name);
     this.order.draw(orders, choices.value("pos"), choices.whyNot("pos"));
-    setAttribute(this.back, "disabled", undo?.isIdle());
+    setAttribute(this.back, "disabled", !canUndo());
   }
 }

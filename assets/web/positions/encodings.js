@@ -1,8 +1,10 @@
 // One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
-import { inks, picture } from "../base/colour.js";
+import { hatchOf, inks, picture } from "../base/colour.js";
 import { button, contentWidth, contextOf, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
+import { headChoice } from "../picture/map_choice.js";
+import { forbids } from "../link/painted.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
 import { View } from "../base/view_base.js";
@@ -16,7 +18,7 @@ const GROUPS = [
   {
     learnt: false,
     title: "Not used in training",
-    note: "This model was trained with its own table. The others show what breaks when the table is replaced, not which encoding is better. To find that out, train a model with each: ",
+    note: "This model was trained with its own encoding. The others show what breaks when it is replaced, not which encoding is better. To find that out, train a model with each: ",
     link: "compared on Train →",
   },
 ];
@@ -27,7 +29,7 @@ const AROUND = 175; // pixels around a projected map: bar, title, frame
 /** @extends {View<State>} */
 class Encodings extends View {
   constructor(root) {
-    super(root, [viewCss, encodingsCss], "encodings", ["selection"]);
+    super(root, [viewCss, encodingsCss], "encodings", ["selection", "layer", "head"]);
     this.packed = ""; // source of the unpacked maps
     this.maps = /** @type {Float32Array[]} */ ([]);
     this.bytes = /** @type {Bytes[]} */ ([]);
@@ -47,16 +49,25 @@ class Encodings extends View {
     this.groups = GROUPS.map((group) => this.makeGroup(group));
     const header = [div("titles", this.name, this.place)];
     const holder = div("holder", this.large.element);
-    this.picture = panel("enlarged", null, header, holder, this.readout, this.note);
+    this.enlarged = panel("enlarged", null, header, holder, this.readout, this.note);
     this.caption = h("p", { class: "label" });
     const groups = this.groups.map(({ element }) => element);
+    this.blocked = blockedMark();
+    this.choice = headChoice(this);
     const all = { class: "all", role: "group", "aria-label": "Encodings" };
-    this.show(this.picture, h("div", all, ...groups, this.caption));
+    this.show(
+      div("bar", ...this.choice.elements, div("legend", this.blocked)),
+      this.enlarged,
+      h("div", all, ...groups, this.caption),
+    );
   }
 
   /** @param {number} width */
   draw(width) {
-    const { tiles, selection, tokens, place } = this.state;
+    const { tiles, selection, tokens, keys, forbidden, layer, head } = this.state;
+    const place = `layer ${layer} head ${head}`;
+    this.choice.draw();
+    this.blocked.hidden = !forbidden.some(Boolean);
     this.unpack();
     const chosenIndex = tiles.findIndex(({ name }) => name === selection);
     const index = Math.max(0, chosenIndex);
@@ -72,16 +83,18 @@ class Encodings extends View {
     const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
     const name = `${place}, ${tiles[index].title}`;
     const mapPicture = wholeMap(tokens, this.maps[index], {
+      keys,
       name,
+      forbids: forbids(forbidden, head, tokens.length, keys.length),
       row,
       key,
       theme: this.theme,
       map: this.bytes[index],
     });
-    const room = { width: contentWidth(this.picture), height: this.room(width) };
+    const room = { width: contentWidth(this.enlarged), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
     this.large.draw(mapPicture, inks(this.element), room);
-    setText(this.caption, `${place}: mean weight on the previous word, by encoding. Press a map to enlarge it.`);
+    setText(this.caption, `Mean weight of ${place} on the previous token, by encoding. Press a map to enlarge it.`);
     this.read(null);
   }
 
@@ -92,12 +105,12 @@ class Encodings extends View {
   }
 
   unpack() {
-    const { maps, tokens, tiles } = this.state;
+    const { maps, tokens, keys, tiles } = this.state;
     if (maps === this.packed) return;
     this.packed = maps;
     const bytes = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
     const floats = new Float32Array(bytes.buffer);
-    const cells = tokens.length ** 2;
+    const cells = tokens.length * keys.length;
     this.maps = tiles.map((_, index) => floats.subarray(index * cells, (index + 1) * cells));
     this.bytes = this.maps.map((map) => ({ size: tokens.length, bytes: toBytes(map) }));
   }
@@ -132,6 +145,25 @@ class Encodings extends View {
     const context = contextOf(canvas, side, side);
     context.imageSmoothingEnabled = false;
     context.drawImage(picture(this.bytes[index], this.theme, "root"), 0, 0, side, side);
+    const { forbidden, head, tokens, keys } = this.state;
+    const isBlocked = forbids(forbidden, head, tokens.length, keys.length);
+    const room = { width: side, height: side };
+    context.drawImage(hatchOf(tokens.length, keys.length, isBlocked, room, inks(tile).hatch), 0, 0, side, side);
+  }
+
+  /** The message, which has the sizes and the head in focus. */
+  get picture() {
+    return this.state;
+  }
+
+  get at() {
+    return this.state;
+  }
+
+  /** @param {{layer?: number, head?: number}} change */
+  setCursor(change) {
+    const { layer, head } = { ...this.state, ...change };
+    this.tell({ layer, head });
   }
 
   /** @param {string} name */

@@ -16,7 +16,7 @@ import { handsOf, LETTERS } from "./tally.js";
 /** The lesson panel's parts on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", objective: "", misconception: "", minutes: 0, exercise: "", teacher_notes: "" };
-const NO_LESSON = { id: "", ...UNTOLD, references: [], steps: [] };
+const NO_LESSON = { id: "", claims: false, ...UNTOLD, references: [], steps: [] };
 const PANEL = {
   verdict: null,
   away: false,

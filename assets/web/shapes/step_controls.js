@@ -1,7 +1,7 @@
 // The settings of the current layer: one or two implementations, the changes of the model, and random
 // weights in place of the trained ones.
 
-import { ControlChips, NAMES } from "../picture/control_chips.js";
+import { ControlChips, makeNumber, NAMES } from "../picture/control_chips.js";
 import { choice, fillChoice, group, namedPart } from "../base/choice.js";
 import { div, fill, h, setText } from "../base/dom.js";
 
@@ -15,20 +15,6 @@ function makeList(label, choose) {
     select.value = now;
   };
   return { element: namedPart(label, select), draw };
-}
-
-/** A labelled number input. @param {string} label @param {Record<string, any>} props
- * @param {(value: string) => void} set
- */
-function makeNumber(label, props, set) {
-  const input = h("input", { ...props, "aria-label": label });
-  input.oninput = () => input.value && input.checkValidity() && set(String(Number(input.value)));
-  const value = h("output");
-  const say = (/** @type {string} */ now) => {
-    if (Number(input.value) !== Number(now) || !input.value) input.value = now;
-    setText(value, props.type === "range" ? now : "");
-  };
-  return { element: h("label", {}, h("span", {}, `${label} `, value), input), say };
 }
 
 /** @extends {ControlChips<StepView>} */
@@ -50,7 +36,6 @@ export class StepControls extends ControlChips {
     // the description below arrives with the response and moves no control
     this.inside.lw = div("weights", this.weightSource.element, this.random, this.caption);
     this.panel.append(this.inside.lw);
-    this.chips.classList.add("tiles");
     this.lists = [this.first.element, this.second.element];
   }
 

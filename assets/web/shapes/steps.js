@@ -61,7 +61,7 @@ export class StepView extends PlaceView {
     const top = div("top", this.box.element, this.noticeList);
     const end = div("end", this.lesson.element, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
-    this.show(top, bar, controls, this.controls.panel, this.list.element, ...sides, end);
+    this.show(top, controls, bar, this.controls.panel, this.list.element, ...sides, end);
   }
 
   get main() {

@@ -1,10 +1,11 @@
 // The blocks of a sheet other than matrices. Each kind makes its element once and updates it in place.
 
 import { isolated } from "../base/token_text.js";
+import { makeCopy } from "../base/dom.js";
 import { setRovingTabindex } from "../base/choice.js";
 import { button, div, fill, fillNotices, h, notices, setAttribute, setText, setTexts, span } from "../base/dom.js";
 import { equation } from "./equation.js";
-import { lessons } from "../lessons/lesson_cards.js";
+import { claims, lessons } from "../lessons/lesson_cards.js";
 import { classes, makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
@@ -25,12 +26,22 @@ function updateSteps(element, block) {
   });
 }
 
-/** Lines of code with optional marks. */
+function makeCode() {
+  const code = h("code");
+  const copy = makeCopy("copy code", () => code.textContent ?? "");
+  return div("", h("pre", { class: "code-lines" }, code), div("links", copy, h("a")));
+}
+
+/** Lines of code with optional marks, and a file of them. */
 function updateCode(element, block) {
-  fill(element.firstElementChild, block.lines, "span", (line, text, index) => {
+  const [lines, file] = element.children;
+  fill(lines.firstElementChild, block.lines, "span", (line, text, index) => {
     setText(line, `${text}\n`);
     setAttribute(line, "class", block.marks.includes(index) ? "marked" : null);
   });
+  file.hidden = !block.file;
+  const href = `data:text/x-python;charset=utf-8,${encodeURIComponent(lines.textContent)}`;
+  setText(Object.assign(file.lastElementChild, { download: block.file, href }), block.file);
 }
 
 function makeBar() {
@@ -148,30 +159,6 @@ const terms = {
   },
 };
 
-/** The search field of the glossary. */
-const search = {
-  make: () => h("label", { class: "search" }, h("span"), h("input", { type: "search", dir: "auto" }), h("output")),
-  /** @param {HTMLElement} element @param {Block} block */
-  update(element, block) {
-    const [label, box, count] = /** @type {[Element, HTMLInputElement, Element]} */ (
-      /** @type {unknown} */ (element.children)
-    );
-    setText(label, block.label);
-    box.oninput = () => {
-      const sheet = /** @type {Element} */ (element.parentElement);
-      const query = box.value.trim().toLowerCase();
-      const terms = /** @type {HTMLElement[]} */ ([...sheet.querySelectorAll(".term")]);
-      for (const term of terms) {
-        const [name, meaning] = term.children;
-        term.hidden = !`${name.textContent} ${meaning.textContent}`.toLowerCase().includes(query);
-      }
-      const panels = /** @type {NodeListOf<HTMLElement>} */ (sheet.querySelectorAll(".panel"));
-      for (const panel of panels) panel.hidden = !panel.querySelector(".term:not([hidden])");
-      setText(count, query && `${terms.filter(({ hidden }) => !hidden).length} of ${terms.length}`);
-    };
-  },
-};
-
 /** A verdict: the live region exists before its text, so that screen readers announce it. */
 const verdict = {
   make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
@@ -211,13 +198,13 @@ export const PLAIN = {
   },
   table,
   terms,
-  search,
   links: { make: () => h("nav", { class: "links" }), update: updateLinks },
+  claims,
   lessons,
   equation,
   patches,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
-  code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
+  code: { make: makeCode, update: updateCode },
   steps: { make: () => h("ol", { class: "derivation" }), update: updateSteps },
 };

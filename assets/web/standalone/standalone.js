@@ -5,12 +5,12 @@ import { fillChoice, group, mapOrTable, numbers } from "../base/choice.js";
 import { button, contentWidth, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
 import { HeadsGrid, columns, isAcross, order } from "../picture/heads.js";
 import { parseLook } from "../link/look.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mapsOf, parts, rowOf, unpack, unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { View } from "../base/view_base.js";
-import { BLOCKED, number, OFF, quoted, sortByWeight } from "../base/words.js";
+import { number, OFF, quoted, sortByWeight } from "../base/words.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "../explore/explore.css" with { type: "css" };
 import standaloneCss from "./standalone.css" with { type: "css" };
@@ -47,7 +47,7 @@ class Standalone extends View {
     this.ramp = span("ramp");
     this.layers = group("Layer");
     this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle all-toggle" });
-    this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
+    this.modes = mapOrTable((asTable) => this.change({ asTable }));
     this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
@@ -65,9 +65,8 @@ class Standalone extends View {
   }
 
   makeLarge() {
-    const hatch = this.state.forbidden.some(Boolean) ? `; hatched: ${BLOCKED}` : "";
-    const law = h("span", {}, `colour scale widened for small weights (√ of the weight)${hatch}`);
-    const legend = div("legend", "0", this.ramp, "1", law);
+    const law = h("span", {}, "colour scale widened for small weights (√ of the weight)");
+    const legend = div("legend", "0", this.ramp, "1", law, this.state.forbidden.some(Boolean) ? blockedMark() : "");
     return panel(
       "large",
       "Head in focus",
@@ -128,8 +127,7 @@ class Standalone extends View {
     const { forbidden } = this.state;
     const all = this.all && !narrow;
     this.setClasses({ "with-all": all });
-    const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
-    const colours = { ...inks(this.element), line };
+    const colours = inks(this.element);
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };

@@ -53,7 +53,7 @@ class FilmView extends ApiView {
       event.preventDefault();
       this.play(!this.playing);
     };
-    this.modes = mapOrTable("Maps or tables", "s", (table) => this.choose({ table }));
+    this.modes = mapOrTable((table) => this.choose({ table }));
     this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
     this.groups = { probes: namedPart("text", p.probes), layers: namedPart("layer", p.layers) };
     const { probes, layers } = this.groups;

@@ -14,6 +14,18 @@ const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
 
+const KEPT = /^(maps|focus|pair|begun|masked|entered|steps)\?/; // the routes of pictures: a query has one response
+const MAX_KEPT = { answers: 16, bytes: 2 ** 21 };
+/** The last pictures by their questions, for Back and for other pages. @type {Map<string, Uint8Array<ArrayBuffer>>} */
+const kept = new Map();
+
+/** @param {string} question @param {Uint8Array<ArrayBuffer>} bytes */
+function keep(question, bytes) {
+  kept.delete(question);
+  if (KEPT.test(question) && bytes.length < MAX_KEPT.bytes) kept.set(question, bytes.slice());
+  if (kept.size > MAX_KEPT.answers) kept.delete([...kept.keys()][0]);
+}
+
 /** The longest parameter of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((a, b) => (b[1].length > a[1].length ? b : a))[0];
 
@@ -80,11 +92,13 @@ export class ApiClient {
     const isNewest = () => number === this.count;
     try {
       const headers = visit ? { "Headlight-Visit": visit } : undefined;
-      const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
+      const known = kept.get(question);
+      const answer = await (known ? new Response(known) : fetch(urlOf(`api/${question}`), { signal, headers }));
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
       if (number < this.latestDrawn || signal.aborted) return; // a newer response came first
       if (bytes) {
+        keep(question, bytes);
         this.latestDrawn = number;
         if (isNewest()) this.markIdle();
         this.handlers.take(bytes, question);

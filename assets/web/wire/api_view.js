@@ -3,6 +3,7 @@
 
 import { fillNotices, h, notices, setAttribute, setAttributes } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, MAX_LINK_BYTES, MAX_TEXT_LENGTH, MODEL } from "../base/facts.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, setParam, read, write } from "../link/link.js";
 import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
@@ -15,8 +16,7 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 
 // Debounce of address updates in ms: browsers rate-limit them, and each takes a frame's time.
 const PAUSE = { typing: 400, choosing: 100 };
-const LOADS =
-  "Loading SmolLM2 with its 135 million parameters. The first time takes longer, because they are unpacked.";
+const LOADS = "Loading SmolLM2-135M-Instruct, four-bit. The first time takes longer, because its weights are unpacked.";
 const MODELS = ["model", "model2"]; // keys of models
 const OF_HEADS = ["off", "off2", "unheard", "unheard2"];
 const SHOWN = 60; // characters of a quoted sentence
@@ -51,6 +51,10 @@ export class ApiView extends View {
     this.noticeList = notices();
     this.bare = h("div", { class: "notices bare", role: "alert" }); // notices while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
+    const finish = (/** @type {any} */ event) => {
+      if (this.pause && !event.repeat && (isShortcut(event) || !isTyped(event))) this.writeAddress(); // the next act has its own entry
+    };
+    for (const type of ["pointerdown", "keydown", "click"]) addEventListener(type, finish, { signal, capture: true });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
     addEventListener("headlight-choose", (event) => this.onModelEvent(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
@@ -320,6 +324,7 @@ export class ApiView extends View {
     this.openWarnings = [];
     this.refused = new Set();
     this.ask();
+    if (this.isHere && !this.pause) write(this.linkParams, true);
     clearTimeout(this.pause);
     this.pause = setTimeout(() => this.writeAddress(), typing ? PAUSE.typing : PAUSE.choosing);
     // typed text is not stale before its response or debounce is due
@@ -347,7 +352,7 @@ export class ApiView extends View {
     const link = read();
     const keys = [...dropped, ...Object.keys(values)];
     const fallback = dropped.length ? Object.fromEntries(keys.map((key) => [key, link.getAll(key)])) : null;
-    write({ ...Object.fromEntries(dropped.map((key) => [key, null])), ...values });
+    write({ ...Object.fromEntries(dropped.map((key) => [key, null])), ...values }, true);
     this.follow();
     this.isFitting = dropped.length > 0;
     this.fallback ??= fallback;
@@ -356,7 +361,7 @@ export class ApiView extends View {
   /** Choose another kind of attention of the same model; the sentence stays, the heads differ. @param {string} model */
   chooseGroup(model) {
     this.writeAddress();
-    write({ ...Object.fromEntries([...OF_ONE_MODEL, ...OF_HEADS].map((key) => [key, null])), model });
+    write({ ...Object.fromEntries([...OF_ONE_MODEL, ...OF_HEADS].map((key) => [key, null])), model }, true);
     this.follow();
   }
 

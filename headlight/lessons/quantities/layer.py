@@ -46,9 +46,13 @@ def asymmetry(query: Query, settings: Settings, name: Literal["scores", "weights
 
 
 def under_mean_map(query: Query, settings: Settings) -> Value:
-    """Return `under_mean_map`: the relative change of the mixed values if all heads used their mean map."""
+    """Return `under_mean_map`: the relative change of the attention's output if all heads used their mean map."""
     weights, v = (get_step(query, settings, name).value[0].double() for name in ("weights", "v"))
-    return Value.number(measures.relative_difference(weights.mean(dim=0) @ v, weights @ v))
+    projection = _entering(settings, query.cursor.layer)[0]
+    bias = None if projection.o_bias is None else projection.o_bias.double()
+    joined = [join_heads((maps @ v).transpose(0, 1)) for maps in (weights.mean(dim=0), weights)]
+    outputs = [nn.functional.linear(x, projection.o.double(), bias) for x in joined]
+    return Value.number(measures.relative_difference(*outputs))
 
 
 def without_bias(query: Query, settings: Settings, projection: Literal["query", "key", "value"]) -> Value:
