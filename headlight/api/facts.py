@@ -10,10 +10,10 @@ from typing import Any
 from headlight import ROOT, read_toml
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
+from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.link.rules import LINES
 from headlight.picture import pictures
 from headlight.picture.link_query import TEXT_KEYS
-from headlight.picture.query import MAX_BYTES
 from headlight.registry import models, pretrained
 from headlight.ui.palette import AXIS
 from headlight.ui.terms import MARKED
@@ -53,7 +53,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "NOBODY": ("string", "Label of the column for weight that goes to no token.", pictures.UNASSIGNED),
         "MAX_LINK_BYTES": ("number", "Longest query of a link, in bytes.", MAX_LINK_BYTES),
         "LEFT_OUT": ("string[]", "Keys that are dropped from a longer link, in this order.", list(DROP_ORDER)),
-        "MAX_QUERY_BYTES": ("number", "Longest query that the server accepts, in bytes.", MAX_BYTES),
+        "MAX_QUERY_BYTES": ("number", "Longest query that the server accepts, in bytes.", MAX_QUERY_BYTES),
         "MAX_TEXT_LENGTH": ("number", "Longest sentence that a field accepts, in characters.", FIELDS["s"].max_length),
         "MAX_RULE_LENGTH": ("number", "Longest rule of a mask, in characters.", limits.MAX_RULE_LENGTH),
         "MAX_WINDOW": ("number", "Largest number in a rule of a mask.", limits.MAX_WINDOW),

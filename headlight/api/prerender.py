@@ -15,8 +15,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.picture.link_query import LinkQuery
-from headlight.picture.query import MAX_BYTES, Query
+from headlight.picture.query import Query
 from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE, Queue
 from headlight.registry import get_source
@@ -58,14 +59,16 @@ class PrerenderMiddleware:
         path = whole_path.removeprefix(BASE)
         # a last segment with a dot is a file
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
-        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > MAX_BYTES:
+        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > MAX_QUERY_BYTES:
             await self.app(scope, receive, send)
             return
         target = _redirect_target(path, scope["query_string"].decode("latin-1"))
         if target is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{target}")
-            if len(redirect.headers["location"]) > MAX_BYTES:  # quoting makes it longer, and proxies limit headers
-                redirect = error_response(414, f"A link may have at most {MAX_BYTES:,} bytes.")
+            if (
+                len(redirect.headers["location"]) > MAX_QUERY_BYTES
+            ):  # quoting makes it longer, and proxies limit headers
+                redirect = error_response(414, f"A link may have at most {MAX_QUERY_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
         page = PAGES.get(path)

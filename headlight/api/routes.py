@@ -14,9 +14,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.picture import words
 from headlight.picture.link_query import UnusableText
-from headlight.picture.query import MAX_BYTES, parse
+from headlight.picture.query import parse
 from headlight.queue.client import Client, is_open
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.queue.policy import QueueFull, Superseded, Work
@@ -148,8 +149,8 @@ def _rejection(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | 
         return error_response(405, "Only GET is allowed.", {"Allow": "GET"})
     if not is_same_origin(headers):
         return error_response(403, "Only requests from Headlight’s own pages are accepted.")
-    if len(scope["query_string"]) > MAX_BYTES:
-        return error_response(414, f"A query may have at most {MAX_BYTES:,} bytes.")
+    if len(scope["query_string"]) > MAX_QUERY_BYTES:
+        return error_response(414, f"A query may have at most {MAX_QUERY_BYTES:,} bytes.")
     return None
 
 

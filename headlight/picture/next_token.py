@@ -87,7 +87,7 @@ def describe_word(word: str, by_label: dict[str, Picture]) -> str:
         probabilities = {name: word_probability(picture, word) for name, picture in by_label.items()}
     except HeadlightError as error:
         return f"{quote(word.strip())}: {error}."
-    listing = ", ".join(f"{numbers.weight(p)} {name}".strip() for name, (p, _) in probabilities.items())
+    listing = ", ".join(f"{numbers.number(p, 4)} {name}".strip() for name, (p, _) in probabilities.items())
     pieces = next(iter(probabilities.values()))[1]
     note = f" It takes {len(pieces)} tokens, {' '.join(map(isolate, pieces))}, and their probabilities are multiplied."
     return f"{quote(word.strip())} comes next with probability {listing}.{note if len(pieces) > 1 else ''}"

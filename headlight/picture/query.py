@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from headlight.link import link_version, mask_codec, rules
 from headlight.link.cursor import Cursor, DisplayOptions, heads_by_name, parse_at, parse_look, parse_places
 from headlight.link.fields import FIELDS, MASKS, Field
-from headlight.link.limits import MAX_CHOICES, POSITIONS
+from headlight.link.limits import MAX_CHOICES, MAX_QUERY_BYTES, POSITIONS
 from headlight.registry import MINILM, get_source, models
 from mha_core import Model
 from mha_core import device as devices
@@ -22,7 +22,6 @@ from mha_core.errors import HeadlightError
 from . import pictures
 from .settings import Settings
 
-MAX_BYTES = 60_000  # two sentences and a pinned one, with up to nine bytes a character
 MAX_PAIRS = 2_000
 # kind of a mask that has a written rule -> key of the rule
 RULE_KEYS = {"combination": "rule", "painted": "on"}
@@ -68,8 +67,8 @@ def parse(raw: bytes, ignored_key: str = "") -> ParsedQuery:
     Raises:
         HeadlightError: the query is too long or not encoded text.
     """
-    if len(raw) > MAX_BYTES:
-        raise HeadlightError(f"a query may have {MAX_BYTES:,} bytes, this one has {len(raw):,}")
+    if len(raw) > MAX_QUERY_BYTES:
+        raise HeadlightError(f"a query may have {MAX_QUERY_BYTES:,} bytes, this one has {len(raw):,}")
     try:
         raw_pairs = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MAX_PAIRS)
     except ValueError:

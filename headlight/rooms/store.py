@@ -17,7 +17,7 @@ VARIABLE: Final = "HEADLIGHT_ROOMS"  # its URL; `headlight --rooms` sets it
 MAX_ROOMS: Final = 100  # at a time
 KEPT_SECONDS: Final = 90 * 60  # since the last act
 IDLE_SECONDS: Final = 60
-GONE: Final = -2  # the time to live of a key that is no longer there
+EXPIRED: Final = -2  # the time to live of a key that is no longer there
 TIMEOUT_SECONDS: Final = 2.0  # for a response of a Valkey, or a connection to it
 MAX_CONNECTIONS: Final = 16
 PREFIX: Final = "headlight:2:room:"  # 2 is the version of the format: servers of another version ignore these keys
@@ -123,7 +123,7 @@ class ValkeyStore:
         if not left or min(left)[0] > self._kept_seconds - IDLE_SECONDS:
             return False
         seconds, oldest = min(left)
-        return seconds == GONE or bool(await self._client.delete(f"{PREFIX}{oldest}"))
+        return seconds == EXPIRED or bool(await self._client.delete(f"{PREFIX}{oldest}"))
 
     async def touch(self, code: str) -> None:
         """See `MemoryStore`."""

@@ -403,11 +403,11 @@ def _unused_parameter(study: Study) -> str | None:
     function = study.target.function
     if not isinstance(function, nn.Module):
         return None
-    named = [(name, one) for name, one in function.named_parameters() if one.requires_grad]
+    parameters = {name: x for name, x in function.named_parameters() if x.requires_grad}
     with torch.enable_grad():
         total = study.target(study.x.clone()).out.square().sum()
-        slopes = torch.autograd.grad(total, [one for _, one in named], allow_unused=True) if named else ()
-    return next((name for (name, _), slope in zip(named, slopes, strict=True) if slope is None), None)
+        slopes = torch.autograd.grad(total, [*parameters.values()], allow_unused=True) if parameters else ()
+    return next((name for name, slope in zip(parameters, slopes, strict=True) if slope is None), None)
 
 
 def _takes_three(study: Study, inputs: list[Tensor]) -> bool:

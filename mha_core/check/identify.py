@@ -121,9 +121,8 @@ def _with_format(target: Target, attends: bool, n: int) -> tuple[Target, tuple[s
     if not torch.equal(x, original):
         notices.append("it changes its input in place")
     size = n * target.d_model // 4  # of q, k or v, or more; tables of angles are smaller
-    formats = {
-        one.result.dtype for one in tap.operations if one.result.numel() >= size and one.result.is_floating_point()
-    }
+    results = [operation.result for operation in tap.operations]
+    formats = {x.dtype for x in results if x.numel() >= size and x.is_floating_point()}
     if target.dtype == torch.float64 and torch.float32 in formats:
         notices.append("it computes in float32 inside, so that it is measured in float32")
         target = target.with_dtype(torch.float32)

@@ -87,7 +87,7 @@ def rebuild(study: Study) -> Rebuilt:
 
 
 def value_source(study: Study, head: int) -> tuple[Anatomy, int, tuple[int, ...]]:
-    """Return a pass in which one head looks at the token itself, and the projection and channels that it passes on.
+    """Return a pass in which one head attends to the token itself, and the projection and channels it passes on.
 
     Raises:
         Unsupported: it passes no projection on.

@@ -20,4 +20,6 @@ def test_the_benchmark_of_the_screen_runs_to_its_end(nobody_else_works: None) ->
         for act in ("key", "mask", "position", "temperature"):
             assert re.search(rf"^{page} +16 tokens: {act} .+ ratio \d", done.stdout, re.MULTILINE), (page, act)
         assert re.search(rf"^{page} +link, 16 tokens → first picture +\d", done.stdout, re.MULTILINE), page
-        assert page == "Shapes" or re.search(rf"^tab to {page} +16 tokens → picture +\d", done.stdout, re.MULTILINE), page
+        assert page == "Shapes" or re.search(rf"^tab to {page} +16 tokens → picture +\d", done.stdout, re.MULTILINE), (
+            page
+        )

@@ -155,7 +155,7 @@ def test_a_decoder_copies_by_seven_of_270_heads_and_writes_on(explore: Explore) 
     compare = explore.on(Compare).open(model="smollm2", s=FRANCE, pos2="none", word="Paris")
     expect(compare.view.locator(".next-list .next").filter(has_text="Paris")).to_contain_text("0.77 → 0.27")
     expect(compare.view.locator(".word-chance")).to_have_text(
-        "“Paris” comes next with probability 0.77 on the left, 0.27 on the right."
+        "“Paris” comes next with probability 0.7725 on the left, 0.2725 on the right."
     )
 
 

@@ -71,7 +71,7 @@ def test_a_sentence_opens_on_the_head_that_links_two_of_its_words(model: Model) 
         found = run.weights[layer, head, row]
         assert (header["layer"], header["head"], header["row"]) == (layer, head, row)
         assert f"{run.tokens[row]} {run.tokens[key[0] if key else int(found.argmax())]}" == words
-        assert f"with {float(found.max()):.2f}, while" in header["telling"][0]["text"]
+        assert f"with weight {float(found.max()):.2f}, while" in header["telling"][0]["text"]
         for elsewhere in (
             {"at": "5.2"},
             {"pos": "none"},

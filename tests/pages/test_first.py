@@ -23,7 +23,7 @@ from headlight.api import prerender
 from headlight.api.prerender import PAGES, PrerenderMiddleware
 from headlight.lessons.course import course
 from headlight.lessons.message import as_json
-from headlight.picture.query import MAX_BYTES
+from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.picture.settings import Settings
 from headlight.queue.executor import Queue
 from headlight.registry import pretrained
@@ -170,8 +170,8 @@ def test_addresses_of_no_page_and_of_the_first_page() -> None:
         assert (answer.status_code, answer.headers["location"]) == (307, f"/{course().claims()[claim]}")
     assert client.get("/claims?claim=none", follow_redirects=False).headers["location"] == "/claims"
     assert client.get("/texts", follow_redirects=False).headers["location"] == "/lessons"
-    assert client.get(f"/explore?s={'a' * (MAX_BYTES - 4)}", follow_redirects=False).status_code == 307
-    assert client.get(f"/explore?s={'|' * (MAX_BYTES // 3)}", follow_redirects=False).status_code == 414, "quoted"
+    assert client.get(f"/explore?s={'a' * (MAX_QUERY_BYTES - 4)}", follow_redirects=False).status_code == 307
+    assert client.get(f"/explore?s={'|' * (MAX_QUERY_BYTES // 3)}", follow_redirects=False).status_code == 414, "quoted"
 
 
 def test_the_bar_and_the_course_come_with_the_page() -> None:

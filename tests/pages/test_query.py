@@ -25,10 +25,10 @@ from headlight.link.cursor import (  # fmt: skip
     write_places,
 )
 from headlight.link.fields import FIELDS
-from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
+from headlight.link.limits import MAX_QUERY_BYTES, MAX_TEXT_LENGTH, POSITIONS
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import UnusableText
-from headlight.picture.query import MAX_BYTES, Query
+from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_tail
@@ -94,7 +94,7 @@ HOSTILE = [
 BAD = {  # query -> what the sentence says
     b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", b"&".join([b"s=a"] * 5000): "",
     b"s=" + b"a" * 24_001: "“s” of a link may have 24,000 characters, here it has 24,001",
-    b"x" * (MAX_BYTES + 1): "bytes",
+    b"x" * (MAX_QUERY_BYTES + 1): "bytes",
     b"s=a&s=b": "says “s” 2 times", b"&".join([b"off=L0+H0"] * 1025): "says “off” 1025 times",
     b"mask=everything": "“mask” of a link is",
     **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512" for w in (b"0", b"513", b"nan", b"2.5")},

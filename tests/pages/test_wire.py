@@ -16,8 +16,8 @@ from headlight.api import routes
 from headlight.api.routes import DataApi
 from headlight.export import files
 from headlight.lessons import course
+from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.picture import pictures
-from headlight.picture.query import MAX_BYTES
 from headlight.picture.settings import Settings
 from headlight.queue import slots
 from headlight.queue.executor import Queue
@@ -136,7 +136,7 @@ def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytes
                 answer = client.get(f"{API}/{route}?{key}={value}")
                 assert answer.status_code in (200, 422), (route, key, value[:60], answer.text)
                 assert answer.status_code == 200 or 0 < len(answer.text) < 400, route
-            assert client.get(f"{API}/{route}?s={'a' * MAX_BYTES}").status_code == 414
+            assert client.get(f"{API}/{route}?s={'a' * MAX_QUERY_BYTES}").status_code == 414
     assert not caplog.records
 
 

@@ -104,8 +104,10 @@ export class ApiView extends View {
 
   /** Take over the session from the page's script. @param {{visit: string}} message */
   onMessage({ visit }) {
+    const isOther = this.visit !== visit;
     this.visit = visit;
-    if (!this.picture) this.read();
+    if (!this.picture && isOther) this.wire.cancelAll(); // what this visitor may see is asked for again
+    if (!this.picture && (isOther || !this.opened)) this.read();
     this.ask();
     this.redraw();
   }
