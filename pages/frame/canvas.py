@@ -7,7 +7,6 @@ from typing import Any, TypedDict
 
 import streamlit as st
 
-from headlight.link.limits import MAX_QUERY_BYTES
 from headlight.ui import events
 from headlight.ui.figures import CONFIG, Figure
 from headlight.ui.sheet import Block
@@ -71,6 +70,8 @@ def is_projector_on() -> bool:
 
 def link() -> str:
     """Return the query of the link, with its "?", "" before the browser reports it; the caller runs again after it."""
+    from headlight.link.limits import MAX_QUERY_BYTES  # imports the core, which pages of words do not need
+
     link = events.text(st.session_state.get("view_link", {}), "link", MAX_QUERY_BYTES + 1) or ""
     with st.container(key="link_carrier"):
         _link(key="view_link", data=[link], on_link_change=lambda: None)
