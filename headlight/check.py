@@ -31,7 +31,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--layout", choices=LAYOUTS, help="of the input (default: found by trying)")
     parser.add_argument("--mask", metavar="NAME", help="the parameter that takes the mask (default: found by name)")
-    parser.add_argument("--true", choices=("attends", "blocks"), default="", help="what True means in the mask")
+    parser.add_argument("--mask-true", choices=("attends", "blocks"), default="", help="what True means in the mask")
     parser.add_argument("--causal", action="store_true", default=None, help="it is meant to be causal by itself")
     parser.add_argument("--scale", type=float, help="the factor of q · k (default: 1 / √d_head)")
     parser.add_argument("--positions", choices=POSITIONS[1:], default="", help="what is meant (default: found)")
@@ -85,8 +85,8 @@ def _report(args: Namespace, file: str, name: str) -> Report:
     if isinstance(target, type):
         target = _build(target, args)
     return check(
-        target, args.d_model, args.n_heads, layout=args.layout, mask=args.mask, true=args.true, causal=args.causal,
-        scale=args.scale, positions=args.positions, seconds=args.seconds / 4,
+        target, args.d_model, args.n_heads, layout=args.layout, mask=args.mask, mask_true=args.mask_true,
+        causal=args.causal, scale=args.scale, positions=args.positions, seconds=args.seconds / 4,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import torch
 
 from ..errors import HeadlightError, Unsupported
 from . import behaviour, inside
-from .finding import FAILS, HOLDS, NOT_APPLICABLE, TITLES, UNKNOWN, Finding
+from .finding import FAILS, HOLDS, NOT_APPLICABLE, UNKNOWN, Finding
 from .identify import identify
 from .report import CheckFailure, Report
 from .study import Study
@@ -45,7 +45,7 @@ def check(
     *,
     layout: str | None = None,
     mask: str | None = None,
-    true: str = "",
+    mask_true: str = "",
     causal: bool | None = None,
     scale: float | None = None,
     positions: str = "",
@@ -63,7 +63,7 @@ def check(
         n_heads: the number of heads.
         layout: "bsd" batch first, "sbd" sequence first, "bhsd" heads already split; default: found by trying.
         mask: the name of the parameter that takes the mask; default: found by name.
-        true: what True means in the mask, "attends" or "blocks"; default: found by trying, and said.
+        mask_true: what True means in the mask, "attends" or "blocks"; default: found by trying, and reported.
         causal: whether it is meant to be causal by itself; default: found by trying.
         scale: the factor of q · k; default 1 / √d_head.
         positions: what is meant, one of "none", "absolute", "relative", "rotary", "rotary pairs", "rotary halves";
@@ -80,7 +80,10 @@ def check(
         SizeError: d_model cannot be split into n_heads.
         Unsupported: it cannot be called, or an argument has to be given; the message says which.
     """
-    for name, value, allowed in (("true", true, ("", "attends", "blocks")), ("positions", positions, POSITIONS)):
+    for name, value, allowed in (
+        ("mask_true", mask_true, ("", "attends", "blocks")),
+        ("positions", positions, POSITIONS),
+    ):
         if value not in allowed:
             raise Unsupported(f"{name}={value!r} is unknown; choose from {', '.join(filter(None, allowed))}")
     _warm_up()
@@ -89,7 +92,7 @@ def check(
             identified = identify(function, d_model, n_heads, layout=layout, mask=mask, call=call, dtype=dtype)
     except _TimeUp:
         raise Unsupported(f"it ran for more than {seconds:g} s on a text of a few tokens") from None
-    study = Study(identified, causal, scale, positions, true)
+    study = Study(identified, causal, scale, positions, mask_true)
     findings = [_finding(number, property_, study, seconds) for number, property_ in PROPERTIES.items()]
     return Report(findings, getattr(function, "__name__", type(function).__name__), study)
 
@@ -140,6 +143,3 @@ def _time(seconds: float) -> Iterator[None]:
         with lock:
             done = True
         timer.cancel()
-
-
-assert set(PROPERTIES) == set(TITLES)

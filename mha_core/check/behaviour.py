@@ -113,13 +113,13 @@ def mask(study: Study) -> Finding:
         return Finding(3, NOT_APPLICABLE, "it takes no mask")
     form = target.mask
     meaning = {"True attends": "attends", "True blocks": "blocks"}.get(form.code, "")
-    intent = study.true or ("attends" if form.name.startswith("allow") else "")
+    intent = study.mask_true or ("attends" if form.name.startswith("allow") else "")
     if intent and meaning and meaning != intent:
         words = f"True {meaning} in “{form.name}”, where True {intent} was meant"
         return Finding(3, FAILS, words, cause="polarity", example="a mask of True everywhere", line=_mask_line(study))
-    if study.true and form.code.startswith("0 is added"):
+    if study.mask_true and form.code.startswith("0 is added"):
         return Finding(3, FAILS, f"no mask of True and False blocks in “{form.name}”", cause="mask added")
-    figure, example = _through_mask(study)
+    figure, example = _through_mask(study, form.shape)
     if figure > study.limit:
         cause = "mask of another text" if example.startswith("the mask of") else "mask leaks"
         return Finding(
@@ -128,11 +128,9 @@ def mask(study: Study) -> Finding:
     return Finding(3, HOLDS, f"{form}; a blocked key moves no output", figure, study.limit)
 
 
-def _through_mask(study: Study) -> tuple[float, str]:
+def _through_mask(study: Study, shape: str) -> tuple[float, str]:
     """Return the largest move of an output by a key that a random mask blocks for it, and the case."""
-    target, n, batch = study.target, study.n, study.batch
-    assert target.mask is not None
-    shape = target.mask.shape
+    n, batch = study.n, study.batch
     generator = torch.Generator().manual_seed(3)
     allow = torch.rand(batch if shape in PER_TEXT else 1, n if shape in PER_QUERY else 1, n, generator=generator) < 0.6
     allow = allow.expand(batch, n, n).clone().to(study.x.device)
@@ -175,11 +173,11 @@ def padding(study: Study) -> Finding:
         return Finding(4, NOT_APPLICABLE, "it takes no mask for each text")
     if (
         target.mask is None
-        and study.true
+        and study.mask_true
         and form.code in ("True attends", "True blocks")
-        and study.true not in form.code
+        and study.mask_true not in form.code
     ):
-        return Finding(4, FAILS, f"{form}, where True {study.true} was meant", cause="polarity")
+        return Finding(4, FAILS, f"{form}, where True {study.mask_true} was meant", cause="polarity")
     n, real = study.n, torch.ones(study.batch, study.n, dtype=torch.bool, device=study.x.device)
     real[0, n - 2 :] = False
     worst, example = 0.0, ""

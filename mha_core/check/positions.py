@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..errors import Unsupported
 from .anatomy import TEXT, Anatomy
 from .study import Study
 
@@ -45,8 +46,8 @@ def _mixing(study: Study, anatomy: Anatomy, i: int, j: int) -> Tensor:
     queries, keys = study.head_channels
     number = anatomy.scores[TEXT, 0, i, j]
     query, key = (anatomy.source(number, token) for token in (i, j))
-    assert query is not None  # head_channels found both
-    assert key is not None
+    if query is None or key is None:
+        raise Unsupported("its scores come from no projection of the inputs")
     (slope,) = torch.autograd.grad(number, query[0].tensor, create_graph=True)
     slopes = anatomy.as_tokens(slope)[TEXT, i, queries[0].all]
     return anatomy.jacobian(slopes, key[0].tensor)[:, TEXT, j, keys[0].all]

@@ -33,17 +33,17 @@ class Study:
 
     Attributes:
         identified: the target and how it is called.
-        causal: whether it is meant to be causal by itself; None: not said.
+        causal: whether it is meant to be causal by itself; None: unspecified.
         scale: the factor of the scores; None: 1 / √d_head.
-        positions: "none", "absolute", "relative", "rotary", "rotary pairs" or "rotary halves"; "": not said.
-        true: what True means in the mask, "attends" or "blocks"; "": not said.
+        positions: "none", "absolute", "relative", "rotary", "rotary pairs" or "rotary halves"; "": unspecified.
+        mask_true: what True means in the mask, "attends" or "blocks"; "": unspecified.
     """
 
     identified: Identified
     causal: bool | None = None
     scale: float | None = None
     positions: str = ""
-    true: str = ""
+    mask_true: str = ""
 
     @property
     def target(self) -> Target:

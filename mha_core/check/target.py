@@ -159,7 +159,7 @@ class Target:
         if allow is not None and allow.dim() == 2:
             allow = allow.expand(len(x), -1, -1)
         if self.call is not None:
-            return self._call_by_user(x, key, value, allow, padding)
+            return self._call_by_user(self.call, x, key, value, allow, padding)
         arguments: dict[str, Any] = dict(self.fixed)
         if self.takes_qkv:
             for role, tensor in (("query", x), ("key", key), ("value", value)):
@@ -192,12 +192,17 @@ class Target:
             return self.function(*(arguments[name] for name in positional), **rest)
 
     def _call_by_user(
-        self, x: Tensor, key: Tensor, value: Tensor, allow: Tensor | None, padding: Tensor | None
+        self,
+        call: Callable[..., Any],
+        x: Tensor,
+        key: Tensor,
+        value: Tensor,
+        allow: Tensor | None,
+        padding: Tensor | None,
     ) -> Answer:
-        assert self.call is not None
         tensors = {"x": x, "q": x, "k": key, "v": value, "query": x, "key": key, "value": value}
         arguments: dict[str, Tensor | None] = {name: self._lay(tensor) for name, tensor in tensors.items()}
-        _, *names = inspect.signature(self.call).parameters
+        _, *names = inspect.signature(call).parameters
         if padding is not None and "padding" not in names:
             allow = padding[:, None].expand(-1, x.shape[1], -1)
         arguments.update(allow=allow, padding=padding)
@@ -205,7 +210,7 @@ class Target:
             raise Unsupported(
                 f"call= takes {sorted(unknown)}; it is given m and of {', '.join(arguments)} what it names"
             )
-        return self._read(self.call(self.function, **{name: arguments[name] for name in names}), x)
+        return self._read(call(self.function, **{name: arguments[name] for name in names}), x)
 
     def _lay(self, x: Tensor) -> Tensor:
         x = x.clone()  # it may be changed in place

@@ -143,9 +143,9 @@ class Grouped(nn.Module):
 
 SOURCES = {"Separate": SEPARATE, "Causal": CAUSAL, "TimeFirst": TIME_FIRST, "Grouped": GROUPED}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "Separate": {"layout": "bsd", "true": "attends"},
+    "Separate": {"layout": "bsd", "mask_true": "attends"},
     "Causal": {"layout": "bsd", "causal": True},
-    "TimeFirst": {"layout": "sbd", "true": "attends"},
+    "TimeFirst": {"layout": "sbd", "mask_true": "attends"},
     "Grouped": {"layout": "bsd", "causal": True, "positions": "rotary halves"},
 }
 _numbers = count()

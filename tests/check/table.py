@@ -52,8 +52,8 @@ def main() -> None:
         is_found = finding.verdict == FAILS
         found += is_found
         named += is_found and finding.cause == mutant.cause
-        said = finding.cause if is_found else finding.verdict
-        rows.append(f"| {mutant.number} | {mutant.style} | {mutant.name} | {said} |")
+        cause = finding.cause if is_found else finding.verdict
+        rows.append(f"| {mutant.number} | {mutant.style} | {mutant.name} | {cause} |")
     checks, alarms = count_alarms(seeds)
     times = []
     for d_model, n_heads in ((64, 4), (384, 12)):

@@ -110,7 +110,7 @@ def test_what_does_not_attend_is_told() -> None:
     [
         ({"n_heads": 5}, SizeError),
         ({"layout": "dbs"}, Unsupported),
-        ({"true": "yes"}, Unsupported),
+        ({"mask_true": "yes"}, Unsupported),
         ({"positions": "rope"}, Unsupported),
     ],
 )

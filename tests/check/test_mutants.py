@@ -3,8 +3,8 @@
 import pytest
 
 from mha_core import check
-from mha_core.check import FAILS
-from mha_core.check.finding import CAUSES
+from mha_core.check import FAILS, PROPERTIES
+from mha_core.check.finding import CAUSES, TITLES
 from tests.check.layers import D_MODEL, MUTANTS, N_HEADS, SOURCES, Mutant
 
 
@@ -18,7 +18,7 @@ def test_a_broken_layer_is_found_and_its_cause_named(mutant: Mutant) -> None:
 
 
 def test_every_property_is_broken_in_some_way_and_every_style() -> None:
-    assert {mutant.number for mutant in MUTANTS} == set(range(1, 16))
+    assert {mutant.number for mutant in MUTANTS} == set(TITLES) == set(PROPERTIES) == set(range(1, 16))
     assert {mutant.style for mutant in MUTANTS} == set(SOURCES)
     assert len(MUTANTS) >= 60
     assert {mutant.cause for mutant in MUTANTS} <= set(CAUSES)

@@ -3,9 +3,9 @@
 
 /** @typedef {import("./view_base.js").View} View */
 /** @typedef {{data: [any], parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
-/** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void, place?: ShadowRoot}} Early a
- * prerendered view; `ready`: whether the layout around its final place is stable; `remove` deletes its early place;
- * `place`: the final one, once it is there
+/** @typedef {{view: View, Kind: unknown, ready: () => boolean, show?: () => void, remove: () => void,
+ *   place?: ShadowRoot}} Early a prerendered view; `ready`: whether the layout around its final place is stable; `show`
+ * makes that place visible; `remove` deletes the early one; `place`: the final one, once it is there
  */
 
 /** The view that first.js drew before Streamlit had loaded. @type {Early | null} */
@@ -22,12 +22,13 @@ export function drawnEarly(view) {
 function adopted(Kind, place) {
   const earlyView = early;
   if (!earlyView || earlyView.Kind !== Kind) return null;
-  const { view, ready, remove } = earlyView;
+  const { view, ready, show, remove } = earlyView;
   early = null;
   earlyView.place = place;
   const move = () => {
     if (view.root === place) return;
     if (place.isConnected && !ready()) return void requestAnimationFrame(move);
+    show?.(); // what is hidden cannot take the focus that the view has
     view.move(place);
     remove();
   };

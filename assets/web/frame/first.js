@@ -89,13 +89,15 @@ function switchPage(open) {
   const view = new Kind(root);
   view.visit = [...views].map(({ visit }) => visit).find(Boolean) ?? "";
   view.follow();
+  const show = () => classList.remove("switching");
   const remove = () => {
     element.remove();
-    classList.remove("switching");
+    show();
   };
-  const early = /** @type {import("../base/mount.js").Early} */ ({ view, Kind, ready, remove });
+  const early = /** @type {import("../base/mount.js").Early} */ ({ view, Kind, ready, show, remove });
   current.leave = () => {
     if (!element.isConnected) return;
+    show();
     if (early.place) view.move(early.place);
     else view.leave();
     drawnEarly(null);
