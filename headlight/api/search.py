@@ -64,7 +64,9 @@ def _entry(
     title: str, text: str, page: str, *, also: Sequence[str] = (), link: str | None = None, target: str = ""
 ) -> SearchEntry:
     address = pages.path(page) if link is None else link
-    return SearchEntry(title=title, also=also, text=text, page=pages.PAGES[page].title, link=address, target=target)
+    return SearchEntry(
+        title=title, also=[*filter(None, also)], text=text, page=pages.PAGES[page].title, link=address, target=target
+    )
 
 
 def _terms() -> list[SearchEntry]:
@@ -78,7 +80,10 @@ def _pages() -> list[SearchEntry]:
 
 def _lessons() -> list[SearchEntry]:
     lessons = [lesson for lesson in course().lessons.values() if not lesson.claims]
-    return [_entry(lesson.title, lesson.objective, lesson.steps[0].page, link=lesson.address(1)) for lesson in lessons]
+    return [
+        _entry(lesson.title, lesson.objective, lesson.steps[0].page, also=[lesson.course], link=lesson.address(1))
+        for lesson in lessons
+    ]
 
 
 def _claims() -> list[SearchEntry]:

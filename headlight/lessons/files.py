@@ -15,6 +15,7 @@ from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus
 
+from .bugs import BUGS
 from .course import course
 from .message import CourseLesson, StepVerdict, lesson_message, verdict_message
 from .quantities.scene import TWO_SIDES, page_scene
@@ -40,6 +41,7 @@ class HandoutStep(TypedDict):
     """A step of a handout."""
 
     sentences: list[str]  # its sentences
+    layer: str  # code of a broken layer, or ""
     address: str  # public address, "" if only this machine can reach the server
     code: str  # QR code of the address, "" without one or if it is too long
     answer: StepVerdict
@@ -84,6 +86,7 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
         answer = {"picked": step.answer, "numbers": [], "sentence": words.error_sentence(error), "explanation": ""}
     message: HandoutStep = {
         "sentences": _sentences(step),
+        "layer": BUGS[name].code if (name := Query(step.query.encode("ascii"))["lesson"]) in BUGS else "",
         "address": address,
         "code": f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}" if is_short else "",
         "answer": answer,

@@ -57,6 +57,7 @@ class CourseLesson(TypedDict):
     misconception: str
     minutes: int
     claims: bool
+    course: str  # its course, "" for the first one
     exercise: str
     teacher_notes: str
     references: Sequence[str]

@@ -11,6 +11,7 @@ from headlight.registry import MINILM, get_source
 from mha_core.errors import HeadlightError
 
 from . import functions, variants
+from .bugs import BUGS, PREFIX
 from .evaluate import CHANGING
 from .grammar import MAX_EXPANDED_LENGTH, MAX_LENGTH, MAX_NODES, Node, RuleError, parse, word
 from .quantities import scene
@@ -32,6 +33,8 @@ def check_link(query: str) -> None:
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
         parsed[key]
+    if (name := parsed["lesson"]).startswith(PREFIX) and name not in BUGS:
+        raise HeadlightError(f"there is no “{name:.40}”; there are {', '.join(BUGS)}")
     if get_source(parsed.name).is_loaded:  # loading SmolLM2 just for a check would take long
         parsed.settings()
         if any(key == "at" for key, _ in parsed.pairs) or parsed.name != MINILM:

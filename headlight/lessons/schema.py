@@ -196,6 +196,7 @@ class Lesson:
         paths: paths that include it.
         teacher_notes: notes on the lesson.
         references: further reading.
+        course: name of the course that it belongs to; "" for the first one.
         id: its name in links, that of its file without the number.
     """
 
@@ -209,6 +210,7 @@ class Lesson:
     paths: Annotated[tuple[Path, ...], 0, 9] = ()
     teacher_notes: str = ""
     references: Annotated[tuple[str, ...], 0, 10] = ()
+    course: str = ""
     id: str = field(default="", metadata=DERIVED)
 
     @property

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..errors import HeadlightError, Unsupported
 from . import behaviour, inside
@@ -52,6 +54,8 @@ def check(
     call: Callable[..., Any] | None = None,
     dtype: torch.dtype = torch.float64,
     seconds: float = 20.0,
+    properties: Collection[int] = (),
+    vectors: Tensor | None = None,
 ) -> Report:
     """Check whether a module or function computes multi-head attention.
 
@@ -72,6 +76,8 @@ def check(
             output and the weights.
         dtype: the format in which it is measured; float32 tells rounding from faults less sharply.
         seconds: the time that one property may take.
+        properties: numbers of the properties to check; default: all.
+        vectors: (n, d_model) of a text to measure with; further tokens and texts are random, as all are by default.
 
     Returns:
         a report with a verdict on each property.
@@ -92,8 +98,13 @@ def check(
             identified = identify(function, d_model, n_heads, layout=layout, mask=mask, call=call, dtype=dtype)
     except _TimeUp:
         raise Unsupported(f"it ran for more than {seconds:g} s on a text of a few tokens") from None
+    identified = replace(identified, target=replace(identified.target, vectors=vectors))
     study = Study(identified, causal, scale, positions, mask_true)
-    findings = [_finding(number, property_, study, seconds) for number, property_ in PROPERTIES.items()]
+    findings = [
+        _finding(number, property_, study, seconds)
+        for number, property_ in PROPERTIES.items()
+        if number in (properties or PROPERTIES)
+    ]
     return Report(findings, getattr(function, "__name__", type(function).__name__), study)
 
 

@@ -99,9 +99,9 @@ def heads(study: Study) -> Finding:
             for projection in anatomy.sources
             for token in _tokens(anatomy.reads(scores[TEXT, head, i, j], projection))
         }
-        if tokens - {i, j}:
+        if foreign := tokens - {i, j}:
             words = f"the score of query {i} and key {j} in head {head} reads tokens {_list(sorted(tokens))}"
-            return Finding(6, FAILS, words, len(tokens), 2, "heads by view", words, _cut_line(anatomy))
+            return Finding(6, FAILS, words, len(foreign), 0, "heads by view", words, _cut_line(anatomy))
     if anatomy.queries_mixed:
         words = "the output of a token comes from the weights of several queries"
         return Finding(6, FAILS, words, cause="merge by view", example=words, line=_join_line(anatomy))

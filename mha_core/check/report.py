@@ -37,7 +37,7 @@ class Report:
 
     def __getitem__(self, number: int) -> Finding:
         """Return the finding of a property, 1 to 15."""
-        return self.findings[number - 1]
+        return next(finding for finding in self.findings if finding.number == number)
 
     def raise_for_failures(self) -> None:
         """Raise CheckFailure with the table if a property fails."""

@@ -120,6 +120,7 @@ class Target:
     call: Callable[..., Any] | None = None
     dtype: torch.dtype = torch.float64
     device: torch.device | str = "cpu"
+    vectors: Tensor | None = None  # of a text, (n, c)
 
     @property
     def takes_qkv(self) -> bool:
@@ -127,9 +128,12 @@ class Target:
         return "value" in self.names
 
     def draw(self, n: int, batch: int = 1, seed: int = 0, **options: Any) -> Tensor:
-        """Return random inputs (b, i, c)."""
+        """Return inputs (b, i, c): random ones, and the target's own vectors at the start of the first text."""
         generator = torch.Generator().manual_seed(seed)
         x = torch.randn(batch, n, self.d_model, generator=generator, dtype=torch.float64)
+        if self.vectors is not None:
+            count = min(n, len(self.vectors))
+            x[:1, :count] = self.vectors[:count].to(x)
         return x.to(options.get("dtype", self.dtype)).to(self.device)
 
     def __call__(

@@ -32,7 +32,7 @@ def show() -> None:
 
 def card(lesson: Lesson) -> dict[str, Any]:
     """Return the data of a lesson's card."""
-    facts = {key: getattr(lesson, key) for key in ("id", "title", "objective", "minutes")}
+    facts = {key: getattr(lesson, key) for key in ("id", "course", "title", "objective", "minutes")}
     steps = [lesson.address(number) for number in range(1, len(lesson.steps) + 1)]
     return facts | {"steps": steps, "audiences": list(lesson.audiences)}
 
@@ -41,7 +41,12 @@ def claims_card(lessons: Course) -> dict[str, Any]:
     """Return the data of the card of all claims, which has no id."""
     minutes = sum(lesson.minutes for lesson in lessons.lessons.values() if lesson.claims)
     texts = {"title": "True or false?", "objective": pages.PAGES["claims"].line, "minutes": minutes}
-    return texts | {"id": "", "steps": [*lessons.claims().values()], "audiences": ["students", "engineers"]}
+    return texts | {
+        "id": "",
+        "course": "",
+        "steps": [*lessons.claims().values()],
+        "audiences": ["students", "engineers"],
+    }
 
 
 def paths(lessons: Course) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import TypedDict
 
+from headlight.lessons.bugs import BUGS
+from headlight.lessons.quantities.bugs import diagnose
 from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
@@ -19,7 +21,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure.agreement import BIASES
 from mha_core.show.packing import pack, pack_focus, pack_parts
 
-from . import exercise, random_layer
+from . import bug, exercise, random_layer
 from .lesson import whole_source
 from .reshape_lessons import LESSONS, QUESTIONS
 from .step_names import describe, describe_axes, find, is_step, names_in_texts
@@ -98,7 +100,7 @@ class ReshapeLesson(TypedDict):
     """The answer to a request for a lesson."""
 
     blocks: list[Block]
-    source: str  # of the functions that it ran
+    source: str  # of the functions that it ran, "" if the blocks have it
     wrote: str  # the chosen lines of the exercise
 
 
@@ -125,22 +127,26 @@ def first_message(raw: bytes) -> bytes:
 
 
 def reshape(raw: bytes) -> bytes:
-    """Return a lesson on this layer's tensors as JSON: a common mistake at the reshapes, or the exercise.
+    """Return a lesson on this layer as JSON: a mistake at the reshapes, the exercise, or a bug to find.
 
     Raises:
         HeadlightError: the link has no picture.
     """
     query = LinkQuery(raw)
     check(query)
-    settings, _ = traces.supported_settings(query.fitted_settings()[0], query.cursor.layer, query["impl"])
+    settings, name = query.fitted_settings()[0], query["lesson"]
+    questions = QUESTIONS.items()
+    choices = sheet.buttons("Question", [(question, {"lesson": key}, key == name) for key, question in questions])
+    if name in BUGS:
+        blocks = [choices, *bug.panels(name, diagnose(settings, query.cursor.layer, name))]
+        return json.dumps(ReshapeLesson(blocks=blocks, source="", wrote=query["wrote"])).encode()
+    settings, _ = traces.supported_settings(settings, query.cursor.layer, query["impl"])
     layer = random_layer.traced(settings, query.cursor.layer, "efficient", random_layer.parse(query))
-    name, lines = query["lesson"], exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
+    lines = exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
     if name == exercise.NAME:
         lesson = exercise.write_it(layer, query.cursor.head, lines)
     else:
         lesson = LESSONS[name](layer, query.cursor.head)
-    questions = QUESTIONS.items()
-    choices = sheet.buttons("Question", [(question, {"lesson": key}, key == name) for key, question in questions])
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
     wrote = ".".join(map(str, lines))
     return json.dumps(ReshapeLesson(blocks=[panel], source=lesson.source, wrote=wrote)).encode()
@@ -197,7 +203,7 @@ def check(query: LinkQuery) -> None:
         query.ignore("step")
     if query["f"] >= model.d_model // model.n_heads:
         query.ignore("f")
-    if query["lesson"] not in LESSONS:
+    if query["lesson"] not in LESSONS.keys() | BUGS.keys():
         query.ignore("lesson")
     if exercise.parse_choices(query["wrote"]) is None:
         query.ignore("wrote")

@@ -10,6 +10,8 @@ import { topOf } from "./dom.js";
  * "second" or "all"; words: tokens or row numbers
  */
 
+const ALWAYS = ".aloud, .notices, .top"; // the parts of a view that give nothing away
+const VERDICT = '.panel[aria-label="The verdict"]'; // pages/shapes/bug.py
 const MAPS = ["map", "rows", "row"]; // the parts that are cells of maps
 
 // Explore's sentences about its maps, and the inputs of a sheet.
@@ -42,6 +44,8 @@ const TELLING = {
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
   sheet: { numbers: COMPUTED },
+  // of a bug to find, the code stays
+  steps: { numbers: `:scope:not(:has(${VERDICT})) > :not(${ALWAYS}), ${VERDICT}` },
 };
 
 let hidden = /** @type {Hidden[]} */ ([]);
@@ -110,9 +114,7 @@ function telling(kind) {
   const parts = TELLING[kind] ?? {};
   const kinds = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
   const hiding = kinds.filter((name) => parts[name]);
-  return hiding.length < kinds.length
-    ? ":scope > :not(.aloud, .notices, .top)"
-    : hiding.map((name) => parts[name]).join(", ");
+  return hiding.length < kinds.length ? `:scope > :not(${ALWAYS})` : hiding.map((name) => parts[name]).join(", ");
 }
 
 /** Cover the revealing elements of a view, and uncover all others. @param {Element} view @param {string} kind */

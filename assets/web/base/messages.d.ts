@@ -11,11 +11,11 @@ export interface CourseChoice { letter: string; text: string; } // headlight/les
 export interface Hidden { part: string; words: string[]; } // headlight/lessons/message.py
 export interface CourseQuestion { path: string; query: string; picture: string; instruction: string; question: string; choices: CourseChoice[]; hidden: Hidden[]; } // headlight/lessons/message.py
 export interface CourseStep { path: string; query: string; picture: string; instruction: string; question: string; choices: CourseChoice[]; hidden: Hidden[]; teacher_notes: string; second: CourseQuestion | null; } // headlight/lessons/message.py
-export interface CourseLesson { id: string; title: string; objective: string; misconception: string; minutes: number; claims: boolean; exercise: string; teacher_notes: string; references: string[]; steps: CourseStep[]; } // headlight/lessons/message.py
+export interface CourseLesson { id: string; title: string; objective: string; misconception: string; minutes: number; claims: boolean; course: string; exercise: string; teacher_notes: string; references: string[]; steps: CourseStep[]; } // headlight/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // headlight/lessons/message.py
 export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; explanation: string; } // headlight/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // headlight/lessons/files.py
-export interface HandoutStep { sentences: string[]; address: string; code: string; answer: StepVerdict; maps: HandoutMap[]; } // headlight/lessons/files.py
+export interface HandoutStep { sentences: string[]; layer: string; address: string; code: string; answer: StepVerdict; maps: HandoutMap[]; } // headlight/lessons/files.py
 export interface Handout { lesson: CourseLesson; steps: HandoutStep[]; } // headlight/lessons/files.py
 export interface SearchEntry { title: string; also: string[]; text: string; page: string; link: string; target: string; } // headlight/api/search.py
 export interface SearchGroup { name: string; entries: SearchEntry[]; carries: boolean; } // headlight/api/search.py

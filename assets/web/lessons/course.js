@@ -33,7 +33,8 @@ export function find(name) {
   const first = lessons[index]?.steps[Number(digits) - 1];
   const step = more && first ? first.second && { ...first, ...first.second } : first;
   if (!step) return null;
-  const alike = lessons.filter(({ claims }) => claims === lessons[index].claims);
+  const courseOf = (/** @type {CourseLesson} */ lesson) => `${lesson.claims} ${lesson.course}`;
+  const alike = lessons.filter((lesson) => courseOf(lesson) === courseOf(lessons[index]));
   const walked = wayOf(`${id}.${digits}`) ?? alike.map((lesson) => `${lesson.id}.1`);
   const order = [...new Set(walked.map((step) => step.split(".")[0]))];
   const position = { number: order.indexOf(id) + 1, total: order.length };

@@ -6,7 +6,7 @@ import { answerStep } from "./lesson.js";
 import { fillChoice, group } from "../base/choice.js";
 import { div, fill, h, setAttribute, setText, setTexts, span } from "../base/dom.js";
 
-/** @typedef {{id: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; steps: addresses */
+/** @typedef {{id: string, course: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; course: "" for the first one; steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
 
 const EVERY = "all lessons";
@@ -85,12 +85,15 @@ function update(element, block) {
   const minutes = [...new Set(ways.map((way) => way.minutes))];
   const people = [...new Set(ways.filter((way) => way.minutes === choice.minutes).map(({ audience }) => audience))];
   if (people.length && !people.includes(choice.audience)) choice.audience = people[0];
-  const spans = [EVERY, ...minutes];
-  const texts = [EVERY, ...minutes.map((count) => `${count} minutes`)];
+  const courses = [...new Set(cards.map(({ course }) => course))].filter(Boolean);
+  const spans = [EVERY, ...minutes, ...courses];
+  const texts = [EVERY, ...minutes.map((count) => `${count} minutes`), ...courses];
   fillChoice(times, texts, spans.indexOf(choice.minutes), (index) => choose({ minutes: spans[index] }));
   fillChoice(audiences, people, people.indexOf(choice.audience), (index) => choose({ audience: people[index] }));
   const way = ways.find((path) => path.minutes === choice.minutes && path.audience === choice.audience);
-  const numbered = cards.map((card, index) => ({ card, number: index + 1, steps: way?.lessons[card.id] ?? [] }));
+  const course = courses.find((name) => name === choice.minutes) ?? "";
+  const ofCourse = way ? cards : cards.filter((card) => card.course === course);
+  const numbered = ofCourse.map((card, index) => ({ card, number: index + 1, steps: way?.lessons[card.id] ?? [] }));
   const visible = numbered.filter(({ card }) => !way || card.id in way.lessons);
   const walked = visible.map(({ card, steps }) => ({
     card,

@@ -139,7 +139,8 @@ export class LessonPanel {
     const { lesson, number, total, step, at } = state.place;
     const count = lesson.steps.length;
     const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
-    const [name, part] = lesson.claims ? ["Claims", "claim"] : ["Lesson", "step"];
+    const kind = lesson.course ? `${lesson.course} · lesson` : "Lesson";
+    const [name, part] = lesson.claims ? ["Claims", "claim"] : [kind, "step"];
     p.placeLabel.replaceChildren(`${name} ${number} of ${total}`, minutes, ` · ${part} ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;

@@ -16,7 +16,7 @@ import { handsOf, LETTERS } from "./tally.js";
 /** The lesson panel's parts on a page without a lesson. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const UNTOLD = { title: "", objective: "", misconception: "", minutes: 0, exercise: "", teacher_notes: "" };
-const NO_LESSON = { id: "", claims: false, ...UNTOLD, references: [], steps: [] };
+const NO_LESSON = { id: "", claims: false, course: "", ...UNTOLD, references: [], steps: [] };
 const PANEL = {
   verdict: null,
   away: false,
@@ -128,8 +128,10 @@ class Phone {
     const host = h("div");
     this.p.place.append(host);
     const { Kind } = this.open(this.files[path]).view;
-    this.view = new Kind(host.attachShadow({ mode: "open" }));
+    const root = host.attachShadow({ mode: "open" });
+    this.view = new Kind(root);
     this.view.setCursor = () => {}; // only the host moves the cursor
+    for (const input of root.querySelectorAll("textarea")) input.readOnly = true; // and types
     this.view.onMessage({ visit: "" });
   }
 

@@ -17,8 +17,8 @@ export class StepLesson {
     this.arrives = false; // scroll it into view
     this.panel = new BlocksPanel((event) => this.press(event));
     this.source = h("code");
-    const ran = fold("The code that just ran", {}, h("pre", { tabindex: "0" }, this.source));
-    this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
+    this.ran = fold("The code that just ran", {}, h("pre", { tabindex: "0" }, this.source));
+    this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, this.ran);
   }
 
   /** Request the exercise on the current traces. @param {URLSearchParams} query */
@@ -51,6 +51,7 @@ export class StepLesson {
     if (!answer) return;
     this.panel.draw(answer.blocks, this.view.theme);
     setText(this.source, answer.source);
+    this.ran.hidden = !answer.source;
     if (!this.arrives || pending || this.view.pause) return;
     this.arrives = false;
     this.element.focus({ preventScroll: true }); // the next key belongs to it

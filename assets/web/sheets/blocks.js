@@ -1,5 +1,6 @@
 // The blocks of a sheet other than matrices. Each kind makes its element once and updates it in place.
 
+import { isDrawn } from "../base/curtain.js";
 import { isolated } from "../base/token_text.js";
 import { makeCopy } from "../base/dom.js";
 import { setRovingTabindex } from "../base/choice.js";
@@ -29,7 +30,7 @@ function updateSteps(element, block) {
 function makeCode() {
   const code = h("code");
   const copy = makeCopy("copy code", () => code.textContent ?? "");
-  return div("", h("pre", { class: "code-lines" }, code), div("links", copy, h("a")));
+  return div("", h("pre", { class: "code-lines", tabindex: "0" }, code), div("links", copy, h("a")));
 }
 
 /** Lines of code with optional marks, and a file of them. */
@@ -37,7 +38,7 @@ function updateCode(element, block) {
   const [lines, file] = element.children;
   fill(lines.firstElementChild, block.lines, "span", (line, text, index) => {
     setText(line, `${text}\n`);
-    setAttribute(line, "class", block.marks.includes(index) ? "marked" : null);
+    setAttribute(line, "class", block.marks.includes(index) && !isDrawn() ? "marked" : null);
   });
   file.hidden = !block.file;
   const href = `data:text/x-python;charset=utf-8,${encodeURIComponent(lines.textContent)}`;
@@ -108,7 +109,7 @@ function updateButtons(element, block, sheet) {
 function updateLinks(element, block) {
   fill(element, block.links, "a", (link, [text, path]) => {
     setText(link, text);
-    setAttribute(link, "href", `./${path}`);
+    setAttribute(link, "href", path.startsWith("https:") ? path : `./${path}`);
   });
 }
 

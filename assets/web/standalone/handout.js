@@ -80,6 +80,7 @@ function questionOf(step, number, maps, colours) {
     "asks",
     h("h2", {}, `${number} · ${step.instruction}`),
     ...sentences,
+    step.layer ? h("pre", {}, step.layer) : "",
     h("p", { class: "ask" }, step.question),
   );
   const lines = Array.from({ length: LINES }, () => div("line"));
