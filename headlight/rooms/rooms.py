@@ -31,8 +31,8 @@ class RoomNotFound(RoomError):
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no room with this code: it was mistyped, or the room was closed: "
-            "deleted, 90 minutes without an act, or its server was restarted.",
+            "No open room has this code. Check the code, or ask your teacher: a room also closes after 90 minutes "
+            "without activity.",
             404,
         )
 

@@ -73,7 +73,7 @@ def _sdpa_weights(
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
     scores = _one_text(torch.func.debug_unwrap(scores), batch if is_vmapped else None)
     weights = softmax_over_keys(scores, None if attn_mask is None else ~scores.isneginf())
-    return weights.flatten(0, -3) if weights.dim() > 2 else weights[None], None
+    return one_text_heads(weights, None), None
 
 
 def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> AttentionWeights:
@@ -92,7 +92,13 @@ def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundAr
         masks: Tensor = F.multi_head_attention_forward(*call.args, **call.kwargs)[1]  # type: ignore[assignment]
         weights = weights.masked_fill(torch.func.debug_unwrap(masks).isnan(), 0)
     # slices of one sequence share its address
-    return _one_text(weights, batch).flatten(0, -3), query.data_ptr() == key.data_ptr()
+    return one_text_heads(weights, batch), query.data_ptr() == key.data_ptr()
+
+
+def one_text_heads(weights: Tensor, batch: int | None) -> Tensor:
+    """Return the weights (h, i, j) of one text of (b, …, i, j); of up to three axes as they are."""
+    weights = _one_text(weights, batch)
+    return weights.flatten(0, -3) if weights.dim() > 2 else weights[None]
 
 
 def _one_text(x: Tensor, batch: int | None) -> Tensor:

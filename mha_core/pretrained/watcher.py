@@ -6,7 +6,8 @@
         model(x)
     seen.recording().save("recording.safetensors")
 
-It records calls of torch's own `scaled_dot_product_attention` and `multi_head_attention_forward`.
+It records calls of torch's own `scaled_dot_product_attention` and `multi_head_attention_forward`, and a softmax whose
+result is multiplied by values.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import SizeError, Unsupported
 from .recordings import MAX_WEIGHTS, Group, Recording
-from .torch_calls import attention_weights
+from .softmax_calls import SoftmaxCalls
+from .torch_calls import attention_weights, one_text_heads
 
 Tokens = Sequence[str] | None
 ALIKE = "There are as many rows as columns, so it cannot be told whose tokens a square map has: it is numbered."
 NOTHING = (
     "nothing was seen: watch() reads what runs in this thread through torch's scaled_dot_product_attention or "
-    "multi_head_attention_forward, not code that writes softmax(q kᵀ) itself"
+    "multi_head_attention_forward, or as torch.softmax followed by a product with the values, not kernels of other kinds"
 )
 
 
@@ -68,6 +70,7 @@ class Watcher(TorchFunctionMode):
         self._running: list[tuple[nn.Module, int]] = []  # with the number of calls recorded before each
         self._thread = 0
         self._contexts = ExitStack()
+        self._softmaxes = SoftmaxCalls()
 
     def recording(
         self, *, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, title: str = ""
@@ -104,11 +107,15 @@ class Watcher(TorchFunctionMode):
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._contexts.close()
         self._running.clear()
+        self._softmaxes.clear()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         if self._module is None or any(running is self._module for running, _ in self._running):
             answer = attention_weights(func, args, kwargs or {}, self._batch, self._check)
+            if (computed := self._softmaxes.weights(func, args, kwargs or {}, out)) is not None:
+                self._check(computed[0].numel() if computed.dim() > 3 else computed.numel())
+                answer = one_text_heads(computed.detach(), self._batch), None
             if answer is not None:
                 weights, itself = answer
                 square = weights.shape[-2] == weights.shape[-1]
@@ -156,8 +163,8 @@ def watch(
 
     With inputs it runs the module on them, without gradients, and returns a `Recording`, which a notebook displays.
     Without inputs it returns a `Watcher`, a context manager; with a module it records only what is computed in that
-    module. Not recorded: code that writes softmax(q kᵀ) itself, and other threads. Compiled modules run as plain
-    Python, and so do encoder layers for which torch has a fused kernel without maps (see `torch.backends.mha`).
+    module. Not recorded: kernels of other libraries, and other threads. Compiled modules run as plain Python, and so
+    do encoder layers for which torch has a fused kernel without maps (see `torch.backends.mha`).
 
     Args:
         module: any module.

@@ -156,20 +156,43 @@ def test_models_of_transformers_as_they_are_loaded() -> None:
     with torch.no_grad():
         wanted = torch.cat(model(ids, output_attentions=True).attentions)
     near(seen.groups[0].maps[0], wanted)
-    with pytest.raises(Unsupported, match=r"nothing was seen.*softmax.*encoder\.layer\.0\.attention\.self"):
-        watch(model, ids)
+    near(watch(model, ids).groups[0].maps[0], wanted)
+
+
+def test_weights_that_a_module_computes_itself() -> None:
+    class Bare(Block):
+        def forward(self, x: Tensor, **_: Any) -> Tensor:
+            q, k, v = self.heads(x)
+            self.weights = (q @ k.mT).softmax(-1)
+            dropped = F.dropout(self.weights).double()
+            return (dropped @ v.double()).float().transpose(1, 2).flatten(2)
+
+    class TimeFirst(Block):
+        def forward(self, x: Tensor, **_: Any) -> Tensor:
+            q, k, v = (part.permute(2, 0, 1, 3) for part in self.heads(x))
+            weights = nn.Softmax(dim=1)(torch.einsum("ibhd,jbhd->ijbh", q, k))
+            self.weights = weights.permute(2, 3, 0, 1)
+            return torch.einsum("ijbh,jbhd->bihd", F.dropout(weights), v).flatten(2)
+
+    for layer in (Bare(), TimeFirst()):
+        seen = watch(layer, torch.randn(X), batch=1)
+        torch.testing.assert_close(seen.groups[0].maps[0, 0], layer.weights[1], rtol=0, atol=0)
+    experts = nn.Sequential(nn.Linear(16, 4), nn.Softmax(-1))  # a softmax over classes is no attention
+    with pytest.raises(Unsupported, match="nothing was seen"):
+        watch(experts, torch.randn(X))
 
 
 def test_what_is_not_seen_or_too_much_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class OwnAttention(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            return (x @ x.mT).softmax(-1) @ x
+            powers = (x @ x.mT).exp()
+            return powers / powers.sum(-1, keepdim=True) @ x
 
     x = torch.randn(X)
     mixed = watch(nn.Sequential(Block(), OwnAttention()), x)
     assert mixed.notices == ("1 modules called attention ran unseen, as 1.",)
-    with pytest.raises(Unsupported, match="nothing was seen"):
-        watch(nn.Linear(16, 2), x)
+    with pytest.raises(Unsupported, match=r"nothing was seen.*softmax.*as that of OwnAttention may"):
+        watch(OwnAttention(), x)
     with pytest.raises(SizeError, match=r"rows has 7 tokens, the maps have 5 × 5"):
         watch(Block(), x, rows=list("abcdefg"))
     model = nn.Sequential(Block(), Block(), Block())

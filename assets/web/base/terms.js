@@ -8,7 +8,7 @@ const GAP = 8; // pixels between the popover and the edge of the window
 /** @param {string} name */
 const formsOf = (name) => `${name.replace(/[[\]]/g, "\\$&").replace(/y$/, "(?:y|ie)")}s?`;
 const NAMES = Object.keys(TERMS).sort((a, b) => b.length - a.length); // longest first, so that "self-attention" wins over "attention"
-const ANY = new RegExp(`(?<![\\w-])(?:${NAMES.map(formsOf).join("|")})(?![\\w-])`, "gi");
+const ANY = new RegExp(`(?<![\\w-]|arrow )(?:${NAMES.map(formsOf).join("|")})(?![\\w-])`, "gi");
 /** @param {string} text */
 const termOf = (text) => NAMES.find((name) => new RegExp(`^${formsOf(name)}$`, "i").test(text)) ?? "";
 

@@ -166,7 +166,7 @@ export class PairPanels {
   changed() {
     const { picture, maps, at, marked } = this.view;
     const change = maps[DIFFERENCE];
-    if (!change) return "No difference";
+    if (!change) return "The maps cannot be compared";
     if (at.key !== null) {
       const [row, key] = marked;
       const [left, right] = maps.map((map) => number(map?.[row * keysOf(picture).length + key] ?? 0));

@@ -4,15 +4,25 @@ const MAX_RESULTS = 6; // per group
 const MIN_TYPO_LENGTH = 4; // letters of a word that may have a typo
 const MIN_SHARE = 0.05; // of the best score; typos count only if nothing matches exactly
 const MIN_INNER_LENGTH = 3; // letters of a match within words
+const FILLERS = new Set("a an are can do does for how i in is it my of on the to use what when where which why with".split(" "));
 
-/** Normalise a text: lower case, without accents and punctuation. @param {string} text */
+/** Normalise a text: lower case and singular, without accents and punctuation. @param {string} text */
 export const normalise = (text) =>
   text
     .toLowerCase()
     .normalize("NFKD")
+    .replace(/√/g, " sqrt ")
     .replace(/\p{M}+/gu, "")
     .replace(/[^\p{L}\p{N}#]+/gu, " ")
+    .replace(/(\p{L}{2}[^\Ws])s\b/gu, "$1")
     .trim();
+
+/** Normalise a query: the words that say what is searched for. @param {string} query */
+function normaliseQuery(query) {
+  const words = normalise(query).split(" ");
+  const telling = words.filter((word) => !FILLERS.has(word));
+  return (telling.length ? telling : words).join(" ");
+}
 
 /** Return whether one letter is inserted, deleted, replaced or swapped with the next.
  * @param {string} typed @param {string} word */
@@ -55,7 +65,7 @@ export function scoreOf({ title, also, text }, typed) {
 
 /** The groups with their best entries, that of the best entry first. @param {SearchGroup[]} groups @param {string} query */
 export function search(groups, query) {
-  const typed = normalise(query);
+  const typed = normaliseQuery(query);
   if (!typed) return [];
   const scores = groups.map(({ entries }) => entries.map((entry) => ({ entry, score: scoreOf(entry, typed) })));
   const minimum = MIN_SHARE * Math.max(0, ...scores.flat().map(({ score }) => score));

@@ -12,6 +12,7 @@ import { openRoom, room } from "../rooms/room_line.js";
 /** @typedef {[name: string, lines: string[]]} Fact */
 /** @typedef {{facts: Fact[][], code: string}} About facts of each picture; code of all pictures */
 
+const OPEN_ROOM = "Open a room for the class";
 const ONLY_HERE = "Only this computer can open the link. For a class, start Headlight with ";
 
 /** The link to the current state at another address of the same page. @param {string} address */
@@ -44,7 +45,7 @@ class SharePanel {
     this.camera = button("", () => this.enlarge(), { class: "camera", title: "full screen", hidden: "" });
     this.camera.append(this.picture);
     this.note = h("p", { role: "status" });
-    this.room = button("Open a room for the class", () => this.openRoom(), {
+    this.room = button(OPEN_ROOM, () => this.openRoom(), {
       title: "phones join with a code, follow what you show, and vote",
     });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
@@ -86,6 +87,8 @@ class SharePanel {
     );
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
+    setText(this.room, room.now ? `Room ${room.now.code} is open` : OPEN_ROOM);
+    this.room.disabled = room.now !== null;
     this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
     this.show();
     this.tell();

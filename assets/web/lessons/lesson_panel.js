@@ -1,7 +1,7 @@
 // The panel of a lesson: progress, instruction, question, choices, and after the answer the numbers. It draws a state
 // and forwards user actions. In a class a show of hands is counted per choice, in two rounds.
 
-import { button, div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, div, fill, fold, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "page" | "class" | "keys"} Act */
 /**
@@ -199,15 +199,18 @@ export class LessonPanel {
   }
 
   /** @param {PanelState} state */
-  drawVerdict({ open, verdict, sentence }) {
+  drawVerdict({ open, verdict, sentence, place }) {
     const { p } = this;
     const lines = /** @type {HTMLElement[]} */ ([]);
     if (open && verdict) {
       const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
       const numbers = verdict.numbers.map(([label, , text]) => line(label, text));
       lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
-      if (verdict.explanation) lines.push(h("p", { class: "because" }, verdict.explanation));
+      const { result, method, caption } = partsOf(verdict.explanation, place?.lesson.claims ?? false);
+      if (result) lines.push(h("p", { class: "because" }, result));
+      if (caption) lines.push(h("p", { class: "small" }, caption));
       lines.push(h("ul", {}, ...numbers));
+      if (method) lines.push(fold("How it was measured", {}, h("p", {}, method)));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");
     if (p.verdict.dataset.text === text) return; // announced once
@@ -215,6 +218,15 @@ export class LessonPanel {
     p.verdict.replaceChildren(...lines);
     if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would be below the fold
   }
+}
+
+/** The parts of an explanation: that of a claim has its result in the first sentence and the caption of the numbers
+ * in the last one.
+ * @param {string} text @param {boolean} isClaim @returns {{result: string, method: string, caption: string}} */
+function partsOf(text, isClaim) {
+  const [, result = text, method = "", caption = ""] =
+    (isClaim && text.match(/^(.*?\.) (?=\p{Lu})(.*?) ?(?:The numbers: (.*))?$/su)) || [];
+  return { result, method, caption: caption && caption[0].toUpperCase() + caption.slice(1) };
 }
 
 const ROUNDS = ["alone", "after talking"];

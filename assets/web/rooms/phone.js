@@ -33,6 +33,7 @@ const TO_DO = {
   discuss: "Discuss with your neighbour which answer is right, and why. Then you vote again.",
 };
 const CLOSED = "The vote is closed.";
+const WAITING = "Your teacher will open the vote.";
 const KEPT = [
   "No name, account or cookie is needed. Only this tab keeps the number that lets you vote once.",
   "The room and its votes are deleted when the host closes the room, or 90 minutes after the last activity.",
@@ -201,7 +202,9 @@ class Phone {
     const prompt = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
     const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
     const verdict = answer && { picked, sentence: answer.text, explanation: "", numbers: [] };
-    const state = { sentence: question && !answer ? prompt : "", answer: LETTERS[choice ?? -1] ?? null, verdict };
+    const isWaiting = !question && !open && !this.isProjector && place.step.choices.length > 0;
+    const sentence = question && !answer ? prompt : isWaiting ? WAITING : "";
+    const state = { sentence, answer: LETTERS[choice ?? -1] ?? null, verdict };
     this.panel.draw({ ...PANEL, ...state, place, open: open && verdict !== null });
     const { choices } = this.panel.p;
     choices.hidden = !question;

@@ -7,7 +7,6 @@ import { hasOneTypo, search } from "../../../assets/web/frame/search_rank.js";
 
 const entry = (title, also = [], text = "") => ({ title, also, text, page: "", link: "", target: "" });
 const GROUPS = [
-  { name: "Pages", carries: true, entries: [entry("Masks", [], "Who may look at whom?")] },
   {
     name: "Terms",
     carries: true,
@@ -16,8 +15,10 @@ const GROUPS = [
       entry("mask", ["attn_mask"]),
       entry("fused attention", ["SDPA", "FlashAttention"]),
       entry("Türme", [], "accents"),
+      entry("score", [], "their product divided by √d"),
     ],
   },
+  { name: "Pages", carries: true, entries: [entry("Masks", [], "Who may look at whom?")] },
 ];
 const found = (query) => search(GROUPS, query).map(({ group, entries }) => [group.name, ...entries.map((one) => one.title)]);
 
@@ -31,6 +32,13 @@ test("synonyms, case, punctuation, accents and several words in any order", () =
   assert.deepEqual(found("attn mask"), [["Terms", "mask"]]);
   assert.deepEqual(found("turme"), [["Terms", "Türme"]]);
   assert.deepEqual(found("key causal"), [["Terms", "causal"]]);
+});
+
+test("plurals, the words around a question and √ written as sqrt", () => {
+  assert.deepEqual(found("masks")[0], ["Terms", "mask", "causal"]);
+  assert.deepEqual(found("what is fused attention"), [["Terms", "fused attention"]]);
+  assert.deepEqual(found("why sqrt d"), [["Terms", "score"]]);
+  assert.deepEqual(found("who"), [["Pages", "Masks"]]);
 });
 
 test("one typo is forgiven where nothing fits as typed", () => {
