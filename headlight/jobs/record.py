@@ -39,7 +39,7 @@ class Record:
         self.revision = 0
         self.end_reason = ""
         self._histories = [History(recipe) for recipe in recipes]
-        self._lock = threading.Lock()  # of the histories
+        self._lock = threading.Lock()  # so that a copy of a history is of one moment
 
     def add(self, line: dict[str, Any]) -> None:
         """Record one message of the process.
@@ -95,29 +95,26 @@ class Record:
     @property
     def step(self) -> int:
         """Number of steps of all runs together."""
-        with self._lock:
-            return sum(run.step for run in self._histories)
+        return sum(run.step for run in self._histories)
 
     @property
     def seconds(self) -> float:
         """Seconds of training of all runs together."""
-        with self._lock:
-            return sum(run.seconds for run in self._histories)
+        return sum(run.seconds for run in self._histories)
 
     @property
     def progress(self) -> float:
         """Progress of all steps from 0 to 1; a run that ended early by its own rule counts fully."""
-        with self._lock:
-            cut_short = [run.end is None or run.end.reason in EARLY_ENDS for run in self._histories]
-            steps = [run.step / run.recipe.steps for run in self._histories]
-        parts = [step if cut else 1.0 for step, cut in zip(steps, cut_short, strict=True)]
+        parts = [
+            1.0 if run.end and run.end.reason not in EARLY_ENDS else run.step / run.recipe.steps
+            for run in self._histories
+        ]
         return sum(parts) / len(parts)
 
     @property
     def snapshot_bytes(self) -> int:
         """Bytes of all snapshots."""
-        with self._lock:
-            return sum(len(shot.maps) for run in self._histories for shot in run.snapshots)
+        return sum(run.snapshot_bytes for run in self._histories)
 
     @property
     def histories(self) -> tuple[History, ...]:

@@ -49,8 +49,7 @@ def check_plan(plan: TrainingPlan) -> None:
         raise SizeError(f"{len(plan.recipes)} runs were requested; choose 1 to {MAX_RUNS}")
     for recipe in plan.recipes:
         recipe.check()
-    limits.check_parameters(plan.recipes)
-    limits.check_threads(plan.recipes)
+    limits.check_recipes(plan.recipes)
     if not 0 < plan.seconds <= MAX_BUDGET:
         raise SizeError(f"a time budget of {plan.seconds:g} s; choose up to {MAX_BUDGET:,} s")
     if plan.data is not None and len(plan.data.content) > MAX_BYTES:

@@ -190,7 +190,7 @@ class Workspace:
         latest, number, size = time.monotonic() - TTL_SECONDS, 0, 0
         with self.lock:
             for run in reversed(list(self.runs.values())):
-                number, size = number + 1, size + sum(len(shot.maps) for shot in run.history.snapshots)
+                number, size = number + 1, size + run.history.snapshot_bytes
                 beyond = number > MAX_RUNS or size > MAX_MAPS
                 if beyond or run.added_at < latest:
                     del self.runs[run.id]
@@ -202,9 +202,8 @@ class Workspace:
     def size(self) -> int:
         """Bytes of its snapshots and files."""
         with self.lock:
-            histories = [run.history for run in self.runs.values()]
             size = sum(training.record.snapshot_bytes for training in self.jobs)
-        size += sum(len(shot.maps) for history in histories for shot in history.snapshots)
+            size += sum(run.history.snapshot_bytes for run in self.runs.values())
         for path in self.folder.rglob("*"):
             with suppress(OSError):  # it was deleted meanwhile
                 size += path.lstat().st_size
@@ -307,11 +306,10 @@ def shut_down(seconds: float) -> None:
 def end_all() -> None:
     """End all workspaces with their jobs and runs, except for what other servers can resume from the store."""
     with _lock:
-        workspaces, persistent = list(_workspaces), set(_by_name)
-        _by_name.clear()
+        workspaces, persistent = list(_workspaces), list(_by_name.values())
+    for workspace in persistent:
+        _discard(workspace)
     for workspace in workspaces:
-        if store.is_shared() and workspace.name in persistent:
-            _detach(workspace)
         workspace.end()
 
 

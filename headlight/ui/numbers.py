@@ -42,8 +42,8 @@ def integer(value: int) -> str:
 
 
 def fixed(value: float | None, decimals: int = 3) -> str:
-    """Return a number in fixed decimals, "—" for None."""
-    return "—" if value is None else f"{value:.{decimals}f}"
+    """Return a number in fixed decimals, "—" for None and NaN."""
+    return "—" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
 
 
 def share(value: float, decimals: int) -> str:

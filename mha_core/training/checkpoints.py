@@ -15,7 +15,8 @@ from pathlib import Path
 from ..errors import HeadlightError
 from . import saved, sweep, tasks
 from .recipe import Recipe, defaults
-from .tasks import Task, from_csv
+from .tasks import TrainingData
+from .tasks.table import from_table
 
 SEEDS = 5
 TEXT = Path("assets/texts/shakespeare.txt")  # of the task "text", from the root of the repository
@@ -47,11 +48,6 @@ NEWS: dict[str, dict[str, object]] = {
     f"{FAIR}-fused-sinusoidal": {"implementation": "fused", "position": "sinusoidal"},
     f"{FAIR}-fused-sinusoidal-0.1": {"implementation": "fused", "position": "sinusoidal", "amplitude": 0.1},
 }
-
-
-def build_task(name: str) -> Task:
-    """Build the task of shipped runs; that of the characters reads `TEXT`."""
-    return tasks.from_text(TEXT.read_bytes(), length=defaults(name).max_len) if name == "text" else tasks.build(name)
 
 
 def recipes(task: str) -> dict[str, Recipe]:
@@ -90,7 +86,7 @@ def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
     """
     runs = {}
     for variant in NEWS:
-        task = from_csv(content, keep_duplicates=variant.startswith(POST), name="news")
+        task = from_table(TrainingData("news", content, keep_duplicates=variant.startswith(POST)))
         task = replace(task, probes=task.questions)  # record the maps of every question
         for seed in range(1, SEEDS + 1):
             runs[f"news-{variant}-{seed}"] = sweep.PlannedRun(news_recipe(variant, len(task.train), seed), task)
@@ -113,7 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.csv:
             jobs = {options.folder / name: run for name, run in news_runs(options.csv.read_bytes()).items()}
         for name in () if options.csv else options.tasks:
-            task = build_task(name)
+            is_text, length = name == "text", defaults(name).max_len
+            task = tasks.Characters(TEXT.read_bytes(), length=length) if is_text else tasks.build(name)
             jobs |= {options.folder / run: sweep.PlannedRun(recipe, task) for run, recipe in recipes(name).items()}
         for name in ["news"] if options.csv else options.tasks:
             for earlier in options.folder.glob(f"{name}-*"):
@@ -122,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(history, str):
                 raise HeadlightError(f"{folder.name}: {history}")
             if options.csv or history.recipe.seed > 1:
-                saved.save(folder, history, maps=history.recipe.seed == 1)
+                saved.save(folder, history if history.recipe.seed == 1 else replace(history, snapshots=[]))
     except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
 

@@ -112,19 +112,6 @@ class Snapshot:
     shape: list[int]
     maps: bytes
 
-    def check(self, start: Start) -> None:
-        """Check that these are maps of one of the run's probes.
-
-        Raises:
-            HeadlightError: they are not.
-        """
-        exists = 0 <= self.probe < len(start.probes)
-        i = len(start.probes[self.probe]) if exists else 0
-        j = len(start.columns[self.probe]) if exists and start.columns else i
-        shape = [start.recipe.n_layers, start.recipe.n_heads, i, j]
-        if not exists or self.shape != shape or len(self.maps) != math.prod(shape):
-            raise HeadlightError(f"maps of shape {self.shape} do not fit the run")
-
 
 @dataclass(frozen=True)
 class End:
@@ -200,6 +187,11 @@ class History:
         return self.end.seconds if self.end else self.steps[-1].seconds if self.steps else 0.0
 
     @property
+    def snapshot_bytes(self) -> int:
+        """Bytes of all maps."""
+        return sum(len(shot.maps) for shot in self.snapshots)
+
+    @property
     def epochs(self) -> float:
         """Number of passes over the training rows; 0 if every batch is generated."""
         if self.start is None or not self.start.rows_train:
@@ -223,7 +215,12 @@ def _fits_start(event: Event, start: Start) -> bool:
             fits = len(event.columns) == len(event.probes) if event.target_length else not event.columns
             return event is start and sizes and fits and min(event.rows_train, event.rows_test) >= 0
         case Snapshot():
-            event.check(start)
+            exists = 0 <= event.probe < len(start.probes)
+            i = len(start.probes[event.probe]) if exists else 0
+            j = len(start.columns[event.probe]) if exists and start.columns else i
+            shape = [start.recipe.n_layers, start.recipe.n_heads, i, j]
+            if not exists or event.shape != shape or len(event.maps) != math.prod(shape):
+                raise HeadlightError(f"maps of shape {event.shape} do not fit the run")
         case Evaluation():
             if not _has_valid_scores(event, start):
                 return False

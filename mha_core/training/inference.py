@@ -28,15 +28,12 @@ def classes(model: Model) -> tuple[str, ...]:
     return tuple(start.classes) if start else ()
 
 
-def logits(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, on_warning: Warn = lambda text: None
-) -> Tensor:
-    """Compute the class logits (n, classes) of at least one text, in one padded batch.
+def logits(model: Model, texts: Sequence[str], *, on_warning: Warn = lambda text: None) -> Tensor:
+    """Compute the class logits (n, classes) of at least one text, padded as in the training.
 
     Args:
         model: a classifier.
-        texts: of at most the model's maximum length.
-        mask_padding: None = as the model was trained. False lets every token attend to the padding too.
+        texts: of at most the model's maximum length; descriptions for a model of pictures, see `shapes.read`.
         on_warning: called with each warning, such as a fall-back to the CPU.
 
     Raises:
@@ -47,10 +44,14 @@ def logits(
     if not texts:
         raise SizeError("no text was given; give at least one")
     if isinstance(model, PictureModel):
-        return _picture_logits(model, texts, on_warning)
+        pixels = draw_all(texts)
+
+        def compute_pictures(stack: VisionTransformer) -> Tensor:
+            return stack.logits(pixels.to(stack.device, stack.words.weight.dtype))
+
+        return _run_on_stack(model, compute_pictures, on_warning)
     _check_classes(model)
-    if mask_padding is None:
-        mask_padding = model.history is None or model.history.recipe.mask_padding
+    mask_padding = model.history is None or model.history.recipe.mask_padding
     ids, keep = padded([model.tokenize(text)[1] for text in texts], model.pad_id)
 
     def compute(stack: Classifier) -> Tensor:
@@ -59,11 +60,9 @@ def logits(
     return _run_on_stack(model, compute, on_warning)
 
 
-def probabilities(
-    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, on_warning: Warn = lambda text: None
-) -> Tensor:
+def probabilities(model: Model, texts: Sequence[str], *, on_warning: Warn = lambda text: None) -> Tensor:
     """Compute the class probabilities (n, classes); arguments as of `logits`."""
-    return logits(model, texts, mask_padding=mask_padding, on_warning=on_warning).softmax(dim=-1)
+    return logits(model, texts, on_warning=on_warning).softmax(dim=-1)
 
 
 def unpadded_probabilities(model: Model, texts: Sequence[str], *, on_warning: Warn = lambda text: None) -> Tensor:
@@ -74,10 +73,10 @@ def unpadded_probabilities(model: Model, texts: Sequence[str], *, on_warning: Wa
     Raises:
         Unsupported, DeviceError: as `logits`.
     """
+    if not texts:
+        return torch.empty(0, len(classes(model)))
     if isinstance(model, PictureModel):
-        return (
-            _picture_logits(model, texts, on_warning).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
-        )
+        return probabilities(model, texts, on_warning=on_warning)
     _check_classes(model)
     sizes = model.sizes
     coded = [model.encode(text)[1][: sizes.max_len] for text in texts]
@@ -141,16 +140,6 @@ def continuation(
             ids.append(token)
             generated.append((model.tokenizer.id_to_token(token) or "[UNK]", float(last.softmax(dim=0)[token])))
         return generated
-
-    return _run_on_stack(model, compute, on_warning)
-
-
-def _picture_logits(model: PictureModel, texts: Sequence[str], on_warning: Warn) -> Tensor:
-    """Compute the class logits (n, classes) of pictures from their descriptions, see `shapes.read`."""
-    pixels = draw_all(texts)
-
-    def compute(stack: VisionTransformer) -> Tensor:
-        return stack.logits(pixels.to(stack.device, stack.words.weight.dtype))
 
     return _run_on_stack(model, compute, on_warning)
 

@@ -53,23 +53,15 @@ def lower_priority() -> None:
         os.nice(max(0, NICENESS - os.nice(0)))
 
 
-def check_threads(recipes: tuple[Recipe, ...]) -> None:
-    """Check the number of threads against this machine.
+def check_recipes(recipes: tuple[Recipe, ...]) -> None:
+    """Check that this machine has the threads of these recipes, and memory for all of their models together.
 
     Raises:
-        SizeError: a recipe wants more threads than one training may use.
+        SizeError: it has not.
     """
     threads, limit = max((recipe.threads for recipe in recipes), default=1), max_threads()
     if threads > limit:
         raise SizeError(f"threads={threads}: choose at most {limit} on this machine")
-
-
-def check_parameters(recipes: tuple[Recipe, ...]) -> None:
-    """Check that the models of these recipes fit into memory together.
-
-    Raises:
-        SizeError: they have too many parameters.
-    """
     total = sum(
         recipe.d_model * (recipe.vocabulary + recipe.n_layers * (4 * recipe.d_model + 2 * recipe.d_feed_forward))
         for recipe in recipes
@@ -81,18 +73,22 @@ def check_parameters(recipes: tuple[Recipe, ...]) -> None:
         )
 
 
+def products(recipe: Recipe, length: int) -> int:
+    """Return the multiplications of a step by weights, to which its time is roughly proportional."""
+    tokens = recipe.n_layers * recipe.batch * length
+    return tokens * recipe.d_model * (4 * recipe.d_model + 2 * recipe.d_feed_forward)
+
+
 def check_step(recipe: Recipe, length: int) -> None:
     """Check the time and memory of a step on texts of up to `length` tokens.
 
     Raises:
         SizeError: it would take too much of either.
     """
-    tokens = recipe.n_layers * recipe.batch * length
-    scores = tokens * recipe.n_heads * length
-    products = tokens * recipe.d_model * (4 * recipe.d_model + 2 * recipe.d_feed_forward)
+    scores = recipe.n_layers * recipe.batch * length * recipe.n_heads * length
     for formula, size, limit in (
         ("layers · b · h · n²", scores, MAX_SCORES),
-        ("layers · b · n · d · (4 d + 2 feed-forward)", products, MAX_PRODUCTS),
+        ("layers · b · n · d · (4 d + 2 feed-forward)", products(recipe, length), MAX_PRODUCTS),
     ):
         if size > limit:
             raise SizeError(

@@ -6,7 +6,6 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -25,29 +24,6 @@ from .scores import Totals
 from .tasks import Labelled, Task
 
 T = TypeVar("T")
-
-
-@dataclass
-class Progress:
-    """State of a run while it trains.
-
-    Attributes:
-        step: the number of steps so far.
-        seconds: of the steps alone.
-        spent: of the time budget, including evaluations.
-        totals: over the batches since the last evaluation.
-        last_evaluation: the step of the last evaluation.
-        predicted: the class of every test row in the last evaluation.
-        reason: one of `recipe.ENDS` as soon as the run has to end.
-    """
-
-    step: int = 0
-    seconds: float = 0.0
-    spent: float = 0.0
-    totals: Totals = field(default_factory=Totals)
-    last_evaluation: int = -1
-    predicted: list[int] = field(default_factory=list)
-    reason: str = ""
 
 
 class Training:
@@ -108,7 +84,9 @@ class Training:
     def _learn(self) -> Totals:
         """Compute the loss of the next batch and update the weights."""
         self.optimizer.zero_grad()
+        self.stack.train()
         loss, totals = self.objective.next_loss(self._batch_generator)
+        self.stack.eval()
         if math.isfinite(totals.loss):
             torch.autograd.backward(loss)
             self.optimizer.step()
@@ -170,89 +148,78 @@ class Training:
         saved.save(folder, self.history, self.tokenizer, self.stack)
 
     def _events(self, stop: Callable[[], bool]) -> Iterator[Event]:
-        recipe, progress = self.recipe, Progress()
+        recipe = self.recipe
         evaluations = {round(part * recipe.steps / recipe.evaluations) for part in range(recipe.evaluations + 1)}
+        self._seconds = self._spent = 0.0  # of the steps alone; of the time budget, including evaluations
+        self._totals = Totals()  # of the batches since the last evaluation
+        self._predicted = list[int]()  # class of every test row in the last evaluation
+        self._reason = ""  # one of `recipe.ENDS` as soon as the run has to end
         yield self._start()
-        yield from self._evaluate(progress)
+        yield from self._evaluate()
         for step in range(1, recipe.steps + 1):
-            if progress.reason or stop():
+            if self._reason or stop():
                 break
             started = time.perf_counter()
             totals = self.step()
             if not math.isfinite(totals.loss):
-                progress.reason, progress.predicted = NOT_A_NUMBER, []
+                self._reason, self._predicted = NOT_A_NUMBER, []
                 break
             duration = time.perf_counter() - started
-            progress.step, progress.totals = step, progress.totals + totals
-            progress.seconds, progress.spent = progress.seconds + duration, progress.spent + duration
-            if progress.spent > recipe.seconds and step < recipe.steps:
-                progress.reason = "time"
-            yield Step(step, _short(totals.mean_loss), _short(progress.seconds))
+            self._totals += totals
+            self._seconds, self._spent = self._seconds + duration, self._spent + duration
+            if self._spent > recipe.seconds and step < recipe.steps:
+                self._reason = "time"
+            yield Step(step, _short(totals.mean_loss), _short(self._seconds))
             if step in evaluations:
-                yield from self._evaluate(progress)
-        progress.reason = progress.reason or ("steps" if progress.step == recipe.steps else "stopped")
-        if progress.last_evaluation < progress.step and progress.reason != NOT_A_NUMBER:
-            yield from self._evaluate(progress)
-        yield End(progress.reason, progress.step, _short(progress.seconds), progress.predicted)
+                yield from self._evaluate()
+        step = self.history.step
+        self._reason = self._reason or ("steps" if step == recipe.steps else "stopped")
+        if self._reason != NOT_A_NUMBER and self.history.evaluations[-1].step < step:
+            yield from self._evaluate()
+        yield End(self._reason, step, _short(self._seconds), self._predicted)
 
-    def _evaluate(self, progress: Progress) -> Iterator[Event]:
+    def _evaluate(self) -> Iterator[Event]:
         """Evaluate and yield the evaluation with its snapshots; yield nothing if a loss is not finite."""
-        started = time.perf_counter()
-        evaluation, predicted = self._figures(progress)
-        if not math.isfinite(evaluation.train_loss + evaluation.test_loss):
-            progress.reason, progress.predicted = NOT_A_NUMBER, []
-            return
-        snapshots = list(self._snapshots(progress.step))
-        progress.last_evaluation, progress.predicted, progress.totals = progress.step, predicted, Totals()
-        if self.recipe.target is not None and evaluation.test_accuracy >= self.recipe.target:
-            progress.reason = progress.reason or "target"
-        progress.spent += time.perf_counter() - started
-        yield evaluation
-        yield from snapshots
-
-    def _start(self) -> Start:
-        work = self.objective
-        return Start(
-            recipe=self.recipe,
-            title=self.task.title,
-            classes=list(self.task.classes) if isinstance(self.task, Labelled) else [],
-            rows_train=work.rows_train,
-            rows_test=work.rows_test,
-            fingerprint=f"{self.task.fingerprint}, version {self.task.version}",
-            notes=[*self.task.notes, *work.notes],
-            vocabulary=self.stack.sizes.vocabulary,
-            parameters=sum(parameter.numel() for parameter in self.stack.parameters()),
-            longest=work.max_len,
-            probes=[tokens for tokens, _ in work.probes],
-            columns=list(work.columns),
-            target_length=work.target_length,
-            picture=list(work.picture),
-            versions={name: version(name) for name in ("torch", "tokenizers")} | {"python": platform.python_version()},
-            machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
-        )
-
-    def _figures(self, progress: Progress) -> tuple[Evaluation, list[int]]:
-        """Return the evaluation, and the predicted class of each test row."""
+        started, step = time.perf_counter(), self.history.step
         with torch_threads(self.recipe.threads):
             outcome = self._run_here(self.objective.evaluate)
-            trained = progress.totals if progress.totals.losses else self._run_here(self.objective.evaluate_train)
-        evaluation = Evaluation(
-            step=progress.step,
-            seconds=_short(progress.seconds),
+            trained = self._totals if self._totals.losses else self._run_here(self.objective.evaluate_train)
+            if not math.isfinite(trained.mean_loss + outcome.totals.mean_loss):
+                self._reason, self._predicted = NOT_A_NUMBER, []
+                return
+            snapshots = [self._snapshot(step, number) for number in range(len(self.objective.start["probes"]))]
+        self._predicted, self._totals = outcome.predicted, Totals()
+        if self.recipe.target is not None and outcome.totals.accuracy >= self.recipe.target:
+            self._reason = self._reason or "target"
+        self._spent += time.perf_counter() - started
+        yield Evaluation(
+            step=step,
+            seconds=_short(self._seconds),
             train_loss=_short(trained.mean_loss),
             train_accuracy=trained.accuracy,
             test_loss=_short(outcome.totals.mean_loss),
             test_accuracy=outcome.totals.accuracy,
             **outcome.more,
         )
-        return evaluation, outcome.predicted
+        yield from snapshots
 
-    def _snapshots(self, step: int) -> Iterator[Snapshot]:
-        for number in range(len(self.objective.probes)):
-            with torch_threads(self.recipe.threads):
-                maps = torch.cat(self._run_here(partial(self.objective.probe_maps, number)))
-                rounded = (maps * 255).round().to("cpu", torch.uint8)
-            yield Snapshot(step, number, list(maps.shape), rounded.numpy().tobytes())
+    def _snapshot(self, step: int, number: int) -> Snapshot:
+        maps = torch.cat(self._run_here(partial(self.objective.probe_maps, number)))
+        return Snapshot(step, number, list(maps.shape), (maps * 255).round().to("cpu", torch.uint8).numpy().tobytes())
+
+    def _start(self) -> Start:
+        fields = self.objective.start
+        return Start(
+            recipe=self.recipe,
+            title=self.task.title,
+            classes=list(self.task.classes) if isinstance(self.task, Labelled) else [],
+            fingerprint=f"{self.task.fingerprint}, version {self.task.version}",
+            vocabulary=self.stack.sizes.vocabulary,
+            parameters=sum(parameter.numel() for parameter in self.stack.parameters()),
+            versions={name: version(name) for name in ("torch", "tokenizers")} | {"python": platform.python_version()},
+            machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
+            **fields | {"notes": [*self.task.notes, *fields.get("notes", ())]},
+        )
 
 
 def _short(value: float) -> float:

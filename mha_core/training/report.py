@@ -2,50 +2,27 @@
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import torch
+from torch import Tensor
 
 
-@dataclass(frozen=True)
-class ClassReport:
-    """Precision, recall, F1 score and number of rows of one class; a share of nothing is None."""
-
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    support: int
+def confusion(labels: Sequence[int], predicted: Sequence[int], classes: int) -> Tensor:
+    """Count predictions, int64 (classes, classes): a row is the true class, a column the predicted one."""
+    true, answers = (torch.tensor(numbers, dtype=torch.int64) for numbers in (labels, predicted))
+    return (classes * true + answers).bincount(minlength=classes**2).reshape(classes, classes)
 
 
-def confusion(labels: Sequence[int], predicted: Sequence[int], classes: int) -> list[list[int]]:
-    """Count predictions, (classes, classes): a row is the true class, a column the predicted one."""
-    pairs = Counter(zip(labels, predicted, strict=True))
-    return [[pairs[label, guess] for guess in range(classes)] for label in range(classes)]
+def class_report(counts: Tensor) -> Tensor:
+    """Return precision, recall and F1 of each class, and their macro and weighted average, float64 (classes + 2, 3).
 
-
-def per_class(counts: Sequence[Sequence[int]]) -> list[ClassReport]:
-    """Return the classification report of a confusion matrix, one entry per class."""
-    report = []
-    for number, row in enumerate(counts):
-        right, support, guessed = row[number], sum(row), sum(other[number] for other in counts)
-        shares = (_share(right, guessed), _share(right, support), _share(2 * right, guessed + support))
-        report.append(ClassReport(*shares, support))
-    return report
-
-
-def accuracy(counts: Sequence[Sequence[int]]) -> float | None:
-    """Return the accuracy of a confusion matrix; None without rows."""
-    return _share(sum(row[number] for number, row in enumerate(counts)), sum(map(sum, counts)))
-
-
-def averages(classes: Sequence[ClassReport]) -> tuple[ClassReport, ClassReport]:
-    """Return the macro average and the weighted average of a report over its classes.
-
-    These are the rows "macro avg" and "weighted avg" of scikit-learn's `classification_report`, which counts a share of
-    nothing as 0 too.
+    A share of nothing is NaN. The averages count it as 0, as scikit-learn's `classification_report` does.
     """
-    rows = [entry.support for entry in classes]
-    return _average(classes, [1] * len(classes)), _average(classes, rows)
+    right, support, guesses = counts.diag().double(), counts.sum(1).double(), counts.sum(0)
+    shares = torch.stack([right / guesses, right / support, 2 * right / (guesses + support)], dim=1)
+    filled = shares.nan_to_num()
+    return torch.cat([shares, filled.mean(0)[None], (support @ filled / support.sum())[None]])
 
 
 def interval(share: float, rows: int) -> tuple[float, float]:
@@ -61,16 +38,3 @@ def interval(share: float, rows: int) -> tuple[float, float]:
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Return mean and sample standard deviation; the latter is 0 for a single value."""
     return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def _average(classes: Sequence[ClassReport], counts: Sequence[int]) -> ClassReport:
-    """Return the weighted mean of classes."""
-    precision, recall, f1 = (
-        statistics.fmean([getattr(entry, name) or 0.0 for entry in classes], counts) if sum(counts) else None
-        for name in ("precision", "recall", "f1")
-    )
-    return ClassReport(precision, recall, f1, sum(entry.support for entry in classes))
-
-
-def _share(part: int, total: int) -> float | None:
-    return part / total if total else None

@@ -41,17 +41,12 @@ MAX_TEXT_LENGTH = 300  # characters of each
 
 
 def save(
-    folder: Path,
-    history: History,
-    tokenizer: Tokenizer | None = None,
-    stack: torch.nn.Module | None = None,
-    *,
-    maps: bool | None = None,
+    folder: Path, history: History, tokenizer: Tokenizer | None = None, stack: torch.nn.Module | None = None
 ) -> None:
     """Save a run atomically; without tokenizer and stack only its history.
 
-    The maps are written if the stack is, unless `maps` says otherwise. Maps that would be too large to be read again
-    are left out, and of more than `MAX_STEPS` steps only every n-th is kept.
+    Maps that would be too large to be read again are left out, and of more than `MAX_STEPS` steps only every n-th is
+    kept.
 
     Raises:
         HeadlightError: the run has not ended, its weights or loss are not finite, or its weights are too large.
@@ -71,8 +66,7 @@ def save(
                 raise HeadlightError(f"the weights of a run that is saved have at most {MAX_BYTES[WEIGHTS]:,} bytes")
             tokenizer.save(str(part / TOKENIZER), pretty=False)
         record = _record(history, history.start, history.end)
-        with_maps = stack is not None if maps is None else maps
-        if not with_maps or len(_json(record)) > MAX_BYTES[RUN]:
+        if len(_json(record)) > MAX_BYTES[RUN]:
             record["snapshots"] = []
         (part / RUN).write_text(_json(record), "utf-8")
 

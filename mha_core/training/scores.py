@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import Any
 
 from torch import Tensor
@@ -18,9 +19,7 @@ class Totals:
     answers: int = 0
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(
-            self.loss + other.loss, self.losses + other.losses, self.right + other.right, self.answers + other.answers
-        )
+        return Totals(*map(add, astuple(self), astuple(other)))
 
     @property
     def mean_loss(self) -> float:

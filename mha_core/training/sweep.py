@@ -1,19 +1,16 @@
 """Many runs in parallel processes; a recipe gives bitwise equal results in each of them.
 
-A worker receives a recipe with its data and returns the saved run as one zip file, so that the two share nothing but
-the program. A run whose worker is killed is repeated.
+A worker saves its run into the run's folder, atomically. A run whose worker is killed is repeated.
 """
 
 import argparse
 import multiprocessing
-import shutil
 import signal
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from ..errors import HeadlightError
@@ -36,39 +33,37 @@ class PlannedRun(NamedTuple):
     task: Task
 
 
-# The index of each finished job, with its packed run or an error message.
-Results = Generator[tuple[int, bytes | str], None, None]
+Results = Generator[tuple[Path, str], None, None]  # the folder of each run, "" when it is saved or an error message
 
 
-def train(job: PlannedRun) -> bytes | str:
-    """Train one run; return it packed, or the error message."""
+def train(job: PlannedRun, folder: Path) -> str:
+    """Train one run and save it; return "" or an error message."""
     try:
         training = Training(*job)
         for _ in training.events():
             pass
-        with TemporaryDirectory(prefix="headlight-sweep-") as place:
-            training.save(Path(place, "run"))
-            return saved.pack(Path(place, "run"))
+        training.save(folder)
+        return ""
     except HeadlightError as error:
         return str(error)
 
 
-def run_in_processes(jobs: Sequence[PlannedRun], workers: int) -> Results:
+def run_in_processes(jobs: Mapping[Path, PlannedRun], workers: int) -> Results:
     """Train the runs in parallel processes; if one is killed, all unfinished runs start again."""
-    left, killed = dict(enumerate(jobs)), 0
+    left, killed = dict(jobs), 0
     while left:
         pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"), init_worker)
         try:
-            futures = {pool.submit(train, job): number for number, job in left.items()}
+            futures = {pool.submit(train, job, folder): folder for folder, job in left.items()}
             for future in as_completed(futures):
-                result = future.result()
+                error = future.result()
                 del left[futures[future]]
                 killed = 0
-                yield futures[future], result
+                yield futures[future], error
         except BrokenProcessPool:
             killed += 1
             if killed == ATTEMPTS:
-                yield from ((number, KILLED) for number in left)
+                yield from ((folder, KILLED) for folder in left)
                 return
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -109,23 +104,18 @@ def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | s
     from tqdm import tqdm
 
     results: dict[Path, History | str] = {path: run for path, job in jobs.items() if (run := find_existing(path, job))}
-    left = [folder for folder in jobs if folder not in results]
+    left = {folder: job for folder, job in jobs.items() if folder not in results}
     with (
         tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,
-        closing(run_in_processes([jobs[place] for place in left], workers)) as finished,
+        closing(run_in_processes(left, workers)) as finished,
     ):
-        for number, result in finished:
-            place = left[number]
-            if isinstance(result, bytes):
-                shutil.rmtree(place, ignore_errors=True)
-                history = saved.unpack(result, place)
-                results[place] = history
+        for place, error in finished:
+            results[place] = error or (history := saved.read(place))
+            if not error:
                 aligned = history.evaluations[-1].aligned if history.evaluations else None
                 alignment = "" if aligned is None else f", aligned {aligned:.4f}"
-                message = f"accuracy {accuracy(history):.3f}{alignment} in {history.seconds:.1f} s"
-            else:
-                results[place] = message = result
-            bar.write(f"{place.name}: {message}")
+                error = f"accuracy {accuracy(history):.3f}{alignment} in {history.seconds:.1f} s"
+            bar.write(f"{place.name}: {error}")
             bar.update()
     return {place: results[place] for place in jobs}
 

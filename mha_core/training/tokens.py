@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..errors import HeadlightError, SizeError
 from ..models.vision import token_names
-from .tasks import Labelled, Language, Pictures, Task, Translation
+from .tasks import Dates, Labelled, Language, Pictures, Task
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -39,10 +39,10 @@ def for_task(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> 
     """
     if isinstance(task, Language):
         return _word_level(task.vocabulary, "WhitespaceSplit" if task.joined_by else "Split")
-    if isinstance(task, Translation):
+    if isinstance(task, Dates):
         return _word_level(task.vocabulary, "Whitespace")
     if isinstance(task, Pictures):
-        return _word_level(token_names(task.side, task.patch, task.registers), "WhitespaceSplit")
+        return _word_level(token_names(*task.sizes), "WhitespaceSplit")
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
     tokenizers, key = _cache.setdefault(task, {}), (vocabulary, all_texts)

@@ -24,7 +24,7 @@ from mha_core.models.translator import CROSS, DECODER, ENCODER, END, Translator
 from mha_core.models.vision import PictureModel
 from mha_core.token_text import quote
 from mha_core.training import inference
-from mha_core.training.tasks import Labelled, Translation, shapes
+from mha_core.training.tasks import Dates, Labelled, shapes
 
 CACHE_BYTES = 24 * 2**20
 ENTRY_BYTES = 1024  # of an empty answer with its key; bounds the number of entries too
@@ -42,16 +42,12 @@ class TrainedModel:
 
     Attributes:
         id: the model's name in the registry, which identifies its weights; names of own models cannot be guessed.
-        notices: the notices on the answers so far, without duplicates.
+        notices: the notices on the answers so far.
     """
 
     id: str
     model: Model
-    notices: dict[str, None] = field(default_factory=dict, compare=False)
-
-    def add_notice(self, sentence: str) -> None:
-        """Add a notice on an answer."""
-        self.notices[sentence] = None
+    notices: list[str] = field(default_factory=list, compare=False)
 
 
 Models = Mapping[str, TrainedModel]
@@ -73,14 +69,13 @@ def cached(function: Callable[Concatenate[TrainedModel, P], Answer]) -> Callable
 
     @single_flight(_answers, key)
     def cached_call(trained: TrainedModel, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Answer, list[str]]:
-        copy = replace(trained, notices={})
+        copy = replace(trained, notices=[])
         with pass_slot():
-            return function(copy, *args, **kwargs), list(copy.notices)
+            return function(copy, *args, **kwargs), copy.notices
 
     def answer(trained: TrainedModel, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
         result, notices = cached_call(trained, *args, **kwargs)
-        for sentence in notices:
-            trained.add_notice(sentence)
+        trained.notices.extend(notices)
         return result
 
     return answer
@@ -92,7 +87,9 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
     rows, marks = [[text or "(nothing)"] for text in texts], dict[tuple[int, int], Mark]()
     for column, trained in enumerate(models.values(), 1):
         for row, text in enumerate(texts):
-            best, answer = _likeliest(trained, _chances(trained, text))
+            chances, classes = _chances(trained, text), inference.classes(trained.model)
+            best = classes[max(range(len(chances)), key=chances.__getitem__)]
+            answer = f"{best} {share(max(chances), 2)}"
             if task is None or text not in labels:
                 rows[row].append(answer)
                 continue
@@ -138,11 +135,8 @@ def compare_orders(models: Models, text: str, mirror: str) -> list[str]:
 
 def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, separator: str) -> list[Block]:
     """Return a panel for each language model with the text and its continuation, set apart from each other."""
-    blocks = []
-    for name, trained in models.items():
-        continuation = _continuation(trained, text, tokens, temperature, seed)
-        blocks.append(sheet.panel(name, [sheet.continuation(text, continuation, separator)]))
-    return blocks
+    outputs = {name: _continuation(trained, text, tokens, temperature, seed) for name, trained in models.items()}
+    return [sheet.panel(name, [sheet.continuation(text, tokens, separator)]) for name, tokens in outputs.items()]
 
 
 def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
@@ -159,7 +153,7 @@ def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
     ]
 
 
-def maps(models: Models, task: Translation | None, text: str, head: str) -> list[Block]:
+def maps(models: Models, task: Dates | None, text: str, head: str) -> list[Block]:
     """Return the attention maps of one head, or of the mean over a layer's heads, for every model.
 
     A model of pictures draws the picture that the text describes, with the weights over its patches. A translator shows
@@ -187,22 +181,14 @@ def select_map(maps: Tensor, head: str) -> Tensor | None:
     return maps[layer].mean(dim=0) if mean else maps[layer, number]
 
 
-def _likeliest(trained: TrainedModel, chances: Sequence[float]) -> tuple[str, str]:
-    """Return the most probable class, alone and with its probability."""
-    best = max(range(len(chances)), key=chances.__getitem__)
-    name = inference.classes(trained.model)[best]
-    return name, f"{name} {share(chances[best], 2)}"
-
-
-@cached
 def _chances(trained: TrainedModel, text: str) -> list[float]:
-    chances: list[float] = inference.probabilities(trained.model, [text], on_warning=trained.add_notice)[0].tolist()
+    chances: list[float] = torch.tensor(_logits(trained, text)).softmax(dim=0).tolist()
     return chances
 
 
 @cached
 def _logits(trained: TrainedModel, text: str) -> list[float]:
-    logits: list[float] = inference.logits(trained.model, [text], on_warning=trained.add_notice)[0].tolist()
+    logits: list[float] = inference.logits(trained.model, [text], on_warning=trained.notices.append)[0].tolist()
     return logits
 
 
@@ -211,7 +197,7 @@ def _continuation(
     trained: TrainedModel, text: str, tokens: int, temperature: float, seed: int
 ) -> list[tuple[str, float]]:
     return inference.continuation(
-        trained.model, text, tokens, temperature=temperature, seed=seed, on_warning=trained.add_notice
+        trained.model, text, tokens, temperature=temperature, seed=seed, on_warning=trained.notices.append
     )
 
 
@@ -219,8 +205,7 @@ def _continuation(
 def _map(trained: TrainedModel, name: str, text: str, head: str) -> Block:
     drawing = shapes.read(text) if isinstance(trained.model, PictureModel) else None
     run = cast(PictureModel, trained.model).look(drawing.pixels) if drawing else trained.model.run(text)
-    for sentence in run.notices:
-        trained.add_notice(sentence)
+    trained.notices.extend(run.notices)
     weights = select_map(run.weights, head)
     if weights is None:
         return missing_head(name, head)
@@ -233,7 +218,7 @@ def _map(trained: TrainedModel, name: str, text: str, head: str) -> Block:
 # ---- translators, compared with the right answers
 
 
-def translations(models: Models, task: Translation, text: str) -> list[Block]:
+def translations(models: Models, task: Dates, text: str) -> list[Block]:
     """Return each model's translation with the probability of every character, and whether it is right."""
     right, blocks = task.answer(text), list[Block]()
     for name, trained in models.items():
@@ -247,7 +232,7 @@ def translations(models: Models, task: Translation, text: str) -> list[Block]:
     return blocks
 
 
-def _translation_panel(name: str, task: Translation, head: str, maps: dict[str, Any]) -> Block:
+def _translation_panel(name: str, task: Dates, head: str, maps: dict[str, Any]) -> Block:
     output, source = maps["output"], maps["source"]
     cross, encoder, decoder = (select_map(torch.tensor(maps[group]), head) for group in (CROSS, ENCODER, DECODER))
     if cross is None or encoder is None or decoder is None:
@@ -280,8 +265,7 @@ def _alignment_note(cross: Tensor, right: list[tuple[int, int]]) -> str:
 def _translation(trained: TrainedModel, text: str) -> list[tuple[str, float]]:
     """Return the output tokens with their probabilities."""
     run = cast(Translator, trained.model).for_group(CROSS).run(text, all_logits=True)
-    for sentence in run.notices:
-        trained.add_notice(sentence)
+    trained.notices.extend(run.notices)
     chances = cast(Tensor, run.logits).softmax(dim=-1).max(dim=-1)
     token, ids, values = trained.model.tokenizer.id_to_token, chances.indices.tolist(), chances.values.tolist()
     return [(token(number) or "", value) for number, value in zip(ids, values, strict=True)]

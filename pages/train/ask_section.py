@@ -16,7 +16,7 @@ from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.token_text import quote
-from mha_core.training.tasks import Labelled, Pictures, Task, Translation
+from mha_core.training.tasks import Dates, Labelled, Pictures, Task
 from pages.frame import canvas, widgets
 
 from . import answers
@@ -45,7 +45,7 @@ class Questions:
             default_texts(task) if task else get_source(next(iter(self.names.values()))).presets if firsts else ()
         )
         self.task = task if isinstance(task, Labelled) else None
-        self.translation = task if isinstance(task, Translation) else None
+        self.translation = task if isinstance(task, Dates) else None
         # whether the models continue a text instead of classifying it
         self.language = any(first.recipe.task in LANGUAGE for first in firsts)
         self.separator = "" if any(first.recipe.task == "text" for first in firsts) else " "

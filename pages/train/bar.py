@@ -14,8 +14,7 @@ from headlight.link.limits import MAX_BUDGET
 from headlight.ui import sheet
 from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
-from mha_core.training.limits import TrainingPlan
-from mha_core.training.recipe import Recipe
+from mha_core.training.limits import TrainingPlan, products
 from mha_core.training.tasks import Task
 from pages.frame import canvas, user
 
@@ -99,8 +98,9 @@ class Bar:
         if self.plan is None or not ended:
             return 0.0
         step = sum(run.seconds for run in ended) / sum(run.step for run in ended)
-        size = max(_size(run.recipe) for run in ended)
-        return sum(recipe.steps * step * max(1.0, _size(recipe) / size) for recipe in self.plan.recipes)
+        size = max(products(run.recipe, run.recipe.max_len) for run in ended)
+        factors = [max(1.0, products(recipe, recipe.max_len) / size) for recipe in self.plan.recipes]
+        return sum(recipe.steps * step * factor for recipe, factor in zip(self.plan.recipes, factors, strict=True))
 
     @property
     def _is_cut(self) -> bool:
@@ -161,26 +161,13 @@ def _limit(seconds: float) -> int:
     return 10 * math.ceil(seconds / LIMIT_USED / 10)
 
 
-def _size(recipe: Recipe) -> int:
-    """Return the size of a step, to which its time is roughly proportional."""
-    tokens = recipe.n_layers * recipe.batch * recipe.max_len
-    return tokens * recipe.d_model * (2 * recipe.d_model + recipe.d_feed_forward)
-
-
 def training_state(job: TrainingJob | None) -> State:
     """Return the state that triggers a rerun: the current job, its stage, and the number of models saved by `job`."""
     latest = user.job()
     if latest is None:
         return "", "over", 0
-    stage = (
-        "over"
-        if latest.is_finished
-        else "waits"
-        if latest.position
-        else "trains"
-        if latest.record.has_evaluations
-        else "starts"
-    )
+    stages = {"over": latest.is_finished, "waits": latest.position, "trains": latest.record.has_evaluations}
+    stage = next((name for name, is_reached in stages.items() if is_reached), "starts")
     saved = sum(folder is not None for folder in job.record.saved) if job is not None else 0
     return latest.folder.name, stage, saved
 
@@ -210,13 +197,7 @@ def _progress(job: TrainingJob) -> str:
     runs = f"{len(recipes)} runs" if len(recipes) > 1 else ""
     if job.is_finished and step < steps and not job.error:
         is_timeout = record.end_reason == "time"
-        reason = (
-            "; other users were waiting"
-            if job.preempted_after
-            else "; the time limit was reached"
-            if is_timeout
-            else ""
-        )
+        reason = "; other users were waiting" if job.preempted_after else "; the time limit was reached" * is_timeout
         verb = "stopped" if job.is_stopped or is_timeout else "ended"
         return f"{runs} {verb} after {seconds:.0f} s{reason}; step {step:,} of {steps:,}".strip()
     speed = ""

@@ -4,11 +4,12 @@ Shows one or two candidates side by side, summed over their seeds.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import streamlit as st
+from torch import Tensor
 
 from headlight.ui import sheet
 from headlight.ui.numbers import count, fixed
@@ -19,25 +20,20 @@ from mha_core.training.events import History
 from mha_core.training.tasks import Labelled
 from pages.frame import canvas, widgets
 
+from .curves import Candidate
+
 CELL = "confusion"  # the prefix of a matrix's name in its events
 _MAX_LISTED = 200  # sentences of one cell
 
 ConfusionCell = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The predictions of one candidate's runs on the test rows.
-
-    Attributes:
-        predictions: by seed, the predicted class of every test row.
-    """
+class Outcome(NamedTuple):
+    """The predicted class of every test row of a task, by seed of one candidate's runs."""
 
     name: str
-    classes: tuple[str, ...]
-    labels: tuple[int, ...]
-    texts: tuple[str, ...]
-    predictions: dict[int, tuple[int, ...]]
+    task: Labelled
+    predictions: dict[int, list[int]]
 
     @property
     def seed_label(self) -> str:
@@ -48,9 +44,8 @@ class Outcome:
 
 def evaluate(name: str, runs: Sequence[History], task: Labelled) -> Outcome | None:
     """Return the predictions of the runs that were tested on exactly these rows; None if there are none."""
-    predicted = {run.recipe.seed: tuple(run.end.predicted) for run in runs if run.end and has_predictions(run, task)}
-    labels, texts = tuple(row.label for row in task.test), tuple(row.text for row in task.test)
-    return Outcome(name, task.classes, labels, texts, predicted) if predicted else None
+    predicted = {run.recipe.seed: run.end.predicted for run in runs if run.end and has_predictions(run, task)}
+    return Outcome(name, task, predicted) if predicted else None
 
 
 def has_predictions(history: History, task: Labelled) -> bool:
@@ -62,29 +57,28 @@ def has_predictions(history: History, task: Labelled) -> bool:
     return fits and start.fingerprint.startswith(task.fingerprint)
 
 
-def counts(outcome: Outcome) -> list[list[int]]:
+def counts(outcome: Outcome) -> Tensor:
     """Count the test rows by true class (rows) and predicted class (columns), over all seeds."""
-    labels = outcome.labels * len(outcome.predictions)
-    answers = [answer for predicted in outcome.predictions.values() for answer in predicted]
-    return metrics.confusion(labels, answers, len(outcome.classes))
+    labels = [row.label for row in outcome.task.test] * len(outcome.predictions)
+    return metrics.confusion(labels, [*chain(*outcome.predictions.values())], len(outcome.task.classes))
 
 
 def report(outcome: Outcome) -> Block:
     """Return a table of precision, recall, F1 and support of each class, with accuracy and averages."""
     cells = counts(outcome)
-    classes = metrics.per_class(cells)
-    macro, weighted = metrics.averages(classes)
-    averages = (("macro avg", macro), ("weighted avg", weighted))
+    shares = metrics.class_report(cells)
+    names, total = [*outcome.task.classes, "macro avg", "weighted avg"], int(cells.sum())
+    supports = [*cells.sum(1).tolist(), total, total]
     rows = [
-        [name, fixed(scores.precision), fixed(scores.recall), fixed(scores.f1), f"{scores.support:,}"]
-        for name, scores in [*zip(outcome.classes, classes, strict=True), *averages]
+        [name, *map(fixed, line.tolist()), f"{support:,}"]
+        for name, line, support in zip(names, shares, supports, strict=True)
     ]
-    rows.insert(-2, ["accuracy", "", "", fixed(metrics.accuracy(cells)), f"{macro.support:,}"])
+    rows.insert(-2, ["accuracy", "", "", fixed(float(cells.diag().sum() / total)), f"{total:,}"])
     caption = (
         "Precision: how many of the answers “this class” are right. Recall: how many rows of this class were found. F1 "
         "lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as scikit-learn does."
     )
-    if any(scores.precision is None for scores in classes):
+    if bool(shares[:, 0].isnan().any()):
         caption += " “—” means that the class was never answered; the means count it as 0."
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
@@ -94,15 +88,15 @@ def confusion(outcome: Outcome, cell: ConfusionCell | None, number: int) -> Bloc
     cells = counts(outcome)
     return sheet.matrix(
         "Confusion matrix",
-        cells,
-        rows=list(outcome.classes),
-        cols=list(outcome.classes),
+        cells.tolist(),
+        rows=list(outcome.task.classes),
+        cols=list(outcome.task.classes),
         formula="rows: the true class · columns: the answer",
         axes="",
         edit=f"{CELL} {number}",
         cell_kind="choice",
         colour="weights",
-        shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
+        shares=(cells / cells.sum(1, keepdim=True).clamp(min=1)).tolist(),
         compact=True,
         marks=[] if cell is None else [cell],
         note="Choose a cell to see its sentences.",
@@ -111,21 +105,21 @@ def confusion(outcome: Outcome, cell: ConfusionCell | None, number: int) -> Bloc
 
 def cell_sentences(outcome: Outcome, cell: ConfusionCell) -> Block:
     """Return a table of the test sentences of one cell, those that most seeds predicted so first."""
-    true, answer = cell
+    test, (true, answer) = outcome.task.test, (outcome.task.classes[number] for number in cell)
     hits = Counter(
         row
         for predicted in outcome.predictions.values()
         for row, prediction in enumerate(predicted)
-        if outcome.labels[row] == true and prediction == answer
+        if (test[row].label, prediction) == cell
     )
     has_seeds = len(outcome.predictions) > 1
-    caption = f"{count(hits.total(), 'test row')} of {outcome.classes[true]}, taken for {outcome.classes[answer]}"
+    caption = f"{count(hits.total(), 'test row')} of {true}, taken for {answer}"
     if has_seeds:
         caption += f": {count(len(hits), 'text')}, and how many of the {len(outcome.predictions)} seeds answered so"
     if len(hits) > _MAX_LISTED:
         caption += f"; the first {_MAX_LISTED}"
     order = sorted(hits, key=lambda row: (-hits[row], row))[:_MAX_LISTED]
-    rows = [[f"{hits[row]}" if has_seeds else f"{number}", outcome.texts[row]] for number, row in enumerate(order)]
+    rows = [[f"{hits[row]}" if has_seeds else f"{number}", test[row].text] for number, row in enumerate(order)]
     return sheet.table(["seeds" if has_seeds else "", "text"], rows, caption, prose=True)
 
 
@@ -136,14 +130,15 @@ def controls(names: list[str]) -> list[str]:
     return [name for name in dict.fromkeys((first, second)) if name]
 
 
-def draw(outcomes: Mapping[str, Outcome], names: list[str]) -> None:
-    """Draw a confusion matrix and a report for each of the named candidates."""
-    selection = [outcomes[name] for name in names if name in outcomes]
+def draw(candidates: Sequence[Candidate], task: Labelled | None, names: list[str]) -> None:
+    """Draw a confusion matrix and a report for each of the named candidates that was tested on these test rows."""
+    runs = {candidate.name: candidate.histories for candidate in candidates}
+    selection = [outcome for name in names if task and (outcome := evaluate(name, runs[name], task))]
     if not selection:
         canvas.sheet("verdicts", [])
         return
     cell: ConfusionCell | None = st.session_state.get("judged_cell")
-    if cell is not None and max(cell) >= len(selection[0].classes):
+    if cell is not None and max(cell) >= len(selection[0].task.classes):
         cell = None
     panels = [_panel(outcome, cell, number, narrow=len(selection) > 1) for number, outcome in enumerate(selection)]
     canvas.sheet("verdicts", [sheet.row(panels, even=True)] if len(selection) > 1 else panels, _on_cell)

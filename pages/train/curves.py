@@ -17,8 +17,11 @@ _TRAINING = 2  # the dash number of curves on training batches
 _LARGE, _LARGE_TYPE = 350, 18  # height and font size on a projector, in pixels
 
 Value = Callable[[Evaluation], float]
-# key, title, whether its values are shares, and the curves of one candidate
-_ChartKind = tuple[str, str, bool, Callable[["Candidate"], Iterator[Curve]]]
+# key, title, whether its values are shares, a remark, and the curves of one candidate
+_ChartKind = tuple[str, str, bool, str, Callable[["Candidate"], Iterator[Curve]]]
+_BATCHES = "dotted: training batches"
+_BEST_HEADS = "best head of each layer at the last evaluation, counted from 0"
+_DIGITS = "over all digits of unseen dates, in the last layer’s cross-attention map (mean of its heads)"
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,13 @@ class Candidate:
     Attributes:
         colour: the number of its colour for `palette.candidate_colour`.
         histories: the history of each seed's run, complete or still growing.
+        model: the registry's name of its first seed's model; None before it is saved.
     """
 
     name: str
     colour: int
     histories: tuple[History, ...]
+    model: str | None = None
 
     @property
     def evaluated_runs(self) -> tuple[History, ...]:
@@ -99,20 +104,20 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_ChartKind]:
     inputs = "pictures" if all(start and start.picture for start in starts) else "sentences"
     title = f"Accuracy on unseen {inputs if all(start and start.classes for start in starts) else 'text'}"
     kinds: list[_ChartKind] = [
-        ("accuracy", title, True, partial(_metric_curves, metric="accuracy")),
-        ("loss", "Loss", False, partial(_metric_curves, metric="loss")),
+        ("accuracy", title, True, _BATCHES, partial(_metric_curves, metric="accuracy")),
+        ("loss", "Loss", False, _BATCHES, partial(_metric_curves, metric="loss")),
     ]
     if language:
         for score, name in (("induction", "Induction score"), ("previous", "Previous-token score")):
-            kinds.append((score, name, True, partial(_head_curves, score=score)))
+            kinds.append((score, name, True, _BEST_HEADS, partial(_head_curves, score=score)))
     if any(candidate.evaluated_runs[0].evaluations[0].aligned is not None for candidate in candidates):
         curve = partial(_mean_curve, values=[lambda evaluation: evaluation.aligned or 0.0])
-        kinds.append(("aligned", "Digits that attend to their word", True, curve))
+        kinds.append(("aligned", "Digits that attend to their word", True, _DIGITS, curve))
     return kinds
 
 
 def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: str, *, large: bool) -> Chart:
-    key, title, share, candidate_curves = kind
+    key, title, share, remark, candidate_curves = kind
     curves = [curve for candidate in candidates for curve in candidate_curves(candidate)]
     titles, height = ("step", title.split(" on ")[0].lower()), _LARGE if large else figures.HEIGHT
     figure = figures.line_chart(
@@ -130,7 +135,7 @@ def _chart(kind: _ChartKind, candidates: Sequence[Candidate], span: int, theme: 
     scope = (
         f"over the steps of {names}; the same numbers are in the tables below." if names else "before the first step."
     )
-    return Chart(key, title, _note(key, candidates), f"{title} {scope}", figure, curves)
+    return Chart(key, title, _note(remark, candidates), f"{title} {scope}", figure, curves)
 
 
 def _metric_curves(candidate: Candidate, metric: str) -> Iterator[Curve]:
@@ -148,12 +153,12 @@ def _head_curves(candidate: Candidate, score: str) -> Iterator[Curve]:
         last = [getattr(evaluation, score)[layer] for evaluation in candidate.last_evaluations]
         best = [max(range(len(scores)), key=scores.__getitem__) for scores in last]
         head = "best head" if len(best) > 1 else f"head {best[0]}"
-        values = [_score(score, layer, index) for index in best]
+        values = [partial(_score, score, layer, index) for index in best]
         yield from _mean_curve(candidate, values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
 
 
-def _score(score: str, layer: int, head: int) -> Value:
-    return lambda evaluation: float(getattr(evaluation, score)[layer][head])
+def _score(score: str, layer: int, head: int, evaluation: Evaluation) -> float:
+    return float(getattr(evaluation, score)[layer][head])
 
 
 def _mean_curve(candidate: Candidate, values: Sequence[Value], name: str = "", dash: int = 0) -> Iterator[Curve]:
@@ -183,16 +188,10 @@ def _means(rows: Sequence[tuple[float, ...]]) -> list[float | None]:
     return [mean if math.isfinite(mean := fmean(row)) else None for row in rows]
 
 
-def _note(key: str, candidates: Sequence[Candidate]) -> str:
+def _note(remark: str, candidates: Sequence[Candidate]) -> str:
     parts = []
     seeds = {len(candidate.evaluated_runs) for candidate in candidates}
     if max(seeds, default=0) > 1:
         seed_range = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
         parts.append(f"{seed_range} seeds, band = lowest to highest")
-    if key in ("accuracy", "loss"):
-        parts.append("dotted: training batches")
-    elif key == "aligned":
-        parts.append("over all digits of unseen dates, in the last layer’s cross-attention map (mean of its heads)")
-    else:
-        parts.append("best head of each layer at the last evaluation, counted from 0")
-    return " · ".join(parts)
+    return " · ".join([*parts, remark])

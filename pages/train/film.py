@@ -1,11 +1,12 @@
 """The attention maps of models during training, packed into one message that the browser plays as a film."""
 
 from collections.abc import Sequence
+from itertools import count
 from math import prod
 from typing import TypedDict
 
+import numpy as np
 import streamlit as st
-import torch
 
 from headlight.ui.numbers import cut
 from headlight.ui.palette import candidate_colour
@@ -55,8 +56,7 @@ class FilmsHeader(TypedDict):
 class FilmState(TypedDict):
     """The state that the film view gets from the page."""
 
-    digest: str  # the name of the films
-    query: str  # of the request for them
+    digest: str  # the name of the films, by which they are requested
     clicks: int  # the number of clicks on steps in the curves
     step: int  # of the last click
 
@@ -70,18 +70,13 @@ def seek(step: float) -> None:
     st.session_state.update(film_sought=(number + 1, int(step)), film_opens=True, tab="Film")
 
 
-def pop_seek() -> bool:
-    """Pop the request of `seek` to open the film's tab; return whether there was one."""
-    return bool(st.session_state.pop("film_opens", False))
-
-
 def show(packed: bytes) -> None:
     """Mount the film view with packed films, which the browser fetches only when they have changed."""
     films = st.session_state.get("films")
     if films is None or films.packed != packed:
         films = st.session_state["films"] = StoredFilms(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show(FilmState(digest=films.name, query=f"name={films.name}", clicks=number, step=step))
+    VIEW.show(FilmState(digest=films.name, clicks=number, step=step))
 
 
 def pack(candidates: Sequence[Candidate]) -> bytes:
@@ -140,16 +135,12 @@ def _notes(probes: Sequence[Sequence[str]], stride: int) -> list[str]:
 
 def _stride(films: Sequence[Sequence[list[Snapshot]]]) -> int:
     """Return the smallest power of two so that one of that many snapshots is sent and all of them fit."""
-    runs = [shots for film in films for shots in film if shots]
-
-    def size(stride: int) -> int:
-        return sum((1 - (1 - len(run)) // stride) * _size(run[0]) for run in runs)
-
-    max_length = max(map(len, runs), default=1)
-    stride = 1
-    while stride < max_length and size(stride) > MAX_BYTES:
-        stride *= 2
-    return stride
+    runs = [(len(shots), _size(shots[0])) for film in films for shots in film if shots]
+    max_length = max((length for length, _ in runs), default=1)
+    strides = (1 << power for power in count())
+    return next(
+        n for n in strides if n >= max_length or sum((1 - (1 - m) // n) * size for m, size in runs) <= MAX_BYTES
+    )
 
 
 def _size(snapshot: Snapshot) -> int:
@@ -159,10 +150,8 @@ def _size(snapshot: Snapshot) -> int:
 
 def _first_tokens(snapshot: Snapshot) -> bytes:
     """Return the maps cropped to the first `MAX_TOKENS` tokens."""
-    if max(snapshot.shape[-2:]) <= MAX_TOKENS:
-        return snapshot.maps
-    maps = torch.frombuffer(bytearray(snapshot.maps), dtype=torch.uint8).reshape(snapshot.shape)
-    return maps[..., :MAX_TOKENS, :MAX_TOKENS].contiguous().numpy().tobytes()
+    maps = np.frombuffer(snapshot.maps, np.uint8).reshape(snapshot.shape)
+    return maps[..., :MAX_TOKENS, :MAX_TOKENS].tobytes()
 
 
 def _visible(tokens: Sequence[str]) -> list[str]:

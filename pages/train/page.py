@@ -1,5 +1,7 @@
 """The page Train: small models are trained live, with the chosen attention, positional encodings and masks."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from headlight.jobs import process
@@ -7,7 +9,6 @@ from headlight.jobs.workspace import NAME
 from headlight.picture import words
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
-from mha_core.training.tasks import Task
 from pages.frame import canvas, layout, user, widgets
 from pages.frame.form import form
 
@@ -38,7 +39,7 @@ def show() -> None:
         with st.container(border=True, key="recipe_panel"):
             name_box, task_box, positions = st.columns([1, 1.5, 1.6])
             with name_box:
-                name = recipe_controls.task()
+                name = recipe_controls.TASKS[widgets.choice("task", list(recipe_controls.TASKS))]
             with st.container(gap=None):
                 bar_box, notices_box, data_box = (st.container(gap=None) for _ in range(3))
             more = st.expander("More settings")
@@ -46,7 +47,9 @@ def show() -> None:
         with data_box:
             task, data, notices = uploads.load_data(name, values.keep_duplicates, values.context)
         with task_box:
-            draw_task(name, task, RECORDED if name == "news" else "")
+            rows, note = " · ".join(task_words.examples(task)), RECORDED if name == "news" else ""
+            lines = [sheet.text(line, muted=True) for line in (rows, note) if line]
+            canvas.sheet("asks", [sheet.text(task_words.question(name, task)), *lines])
         plan, problem = recipe_controls.build_plan(values, task, data)
         user.available_models()  # registers the models that were trained here
         open_tab, tabs = widgets.tabs("tab")
@@ -63,13 +66,6 @@ def show() -> None:
             notices.append("The runs below were trained on data other than the selected one.")
         with notices_box:
             canvas.sheet("told", [sheet.notices([*page.link_warnings(), *values.notices, *notices])])
-
-
-def draw_task(name: str, task: Task | None, note: str = "") -> None:
-    """Draw the question of the task, with rows of its data, and a note on its recorded runs."""
-    lines = [" · ".join(task_words.examples(task)), note]
-    blocks = [sheet.text(task_words.question(name, task)), *(sheet.text(line, muted=True) for line in lines if line)]
-    canvas.sheet("asks", blocks)
 
 
 def restore(visit_name: str) -> None:
@@ -91,10 +87,14 @@ def current_runs(name: str) -> Runs:
     Own runs that ended early stand beside better ones that come with Headlight.
     """
     job, own_runs = user.job_on(name), user.own_runs()
-    current = runs.from_job(job, {run.folder: run.id for run in own_runs.values()}) if job else runs.load_shipped(name)
+    if job:
+        names: dict[Path | None, str] = {run.folder: run.id for run in own_runs.values()}
+        current = runs.from_histories(list(zip(job.record.histories, map(names.get, job.record.saved), strict=True)))
+    else:
+        current = runs.load_shipped(name)
     if job is not None and job.is_finished and job.record.end_reason != "steps":
         shipped = runs.load_shipped(name)
         if shipped.best_accuracy > current.best_accuracy:
             current = shipped.append(current, runs.CUT)
     uploaded = [run for run in own_runs.values() if run.is_imported and run.history.recipe.task == name]
-    return current.append(runs.from_histories([run.history for run in uploaded], [run.id for run in uploaded]), "file")
+    return current.append(runs.from_histories([(run.history, run.id) for run in uploaded]), "file")

@@ -31,6 +31,7 @@ from pages.frame import canvas, missing, widgets
 
 from . import confusion
 from .answers import Models, TrainedModel
+from .ask_section import Questions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,7 +55,7 @@ _cache: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda tensor
 def text_probabilities(trained: TrainedModel, texts: Sequence[str]) -> Tensor:
     """Return the probabilities (rows, classes) of a few typed texts."""
     with pass_slot():
-        return inference.unpadded_probabilities(trained.model, texts, on_warning=trained.add_notice)
+        return inference.unpadded_probabilities(trained.model, texts, on_warning=trained.notices.append)
 
 
 @single_flight(_cache, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
@@ -201,18 +202,11 @@ def _format(value: object) -> str:
     return cut(value, _MAX_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]
 
 
-def draw(
-    classes: Sequence[str], models: Callable[[], Models], task: Labelled | None, typed: Sequence[str], *, seen: bool
-) -> None:
-    """Draw the table under its controls.
-
-    Args:
-        classes: the names of the classes; empty if there is nothing to predict.
-        models: loads the models; called only when the table is unfolded.
-        task: the task with the test rows; None if they are not available.
-        typed: texts to predict after the test rows.
-        seen: if False, only the controls are mounted, so that the link keeps their values.
-    """
+def draw(questions: Questions, candidates: Sequence[str], *, is_open: bool) -> None:
+    """Draw the table of these candidates under its controls, which stay mounted while the tab is closed."""
+    classes, seen = questions.classes, is_open and bool(questions.classes)
+    task = questions.task if questions.task and questions.task.classes == classes else None
+    typed = list(dict.fromkeys([questions.text(0), questions.text(1)]))
     names = columns(classes)
     with (
         widgets.hidden_but_mounted("predictions", seen),
@@ -225,7 +219,8 @@ def draw(
             return
         with missing.package_error():
             try:
-                table = prediction_table(models(), task, typed)
+                models = questions.select_models(candidates)
+                table = prediction_table(models, task, typed)
             except HeadlightError as error:
                 canvas.sheet("predictions", [sheet.notices([words.error_sentence(error)])])
                 return
@@ -233,7 +228,7 @@ def draw(
                 canvas.sheet("predictions", [sheet.text("No model here can make predictions.")])
                 return
             rows = filter_rows(table, choice)
-            remarks = [sheet.text(sentence, muted=True) for sentence in notes(models(), table, task)]
+            remarks = [sheet.text(sentence, muted=True) for sentence in notes(models, table, task)]
             canvas.sheet("predictions", [block(rows, choice, len(table)), *remarks], _sorter(names))
             st.download_button(
                 f"{count(len(rows), 'row')}, CSV",

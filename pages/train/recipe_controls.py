@@ -4,6 +4,7 @@ An empty field stands for the task's default, which its placeholder shows.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ UNPADDED: Final = LANGUAGE | {"dates", "shapes"}  # tasks without padding and wi
 UPLOADED: Final = frozenset({"text", "csv", "news"})  # tasks with uploaded data
 EPOCHS: Final = 10  # on an uploaded table, by default
 BUDGET: Final = 600  # seconds
-_SIZES: Final = {  # key of the link -> field of the recipe
+_NUMBERS: Final = {  # key of the link -> field of the recipe
     "dm": "d_model",
     "nh": "n_heads",
     "ff": "d_feed_forward",
@@ -43,7 +44,13 @@ _SIZES: Final = {  # key of the link -> field of the recipe
     "batch": "batch",
     "thr": "threads",
     "cut": "max_len",
+    "lr": "rate",
+    "tdrop": "dropout",
 }
+_OPTIONS: dict[str, dict[str, Any]] = {"lr": {"format": "%g"}, "tdrop": {"step": 0.05}}  # of number fields
+# keys of the two columns of a group
+_MODEL: Final = (("dm", "nh", "ff", "ampl"), ("res", "nrm", "tbias", "pool", "init"))
+_TRAINING: Final = (("steps", "batch", "vocab", "thr"), ("lr", "sched", "cut", "tdrop"))
 _CHOICES: dict[str, dict[str, dict[str, Any]]] = {  # key -> choice -> fields of the recipe
     "res": {"yes": {"residual": True}, "no": {"residual": False}},
     "nrm": {"yes": {"norm": True}, "no": {"norm": False}},
@@ -59,27 +66,18 @@ class ControlValues:
     """The values of the controls.
 
     Attributes:
-        recipes: a recipe for every candidate, without seeds; for uploaded data the number of steps is still open.
+        recipes: a recipe for every run; for uploaded data the number of steps is still open.
         steps: the number of steps; None for the default of the data.
-        seconds: the time budget of all runs together.
         keep_duplicates: whether repeated rows stay; None to follow the switch beside the file.
         context: the number of tokens in a model's context.
         notices: the combinations that were left out, and why.
     """
 
-    task: str
     recipes: tuple[Recipe, ...]
-    seeds: int
     steps: int | None
-    seconds: int
     keep_duplicates: bool | None
     context: int
-    notices: tuple[str, ...]
-
-
-def task() -> str:
-    """Draw the choice of the task; return its name."""
-    return TASKS[widgets.choice("task", list(TASKS))]
+    notices: Sequence[str]
 
 
 def task_title(name: str) -> str:
@@ -97,51 +95,36 @@ def draw_controls(name: str, positions: DeltaGenerator, more: DeltaGenerator, de
         with widgets.hidden_but_mounted("post", is_table):
             # on the news Train trains what the recorded runs are
             post = widgets.choice("post", POST_CHOICES, POST_CHOICES[name == "news"])
-        model, sizes, training, measuring = _groups()
+        left, right = st.columns(2, gap="large")
     is_post = is_table and post != POST_CHOICES[0]
+    usual = replace(defaults("news" if is_post else name), task=name)
     with positions, widgets.hidden_but_mounted("kinds", not is_post):
         encodings = widgets.pills("pe")
-    with model:
+    with left:
+        canvas.sheet("group_model", [sheet.title("Model")])
         implementations, counts, masks = _model_controls(name, unlabelled, seen=not is_post)
-    with measuring[0]:
-        seeds = widgets.integer("seeds")
-    with measuring[1]:
-        seconds = widgets.optional_number("budget", f"{BUDGET}")
-    default = replace(defaults("news" if is_post else name), task=name)
+        fields = _draw_fields(_MODEL, usual)
+    with right:
+        canvas.sheet("group_training", [sheet.title("Training")])
+        fields |= _draw_fields(_TRAINING, usual)
+        canvas.sheet("group_measuring", [sheet.title("Measuring")])
+        first, second = st.columns(2)
+        with first:
+            seeds = widgets.integer("seeds")
+        with second:
+            seconds = int(widgets.optional_number("budget", f"{BUDGET}") or BUDGET)
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" differs from it only if there is a device to fall back from
-    base, steps = _base(replace(default, device=device), sizes, training)
+    base = replace(usual, device=device, seconds=float(seconds), **fields)
+    notices = list[str]()
     if is_post:
         half = checkpoints.POST if post == POST_CHOICES[1] else checkpoints.FAIR
         recipes = [checkpoints.news_variant(base, line) for line in checkpoints.NEWS if line.startswith(half)]
-        notices = list[str]()
     else:
         layers = [int(layers) for layers in counts] or [base.n_layers]
         recipes, notices = combine(base, encodings, implementations, layers, masks)
     keep_duplicates = post == POST_CHOICES[1] if is_post else None
-    data = (keep_duplicates, base.max_len)
-    return ControlValues(name, tuple(recipes), seeds, steps, int(seconds or BUDGET), *data, tuple(notices))
-
-
-Pair = tuple[DeltaGenerator, DeltaGenerator]
-
-
-def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
-    """Return containers under the titles of their groups: one for chips, and two columns of fields for each group."""
-    left, right = st.columns(2, gap="large")
-
-    def fields() -> Pair:
-        first, second = st.columns(2)
-        return first, second
-
-    with left:
-        canvas.sheet("group_model", [sheet.title("Model")])
-        chips, sizes = st.container(), fields()
-    with right:
-        canvas.sheet("group_training", [sheet.title("Training")])
-        training = fields()
-        canvas.sheet("group_measuring", [sheet.title("Measuring")])
-        return chips, sizes, training, fields()
+    return ControlValues(with_seeds(recipes, seeds), fields.get("steps"), keep_duplicates, base.max_len, notices)
 
 
 def _model_controls(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
@@ -163,12 +146,12 @@ def build_plan(values: ControlValues, task: Task | None, data: TrainingData | No
         return None, "Choose at least one of each: positions, implementations that can compute them, and the mask."
     if task is None:
         return None, ""
-    recipes = [replace(recipe, seconds=float(values.seconds)) for recipe in values.recipes]
-    if values.task in UPLOADED and isinstance(task, Labelled):
+    recipes = values.recipes
+    if recipes[0].task in UPLOADED and isinstance(task, Labelled):
         epoch = math.ceil(len(task.train) / recipes[0].batch)
         steps = values.steps or EPOCHS * epoch
-        recipes = [replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes]
-    plan = TrainingPlan(with_seeds(recipes, values.seeds), data, float(values.seconds))
+        recipes = tuple(replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes)
+    plan = TrainingPlan(recipes, data, recipes[0].seconds)
     try:
         check_plan(plan)
     except HeadlightError as error:
@@ -176,32 +159,25 @@ def build_plan(values: ControlValues, task: Task | None, data: TrainingData | No
     return plan, ""
 
 
-def _base(usual: Recipe, sizes: Pair, training: Pair) -> tuple[Recipe, int | None]:
-    """Draw the controls of sizes and training; return their recipe, and the number of steps or None for the default."""
-    with training[0]:
-        steps = _size("steps", usual)
-        numbers = {_SIZES[key]: _size(key, usual) for key in ("batch", "vocab", "thr")}
-    with training[1]:
-        rate = widgets.optional_number("lr", f"{usual.rate:g}", format="%g")
-        fields = _choice("sched", usual)
-        numbers |= {_SIZES[key]: _size(key, usual) for key in ("cut",)}
-        dropout = widgets.optional_number("tdrop", f"{usual.dropout:g}", step=0.05)
-    with sizes[0]:
-        numbers |= {_SIZES[key]: _size(key, usual) for key in ("dm", "nh", "ff")}
-        amplitude = widgets.number("ampl")
-    with sizes[1]:
-        for key in ("res", "nrm", "tbias", "pool", "init"):
-            fields |= _choice(key, usual)
-    usual = replace(usual, amplitude=amplitude)
-    values: dict[str, Any] = {**numbers, "steps": steps, "rate": rate, "dropout": dropout}
-    typed = {field: value for field, value in values.items() if value is not None}
-    return replace(usual, **typed, **fields), steps
+def _draw_fields(columns: tuple[tuple[str, ...], ...], usual: Recipe) -> dict[str, Any]:
+    """Draw the controls of these keys in columns; return the recipe fields that they set."""
+    fields = dict[str, Any]()
+    for box, keys in zip(st.columns(len(columns)), columns, strict=True):
+        with box:
+            for key in keys:
+                fields |= _choice(key, usual) if key in _CHOICES else _number(key, usual)
+    return fields
 
 
-def _size(key: str, usual: Recipe) -> int | None:
+def _number(key: str, usual: Recipe) -> dict[str, Any]:
+    if key == "ampl":
+        return {"amplitude": widgets.number(key)}
+    value: float = getattr(usual, _NUMBERS[key])
     limit = min(SIZES["threads"][1], max_threads()) if key == "thr" else None
-    value = widgets.optional_number(key, f"{getattr(usual, _SIZES[key]):,}", upper=limit, step=1)
-    return None if value is None else int(value)
+    options: dict[str, Any] = _OPTIONS.get(key, {"step": 1})
+    text = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    typed = widgets.optional_number(key, text, upper=limit, **options)
+    return {} if typed is None else {_NUMBERS[key]: type(value)(typed)}
 
 
 def _choice(key: str, usual: Recipe) -> dict[str, Any]:

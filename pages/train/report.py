@@ -7,12 +7,10 @@ import streamlit as st
 from headlight.registry import get_source
 from headlight.registry.trained import Shipped, Trained
 from headlight.ui import pages, sheet
-from mha_core.training.tasks import Labelled, Task
 from pages.frame import canvas
 
 from . import confusion, long_post, predictions, summary
 from .ask_section import Questions
-from .confusion import Outcome
 from .runs import Runs, to_csv
 
 _LINKED_PAGES = ("explore", "shapes", "compare")
@@ -25,7 +23,7 @@ def draw_links(runs: Runs, *, seen: bool) -> None:
     canvas.sheet("open_in", [sheet.links(links)] if seen else [])
 
 
-def draw(runs: Runs, task: Task | None, questions: Questions, *, is_open: bool) -> None:
+def draw(runs: Runs, questions: Questions, *, is_open: bool) -> None:
     """Draw the choice of candidates, their right and wrong answers, and the settings of the training."""
     with st.container(border=True, key="judge_panel"):
         with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
@@ -33,24 +31,13 @@ def draw(runs: Runs, task: Task | None, questions: Questions, *, is_open: bool) 
             if is_open:
                 _draw_exports(runs, runs.model_names.get(names[0]))
         if is_open:
-            confusion.draw(outcomes(runs, task), names)
-    labelled_task = questions.task if questions.task and questions.task.classes == questions.classes else None
-    typed = list(dict.fromkeys([questions.text(0), questions.text(1)]))
-    seen = is_open and bool(questions.classes)
-    predictions.draw(questions.classes, lambda: questions.select_models(names), labelled_task, typed, seen=seen)
+            confusion.draw(runs.candidates, questions.task, names)
+    predictions.draw(questions, names, is_open=is_open)
     if is_open:
         about = sheet.text(summary.about_data(runs.first_run(names[0])), muted=True)
         canvas.sheet("trained", [sheet.panel("How they were trained", [about])])
         is_news = runs.first_run(names[0]).recipe.task == "news"
         canvas.sheet("long_post", long_post.panels() if is_news else [])
-
-
-def outcomes(runs: Runs, task: Task | None) -> dict[str, Outcome]:
-    """Return the predictions of each candidate that was tested on this task's test rows."""
-    if not isinstance(task, Labelled):
-        return {}
-    results = [confusion.evaluate(candidate.name, candidate.histories, task) for candidate in runs.candidates]
-    return {outcome.name: outcome for outcome in results if outcome is not None}
 
 
 def _draw_exports(runs: Runs, model: str | None) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -17,7 +18,6 @@ from typing import Final
 
 import streamlit as st
 
-from headlight.jobs.training import TrainingJob
 from headlight.registry import trained
 from headlight.ui.numbers import count
 from headlight.ui.tables import quoted
@@ -36,15 +36,9 @@ POST_CHOICES: Final = ("my own", "as the post does it", "beside it: ours")  # of
 
 @dataclass(frozen=True)
 class Runs:
-    """Candidates and their models.
-
-    Attributes:
-        models: for each candidate the registry's name of its first seed's model; None before it is saved.
-        is_shipped: whether the runs come with Headlight.
-    """
+    """Candidates; `is_shipped`: whether their runs come with Headlight."""
 
     candidates: tuple[Candidate, ...] = ()
-    models: tuple[str | None, ...] = ()
     is_shipped: bool = False
 
     def append(self, other: Runs, suffix: str) -> Runs:
@@ -54,12 +48,7 @@ class Runs:
             replace(candidate, name=f"{candidate.name} ({suffix})") if candidate.name in names else candidate
             for candidate in other.candidates
         ]
-        return replace(
-            self,
-            candidates=(*self.candidates, *more),
-            models=(*self.models, *other.models),
-            is_shipped=self.is_shipped and bool(self.candidates),
-        )
+        return Runs((*self.candidates, *more), self.is_shipped and bool(self.candidates))
 
     @property
     def has_evaluations(self) -> bool:
@@ -75,8 +64,7 @@ class Runs:
     @property
     def model_names(self) -> dict[str, str]:
         """The names of the saved models by candidate."""
-        pairs = zip(self.candidates, self.models, strict=True)
-        return {candidate.name: model for candidate, model in pairs if model is not None}
+        return {candidate.name: candidate.model for candidate in self.candidates if candidate.model is not None}
 
     def has_other_data(self, task: Task) -> bool:
         """Check whether any run was trained on other data than this task's."""
@@ -88,19 +76,20 @@ class Runs:
         return next(candidate.histories[0] for candidate in self.candidates if candidate.name == name)
 
 
-def from_job(job: TrainingJob, names: Mapping[Path, str]) -> Runs:
-    """Return the runs of a job; `names`: the client's models by their folders."""
-    record = job.record
-    models = [None if folder is None else names.get(folder) for folder in record.saved]
-    return from_histories(record.histories, models)
-
-
-def from_histories(histories: Sequence[History], names: Sequence[str | None]) -> Runs:
-    """Group existing runs into candidates; `names`: the model of each run."""
-    groups = group_by_candidate([history.recipe for history in histories])
-    candidates = [Candidate(name, colour, tuple(histories[run] for run in runs)) for name, colour, runs in groups]
-    firsts = [next((names[run] for run in runs if names[run] is not None), None) for *_, runs in groups]
-    return Runs(tuple(candidates), tuple(firsts))
+def from_histories(runs: Sequence[tuple[History, str | None]]) -> Runs:
+    """Group runs, each with the name of its model, into candidates, in order of appearance."""
+    groups: dict[Recipe, list[tuple[History, str | None]]] = {}
+    for history, model in runs:
+        groups.setdefault(replace(history.recipe, seed=0), []).append((history, model))
+    kinds, candidates = list(groups), list[Candidate]()
+    encodings = [positions.NAMES.index(kind.position) for kind in kinds]
+    # a position has the same colour on every page; candidates with equal positions are numbered instead
+    colours = encodings if len(set(encodings)) == len(kinds) else range(len(kinds))
+    for name, colour, group in zip(distinct_names(kinds), colours, groups.values(), strict=True):
+        group.sort(key=lambda run: run[0].recipe.seed)
+        model = next((model for _, model in group if model is not None), None)
+        candidates.append(Candidate(name, colour, tuple(history for history, _ in group), model))
+    return Runs(tuple(candidates))
 
 
 def load_shipped(task: str) -> Runs:
@@ -116,17 +105,12 @@ def load_shipped(task: str) -> Runs:
 
 @lru_cache(maxsize=8)
 def _load_shipped(task: str, root: Path) -> Runs:
-    histories, names = [], list[str | None]()
+    runs = list[tuple[History, str | None]]()
     for folder in sorted(root.glob(f"{task}-*")):
-        try:
-            histories.append(saved.read(folder))
-        except HeadlightError:
-            continue
-        names.append(folder.name if (folder / "model.safetensors").is_file() else None)
-    order = sorted(range(len(histories)), key=lambda index: _rank(histories[index]))
-    return replace(
-        from_histories([histories[index] for index in order], [names[index] for index in order]), is_shipped=True
-    )
+        with suppress(HeadlightError):
+            runs.append((saved.read(folder), folder.name if (folder / saved.WEIGHTS).is_file() else None))
+    runs.sort(key=lambda run: (positions.NAMES.index(run[0].recipe.position), run[0].recipe.n_layers))
+    return replace(from_histories(runs), is_shipped=True)
 
 
 def to_csv(runs: Runs) -> bytes:
@@ -141,11 +125,6 @@ def to_csv(runs: Runs) -> bytes:
             for test in run.evaluations:
                 writer.writerow([quoted(candidate.name), run.recipe.seed, *(getattr(test, field) for field in fields)])
     return out.getvalue().encode("utf-8-sig", "replace")
-
-
-def _rank(history: History) -> tuple[int, int, int]:
-    """Return a sort key in the order of the controls: position, layers, seed."""
-    return positions.NAMES.index(history.recipe.position), history.recipe.n_layers, history.recipe.seed
 
 
 def combine(
@@ -173,45 +152,20 @@ def with_seeds(recipes: Sequence[Recipe], seeds: int) -> tuple[Recipe, ...]:
     return tuple(replace(recipe, seed=seed) for recipe in recipes for seed in range(1, seeds + 1))
 
 
-def group_by_candidate(recipes: Sequence[Recipe]) -> list[tuple[str, int, list[int]]]:
-    """Group recipes that differ only in their seeds into candidates, in order of appearance.
-
-    Returns:
-        For each candidate its distinct name, the number of its colour, and the indices of its recipes, sorted by seed.
-    """
-    indices: dict[Recipe, list[int]] = {}
-    for index, recipe in enumerate(recipes):
-        indices.setdefault(replace(recipe, seed=0), []).append(index)
-    kinds = list(indices)
-    encodings = [kind.position for kind in kinds]
-    # a position has the same colour on every page; candidates with equal positions are numbered instead
-    distinct = len(set(encodings)) == len(kinds)
-    colours = [positions.NAMES.index(name) if distinct else number for number, name in enumerate(encodings)]
-    by_seed = (sorted(runs, key=lambda index: recipes[index].seed) for runs in indices.values())
-    return list(zip(distinct_names(kinds), colours, by_seed, strict=True))
+# Fields in which candidates may differ -> a value in their names.
+_NAME_PARTS: dict[str, Callable[[Recipe], str]] = {
+    "implementation": lambda kind: kind.implementation,
+    "position": lambda kind: kind.position,
+    "amplitude": lambda kind: f"× {kind.amplitude:g}" * (kind.amplitude != 1),
+    "n_layers": lambda kind: count(kind.n_layers, "layer"),
+    "mask_padding": lambda kind: f"mask {'on' if kind.mask_padding else 'off'}",
+}
 
 
 def distinct_names(kinds: Sequence[Recipe]) -> list[str]:
     """Return a distinct name for each recipe from the fields that differ; a single recipe gets its position's name."""
-
-    def several(*fields: str) -> bool:
-        return len({tuple(getattr(kind, field) for field in fields) for kind in kinds}) > 1
-
-    def words(kind: Recipe) -> str:
-        parts = []
-        if several("implementation"):
-            parts.append(kind.implementation)
-        if several("position") or len(kinds) == 1:
-            parts.append(kind.position)
-        if several("amplitude") and kind.amplitude != 1:
-            parts.append(f"× {kind.amplitude:g}")
-        if several("n_layers"):
-            parts.append(count(kind.n_layers, "layer"))
-        if several("mask_padding"):
-            parts.append(f"mask {'on' if kind.mask_padding else 'off'}")
-        return " ".join(parts) or kind.position
-
-    return [words(kind) for kind in kinds]
+    parts = [part for field, part in _NAME_PARTS.items() if len({getattr(kind, field) for kind in kinds}) > 1]
+    return [" ".join(filter(None, (part(kind) for part in parts))) or kind.position for kind in kinds]
 
 
 @lru_cache(maxsize=256)

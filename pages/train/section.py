@@ -67,7 +67,7 @@ class Section:
             ask_section.draw(questions, is_open=self.open_tab == "Ask")
         with tabs["Report"]:
             if runs.model_names or runs.is_shipped:
-                report.draw(runs, self.task, questions, is_open=self.open_tab == "Report")
+                report.draw(runs, questions, is_open=self.open_tab == "Report")
 
     @property
     def _empty_text(self) -> str:
@@ -79,7 +79,7 @@ class Section:
 
     def _draw_picture(self, results_box: DeltaGenerator, film_box: DeltaGenerator) -> None:
         """Draw the curves and results, or the film; the fragment exists in both tabs."""
-        if film.pop_seek():
+        if st.session_state.pop("film_opens", False):
             st.rerun()  # to its tab
         mark_curves_drawn(self.job)
         runs = self.load_runs()

@@ -3,7 +3,7 @@
 from headlight import read_toml
 from headlight.ui.numbers import cut
 from mha_core.token_text import quote
-from mha_core.training.tasks import Labelled, Language, Task, Translation
+from mha_core.training.tasks import Dates, Labelled, Language, Task
 
 _TEXTS = read_toml("tasks")
 _CLASSES = "Which of {classes} is the text?"
@@ -26,7 +26,7 @@ def examples(task: Task | None) -> list[str]:
     pairs: list[tuple[str, str | None]]
     if isinstance(task, Labelled):
         pairs = [*rows(task)]
-    elif isinstance(task, Translation):
+    elif isinstance(task, Dates):
         pairs = [(text, task.answer(text)) for text in task.questions]
     else:
         pairs = [_next_token(task, *pair) for pair in zip(task.questions, task.probes, strict=False)]

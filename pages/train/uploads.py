@@ -4,15 +4,15 @@ Uploads are private to their session. They are parsed at once, so that errors ar
 """
 
 from functools import lru_cache
-from pathlib import Path
 
 import streamlit as st
 
+from headlight import ROOT
 from headlight.jobs.training import MAX_BYTES, convert_write_errors
 from headlight.registry import get_source
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.training import saved, tasks
+from mha_core.training import checkpoints, saved, tasks
 from mha_core.training.tasks import Labelled, Task, TrainingData
 from mha_core.training.tasks.table_file import LIMITS
 from pages.frame import canvas, user, widgets
@@ -20,25 +20,20 @@ from pages.frame import canvas, user, widgets
 from .recipe_controls import TASKS, task_title
 from .task_words import class_list
 
-GENERATED = frozenset(tasks.NAMES)  # tasks without an upload
 ZIP = b"PK"  # the first bytes of a zip file
 TaskData = tuple[Task | None, TrainingData | None, list[str]]
 _MAX_CLASSES = 8  # classes
-_SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; your own text replaces it."
 _TEXT = "Your own text of at least 200 characters; it is kept for this session only"
 
 
-@lru_cache(maxsize=8)
-def generated_task(name: str) -> Task:
-    """Build a task that needs no upload."""
-    return tasks.build(name)
+generated_task = lru_cache(maxsize=8)(tasks.build)  # a task that needs no upload, by its name
 
 
 @lru_cache(maxsize=1)
 def shakespeare() -> bytes:
     """Return the default text, see assets/texts."""
-    return _SHAKESPEARE.read_bytes()
+    return (ROOT / checkpoints.TEXT).read_bytes()
 
 
 def load_data(name: str, keep_duplicates: bool | None, context: int) -> TaskData:
@@ -47,7 +42,7 @@ def load_data(name: str, keep_duplicates: bool | None, context: int) -> TaskData
     The task is None if there is no data yet, the data if the task is generated. `keep_duplicates` is None if the
     table's switch decides it; `context` is the number of characters in a model's context.
     """
-    if name in GENERATED:
+    if name in tasks.NAMES:
         return generated_task(name), None, []
     contents: dict[str, bytes] = st.session_state.setdefault("brought", {})
     data = _text(contents) if name == "text" else _table(name, contents, keep_duplicates)

@@ -3,7 +3,7 @@
 import copy
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -46,10 +46,10 @@ def differ(a: torch.Tensor, b: torch.Tensor) -> None:
     assert relative_error(a, b) > 1000 * SAME_FUNCTION
 
 
-def here(jobs: Sequence[sweep.PlannedRun], _workers: int = 1) -> sweep.Results:
+def here(jobs: Mapping[Path, sweep.PlannedRun], _workers: int = 1) -> sweep.Results:
     """The runs of `sweep` in this process."""
-    for number, job in enumerate(jobs):
-        yield number, sweep.train(job)
+    for folder, job in jobs.items():
+        yield folder, sweep.train(job, folder)
 
 
 @cache

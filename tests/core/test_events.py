@@ -21,6 +21,10 @@ LOOK = Evaluation(1, 0.01, 0.5, 0.5, 0.6, 2 / 3, 0.5, [[0.1, 0.2]] * 2, [[0.0, 1
 MAPS = Snapshot(1, 0, [2, 2, 2, 2], bytes(range(16)))
 END = End("steps", 1, 0.01, [0, 1, 1])
 EVERY: list[Event] = [START, STEP, LOOK, MAPS, END]
+OTHER_MAPS: list[dict[str, Any]] = [
+    {"probe": 1}, {"probe": -1}, {"maps": bytes(15)}, {"shape": [2, 2, 4, 1]}, {"shape": []},
+    {"shape": [1, 2, 2, 2], "maps": bytes(8)}, {"shape": [-2, -2, 2, 2]},
+]  # fmt: skip
 NO_EVENT = "no event of a training run"
 
 
@@ -54,33 +58,18 @@ def test_values_of_something_else_and_fields_that_are_wrong_or_missing() -> None
             ev.from_values(values)
 
 
-def test_maps_that_do_not_fit() -> None:
-    MAPS.check(START)
-    wrong: list[dict[str, Any]] = [
-        {"probe": 1}, {"probe": -1}, {"maps": bytes(15)}, {"shape": [2, 2, 4, 1]}, {"shape": []},
-        {"shape": [1, 2, 2, 2], "maps": bytes(8)}, {"shape": [-2, -2, 2, 2]},
-    ]  # fmt: skip
-    for changes in wrong:
-        with case(changes), pytest.raises(HeadlightError, match="do not fit the run"):
-            replace(MAPS, **changes).check(START)
-
-
-def test_a_history_grows() -> None:
-    history = History(RECIPE)
-    for event in EVERY:
-        history.take(event)
+def test_events_that_make_a_history_or_none() -> None:
+    history = History.from_events(EVERY)
     assert (history.step, history.seconds) == (END.step, END.seconds)
     assert (history.start, history.evaluations, history.snapshots, history.end) == (START, [LOOK], [MAPS], END)
     assert History.from_events([replace(START, picture=[28, 4, 1])]).start is not None
-
-
-def test_events_that_make_no_history() -> None:
     wrong: list[list[Event]] = [
         [], [STEP], [STEP, START], [START, replace(START, classes=["a", "b", "c"])], [START, END, STEP],
         [START, END, END],
         *(list[Event]([START, replace(END, predicted=guess)]) for guess in ([0, 1, 2], [0, 1, -1], [0, 1])),
         [START, replace(END, reason="because")], [START, replace(END, step=RECIPE.steps + 1)],
-        [START, replace(STEP, step=-1)], [START, replace(MAPS, step=RECIPE.steps + 1)], [START, replace(MAPS, probe=1)],
+        [START, replace(STEP, step=-1)], [START, replace(MAPS, step=RECIPE.steps + 1)],
+        *(list[Event]([START, replace(MAPS, **changes)]) for changes in OTHER_MAPS),
         [START, replace(LOOK, test_accuracy=1.5)], [START, replace(LOOK, train_accuracy=-0.5)],
         [START, replace(LOOK, pair_accuracy=7.0)], [START, replace(LOOK, induction=[[0.1, 0.2]])],
         [START, replace(LOOK, previous=[[0.1], [0.2]])], [START, replace(LOOK, previous=[[0.1, 0.2], [0.1, 2.0]])],

@@ -1,11 +1,13 @@
 """Confusion, report and interval, against counting by hand."""
 
+import math
 from collections import Counter
 
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core.training.report import accuracy, averages, confusion, interval, mean_and_sd, per_class
+from mha_core.training.report import class_report, confusion, interval, mean_and_sd
 from tests.closeness import quoted, same_function
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60)
@@ -13,32 +15,26 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60)
 
 @given(ROWS)
 def test_the_report_counts_pairs_and_averages_them(rows: list[tuple[int, int]]) -> None:
-    """Recall averaged by rows is the accuracy; the others go by their definition, a share of nothing being 0."""
+    """Recall averaged by rows is the accuracy; the others go by their definition, a share of nothing being NaN."""
     counts = confusion([label for label, _ in rows], [guess for _, guess in rows], 4)
-    assert {(i, j): counts[i][j] for i in range(4) for j in range(4) if counts[i][j]} == dict(Counter(rows))
-    report, precision = per_class(counts), []
-    for number, each in enumerate(report):
+    assert {(i, j): int(counts[i, j]) for i in range(4) for j in range(4) if counts[i, j]} == dict(Counter(rows))
+    report, expected = class_report(counts), []
+    for number in range(4):
         found = [guess for label, guess in rows if label == number]
         guessed = [label for label, guess in rows if guess == number]
-        right = found.count(number)
-        precision.append(right / max(1, len(guessed)))
-        assert each.support == len(found)
-        assert each.recall == (right / len(found) if found else None)
-        assert each.precision == (right / len(guessed) if guessed else None)
-        if each.precision and each.recall:
-            same_function(each.f1, 2 / (1 / each.precision + 1 / each.recall))
-        else:
-            assert each.f1 == (0 if found or guessed else None)
-    macro, weighted = averages(report)
-    assert macro.support == weighted.support == len(rows)
-    same_function(macro.precision, sum(precision) / 4)
-    if not rows:
-        assert accuracy(counts) is None
-        assert weighted.precision is None
-        return
-    same_function(accuracy(counts), sum(label == guess for label, guess in rows) / len(rows))
-    same_function(weighted.recall, accuracy(counts))
-    same_function(weighted.precision, sum(precision[label] for label, _ in rows) / len(rows))
+        right, both = found.count(number), len(found) + len(guessed)
+        parts = ((right, len(guessed)), (right, len(found)), (2 * right, both))
+        expected.append([part / whole if whole else math.nan for part, whole in parts])
+    shares = torch.tensor(expected, dtype=torch.float64)
+    assert torch.equal(report[:4].isnan(), shares.isnan())
+    filled = shares.nan_to_num()
+    same_function(report[:4].nan_to_num(), filled)
+    same_function(report[4], filled.mean(0))
+    if rows:
+        same_function(report[5], torch.stack([filled[label] for label, _ in rows]).mean(0))
+        same_function(report[5, 1], sum(label == guess for label, guess in rows) / len(rows))
+    else:
+        assert bool(report[5].isnan().all())
 
 
 @given(st.integers(1, 2000), st.floats(0, 1))

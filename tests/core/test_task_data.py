@@ -5,14 +5,15 @@ import io
 import json
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training import tasks
-from mha_core.training.tasks import Labelled
+from mha_core.training.tasks import Labelled, TrainingData
+from mha_core.training.tasks.table import from_table
 from mha_core.training.tasks.table_file import LIMITS
 
 from .runs import case
@@ -34,6 +35,11 @@ def rows(count: int, classes: int = 2) -> list[tuple[str, str]]:
     return [(f"text {number}", f"class {number % classes}") for number in range(count)]
 
 
+def task_of(data: bytes, **options: Any) -> Labelled:
+    """The task of a table."""
+    return from_table(TrainingData("csv", data, **options))
+
+
 def labelled(task: Labelled) -> set[tuple[str, str]]:
     return {(row.text, task.classes[row.label]) for row in (*task.train, *task.test)}
 
@@ -41,22 +47,22 @@ def labelled(task: Labelled) -> set[tuple[str, str]]:
 @given(counts=st.lists(st.integers(2, 30), min_size=2, max_size=8))
 def test_every_class_is_in_both_parts_and_a_quarter_is_tested(counts: list[int]) -> None:
     made = [(f"{label} {number}", f"{label}") for label, count in enumerate(counts) for number in range(count)]
-    task = tasks.from_csv(table(*made))
+    task = task_of(table(*made))
     for part in (task.train, task.test):
         assert {row.label for row in part} == set(range(len(counts)))
     assert len(task.train) + len(task.test) == sum(counts)
     assert min(counts) < 4 or len(task.test) == -(-sum(counts) // 4)
-    assert tasks.from_csv(table(*made)).fingerprint == task.fingerprint
+    assert task_of(table(*made)).fingerprint == task.fingerprint
 
 
 def test_columns_are_found_by_name_in_any_case_order_and_separator() -> None:
     made = [(str(number), named, f"so, {text};\tand\nmore") for number, (text, named) in enumerate(rows(8))]
     for delimiter in ",;\t":
-        task = tasks.from_csv(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
+        task = task_of(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
         assert labelled(task) == {(line[2], line[1]) for line in made}, delimiter
     plain = table(*rows(8))  # with the mark of UTF-8 and old line ends
     odd = b"\xef\xbb\xbf" + plain.replace(b"\r\n", b"\r")
-    assert tasks.from_csv(odd).fingerprint == tasks.from_csv(plain).fingerprint
+    assert task_of(odd).fingerprint == task_of(plain).fingerprint
 
 
 def test_what_is_left_out_cut_or_kept_is_counted() -> None:
@@ -70,15 +76,15 @@ def test_what_is_left_out_cut_or_kept_is_counted() -> None:
         (table(*rows(8), ("odd", "alone"), ("odder", "alone too")), 2,
          ("Classes with a single row: 2; they were left out, for a class needs two rows.",)),
     ):  # fmt: skip
-        task = tasks.from_csv(data)
+        task = task_of(data)
         with case(notes):
             assert task.notes[1:] == notes
             assert task.notes[0] == f"Rows in the file: {8 + count}; used: 8."
             assert labelled(task) == set(rows(8))
-    task = tasks.from_csv(table(*rows(8), ("x" * (LIMITS["characters"] + 1), "class 0")))
+    task = task_of(table(*rows(8), ("x" * (LIMITS["characters"] + 1), "class 0")))
     assert max(len(row.text) for row in (*task.train, *task.test)) == LIMITS["characters"]
     assert task.notes[1:] == ("Texts of more than 20,000 characters: 1; they were cut there.",)
-    task = tasks.from_csv(table(*rows(40), *rows(40)), keep_duplicates=True)
+    task = task_of(table(*rows(40), *rows(40)), keep_duplicates=True)
     assert len(task.train) + len(task.test) == 80
     both = sum(row.text in {row.text for row in task.train} for row in task.test)
     assert both > 0
@@ -118,9 +124,9 @@ BAD_TABLES: list[tuple[bytes, str]] = [
 def test_what_is_no_table_is_refused_with_a_sentence() -> None:
     for data, sentence in BAD_TABLES:
         with pytest.raises(HeadlightError, match=sentence):
-            tasks.from_csv(data)
+            task_of(data)
     with pytest.raises(HeadlightError, match="cannot both be in column 'text'"):
-        tasks.from_csv(table(*rows(8)), text="text", label="Text")
+        task_of(table(*rows(8)), text="text", label="Text")
 
 
 SMS = [("spam" if n % 3 else "ham", f"call {n} now; free, or so | {n}") for n in range(60)]
@@ -149,7 +155,7 @@ DIALECTS: dict[str, tuple[bytes, str, str]] = {  # file, form of its texts, a no
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_table_in_any_dialect_keeps_its_rows(name: str) -> None:
     data, form, note = DIALECTS[name]
-    task = tasks.from_csv(data)
+    task = task_of(data)
     expected = {(form.format(text) if "{" in form else text.replace("call", form), label) for label, text in SMS}
     assert labelled(task) == (expected if form else {(text, label) for label, text in OPEN})
     assert note in " ".join(task.notes)
@@ -158,14 +164,14 @@ def test_a_table_in_any_dialect_keeps_its_rows(name: str) -> None:
 
 def test_columns_without_names_are_chosen_by_their_numbers() -> None:
     lines = [(f"{n % 7}x", label, text) for n, (label, text) in enumerate(SMS)]
-    task = tasks.from_csv(written(lines, "\t"), text="3", label="1")
+    task = task_of(written(lines, "\t"), text="3", label="1")
     assert labelled(task) == {(text, code) for code, _, text in lines}
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_give_a_task_or_a_sentence(data: bytes) -> None:
     with suppress(HeadlightError):
-        tasks.from_csv(b"text,label\n" + data)
+        task_of(b"text,label\n" + data)
 
 
 # ---- columns of any name
@@ -182,20 +188,20 @@ ARTICLES: list[tuple[str, ...]] = [  # in order of their rubrics, as such files 
 @given(order=st.permutations(range(5)), delimiter=st.sampled_from(",;\t"))
 def test_columns_of_any_name_and_order_are_guessed(order: list[int], delimiter: str) -> None:
     lines = [tuple(line[at] for at in order) for line in (HEAD, *ARTICLES)]
-    task = tasks.from_csv(written(lines, delimiter))
+    task = task_of(written(lines, delimiter))
     assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
     assert "“Meldung”, labels in “Rubrik”" in task.notes[1]
-    assert tasks.from_csv(written(lines, delimiter), label="datum").classes[0] == "2024-01-01"
+    assert task_of(written(lines, delimiter), label="datum").classes[0] == "2024-01-01"
 
 
 def test_tables_without_names_with_known_names_and_with_numbers() -> None:
-    task = tasks.from_csv(written(ARTICLES))  # read from its first line on
+    task = task_of(written(ARTICLES))  # read from its first line on
     assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
     assert "texts were found in column 5, labels in column 3, counted from 1" in task.notes[1]
     # a name that is there is taken, whatever stands in the column
     lines: list[tuple[str, ...]] = [("text", "Meldung", "Rubrik")]
     lines += [(f"kurz {line[0]}", line[4], line[2]) for line in ARTICLES]
-    assert {text for text, _ in labelled(tasks.from_csv(written(lines)))} == {f"kurz {n}" for n in range(24)}
+    assert {text for text, _ in labelled(task_of(written(lines)))} == {f"kurz {n}" for n in range(24)}
     # numbers are labels where nothing else returns
     lines = [("review", "stars"), *((f"review number {number} of all", str(number % 5)) for number in range(30))]
-    assert tasks.from_csv(written(lines)).classes == ("0", "1", "2", "3", "4")
+    assert task_of(written(lines)).classes == ("0", "1", "2", "3", "4")

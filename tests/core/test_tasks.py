@@ -29,7 +29,7 @@ def labelled(name: str, seed: int = 0) -> Labelled:
 
 
 def language(name: str) -> Language:
-    return cast(Language, tasks.from_text(TEXT) if name == "text" else tasks.build(name))
+    return cast(Language, tasks.Characters(TEXT) if name == "text" else tasks.build(name))
 
 
 def generator(seed: int) -> torch.Generator:
@@ -113,18 +113,18 @@ def test_a_text_is_cut_in_two_and_its_windows_stay_on_their_side() -> None:
     task = language("text")
     assert written(task, task.batch(1, torch.Generator()).ids[0].tolist()) in TEXT
     end = TEXT[round(0.9 * len(TEXT)) :]
-    assert all(written(task, ids) in end for ids in task.test().ids.tolist())
+    assert all(written(task, ids) in end for ids in task.test.ids.tolist())
     assert task.rows_train == len(TEXT) - len(end) - task.length
     other = TEXT.replace("0 bottles", "1 bottles", 1)
-    assert task.test().ids.equal(tasks.from_text(other).test().ids)
-    assert task.fingerprint != tasks.from_text(other).fingerprint, "it knows the beginning too"
+    assert task.test.ids.equal(tasks.Characters(other).test.ids)
+    assert task.fingerprint != tasks.Characters(other).fingerprint, "it knows the beginning too"
 
 
 def test_the_context_of_a_short_text_is_a_third_of_it() -> None:
     short = "ab" * (MIN_CHARACTERS // 2)
-    task = tasks.from_text(short, length=256)
+    task = tasks.Characters(short, length=256)
     assert task.length == MIN_CHARACTERS // 3
-    assert min(task.rows_train, len(task.test().ids)) > 0
+    assert min(task.rows_train, len(task.test.ids)) > 0
     assert task.notes[1] == "The context is 66 characters instead of 256: a third of this short text."
 
 
@@ -137,16 +137,16 @@ def test_a_text_or_context_that_cannot_be_learned_is_refused() -> None:
     ]
     for data, sentence in wrong:
         with pytest.raises(HeadlightError, match=sentence):
-            tasks.from_text(data)
+            tasks.Characters(data)
     for length in (15, 257):
         with pytest.raises(HeadlightError, match=f"a context of {length} characters; choose 16 to 256"):
-            tasks.from_text(TEXT, length=length)
+            tasks.Characters(TEXT, length=length)
 
 
 def test_bytes_are_utf_8_and_rare_characters_become_one_and_are_counted() -> None:
-    assert tasks.from_text(TEXT.replace("\n", "\r\n").encode()).fingerprint == tasks.from_text(TEXT).fingerprint
+    assert tasks.Characters(TEXT.replace("\n", "\r\n").encode()).fingerprint == tasks.Characters(TEXT).fingerprint
     text = "".join(chr(0x4E00 + number) for number in range(600)) + TEXT + "ж" * 3
-    task = tasks.from_text(text)
+    task = tasks.Characters(text)
     known = set(task.vocabulary)
     assert len(task.vocabulary) == MAX_DIFFERENT
     assert task.vocabulary[-1] == "\ufffd"
@@ -166,7 +166,7 @@ def days_of(pairs: Pairs) -> set[str]:
 
 
 def test_unseen_dates_are_unseen_and_a_seed_decides_them() -> None:
-    seen, unseen = days_of(dates().batch(5_000, generator(1))), days_of(dates().test())
+    seen, unseen = days_of(dates().batch(5_000, generator(1))), days_of(dates().test)
     assert not seen & unseen
     assert len(unseen) > 450
     assert all(FIRST <= datetime.date.fromisoformat(day) <= LAST for day in seen | unseen)

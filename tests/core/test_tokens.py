@@ -38,11 +38,11 @@ def test_a_vocabulary_is_never_larger_than_allowed() -> None:
 
 @pytest.mark.parametrize("name", ["words", "names", "text"])
 def test_a_language_tasks_ids_are_places_in_its_vocabulary(name: str) -> None:
-    own = tasks.from_text(TEXT) if name == "text" else task(name)
+    own = tasks.Characters(TEXT) if name == "text" else task(name)
     assert isinstance(own, Language)
     made = tokens.for_task(own)
     assert made.get_vocab() == {token: number for number, token in enumerate(own.vocabulary)}
-    for ids in own.test().ids[:3].tolist():
+    for ids in own.test.ids[:3].tolist():
         text = own.joined_by.join(own.vocabulary[number] for number in ids)
         assert made.encode(text).ids == ids
     assert made.encode("\u0416").tokens == [own.vocabulary[-1]]

@@ -21,10 +21,10 @@ from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_values
-from mha_core.training.limits import TrainingPlan, check_parameters, check_step, check_threads
-from mha_core.training.plan_runs import PlanRuns
+from mha_core.training.limits import TrainingPlan, check_recipes, check_step
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import TrainingData
+from mha_core.training.worker import run_plan
 
 PATIENCE = 60  # seconds: only for a test that has already failed
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
@@ -69,7 +69,7 @@ def here(
         if "run" in line and isinstance(event := from_values(line["event"]), Step) and event.step == stop_at:
             signals[enough].set()
 
-    PlanRuns(TrainingPlan(recipes, data, seconds), folder, say, *signals, **how).run()
+    run_plan(TrainingPlan(recipes, data, seconds), folder, say, *signals, **how)
     return lines
 
 
@@ -177,14 +177,14 @@ def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     count: dict[str, int | None] = {}
     monkeypatch.setattr(os, "cpu_count", lambda: count["cores"])
     for count["cores"], most in ((None, 1), (2, 1), (8, 7)):
-        check_threads((replace(TINY, threads=most),))
+        check_recipes((replace(TINY, threads=most),))
         with pytest.raises(SizeError, match=f"threads={most + 1}: choose at most {most}"):
-            check_threads((TINY, replace(TINY, threads=most + 1)))
+            check_recipes((TINY, replace(TINY, threads=most + 1)))
 
 
 def test_what_is_too_much_is_refused() -> None:
     with pytest.raises(SizeError, match=r"up to 224,000,000 parameters in 40 models, at most 20,000,000"):
-        check_parameters((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
+        check_recipes((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
     news = Recipe(batch=32, n_heads=8)
     with pytest.raises(SizeError, match=r"texts of 1024 tokens layers · b · h · n² = 268,435,456, at most 80,000,000"):
         check_step(news, 1024)

@@ -103,7 +103,7 @@ OF_CHARACTERS = secrets.token_urlsafe(16)  # like the name of a run; all process
 @pytest.mark.thorough("A model of characters is trained for it; the other decoders' tokens are whole words.")
 def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) -> None:
     text = "to be or not to be,\nthat is the question\n" * 20
-    training = Training(replace(defaults("text"), max_len=16, steps=2, d_model=8), tasks.from_text(text, length=16))
+    training = Training(replace(defaults("text"), max_len=16, steps=2, d_model=8), tasks.Characters(text, length=16))
     assert list(training.events())
     training.save(tmp_path / "run")
     trained.save_to_store(OF_CHARACTERS, tmp_path / "run")

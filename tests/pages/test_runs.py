@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,15 @@ from mha_core.measure import rounding
 from mha_core.training import inference, saved
 from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
+from mha_core.training.report import class_report
+from mha_core.training.report import confusion as matrix
 from mha_core.training.tasks import Labelled, Row
 from pages.train import confusion, picture_settings, predictions, runs, uploads
 from pages.train.answers import TrainedModel
 from pages.train.confusion import Outcome
 from pages.train.curves import Candidate
 from pages.train.predictions import ALL_ROWS, RIGHT_ROWS, TYPED_ROWS, WRONG_ROWS, TableFilter
-from pages.train.runs import Runs, combine, group_by_candidate, with_seeds
+from pages.train.runs import Runs, combine, with_seeds
 from tests.closeness import identical, within_rounding
 
 from .train_app import Train
@@ -35,7 +36,7 @@ ROTARY = replace(NONE, position="rotary")
 
 
 def shown(*recipes: Recipe) -> Runs:
-    return runs.from_histories([History(recipe) for recipe in recipes], [None] * len(recipes))
+    return runs.from_histories([(History(recipe), None) for recipe in recipes])
 
 
 # ---- candidates
@@ -53,10 +54,10 @@ def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -
 def test_runs_are_grouped_into_their_candidates() -> None:
     made, _ = combine(BASE, ["none", "sinusoidal", "rotary"], ["fused"], [1], [True])
     recipes = with_seeds(made, 3)
-    names, colours, places = zip(*group_by_candidate(recipes), strict=True)
-    assert names == ("none", "sinusoidal", "rotary")
-    assert colours == (0, 1, 3)  # the places of these positions, whichever are chosen
-    assert [[recipes[place].seed for place in own] for own in places] == [[1, 2, 3]] * 3
+    candidates = shown(*reversed(recipes)).candidates
+    assert [candidate.name for candidate in candidates] == ["rotary", "sinusoidal", "none"]
+    assert [candidate.colour for candidate in candidates] == [3, 1, 0]  # of these positions, whichever are chosen
+    assert [[run.recipe.seed for run in candidate.histories] for candidate in candidates] == [[1, 2, 3]] * 3
 
 
 def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
@@ -76,7 +77,7 @@ def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
 
 def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
-    written = runs.to_csv(runs.Runs((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
+    written = runs.to_csv(runs.Runs((Candidate("=1+1", 0, (history,)),))).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["candidate"] for row in rows] == ["'=1+1"] * len(history.evaluations)
     assert [float(row["test_accuracy"]) for row in rows] == [look.test_accuracy for look in history.evaluations]
@@ -105,17 +106,13 @@ def outcome(*answers: list[int]) -> Outcome:
 
 
 def test_the_report_of_all_seeds_is_that_of_all_their_answers() -> None:
-    """Counted here from the pairs themselves, without a matrix."""
     of = outcome(SAID, AGAIN)
-    pairs = [*zip(TRUE, SAID, strict=True), *zip(TRUE, AGAIN, strict=True)]
-    right = Counter(label for label, said in pairs if label == said)
-    true, said = (Counter(part) for part in zip(*pairs, strict=True))
-    f1 = [2 * right[number] / (true[number] + said[number]) for number in range(3)]
+    shares = class_report(matrix(TRUE * 2, SAID + AGAIN, 3))
     rows = confusion.report(of)["rows"]
-    assert [row[3] for row in rows[:3]] == [fixed(value) for value in f1]
-    assert [int(row[4]) for row in rows] == [true[0], true[1], true[2], *[len(pairs)] * 3]
-    assert rows[3][3] == fixed(right.total() / len(pairs)) == rows[5][2]
-    assert rows[4][3] == fixed(sum(f1) / 3)
+    assert [row[0] for row in rows] == [*TASK.classes, "accuracy", "macro avg", "weighted avg"]
+    assert [row[1:4] for row in (*rows[:3], *rows[4:])] == [list(map(fixed, line)) for line in shares.tolist()]
+    assert rows[3][3] == fixed(6 / 12) == rows[5][2]
+    assert [int(row[4]) for row in rows] == [6, 4, 2, 12, 12, 12]
     assert of.seed_label == "seeds 1, 2 together"
 
 

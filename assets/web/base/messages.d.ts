@@ -56,7 +56,7 @@ export interface ReshapeLesson { blocks: Block[]; source: string; wrote: string;
 export interface FilmProbe { tokens: string[]; columns: string[] | null; steps: number[]; offset: number; } // pages/train/film.py
 export interface FilmHeader { name: string; colours: Record<string, string>; layers: number; heads: number; causal: boolean; isFinished: boolean; probes: FilmProbe[]; } // pages/train/film.py
 export interface FilmsHeader { steps: number; probes: string[]; films: FilmHeader[]; notes: string[]; } // pages/train/film.py
-export interface FilmState { digest: string; query: string; clicks: number; step: number; } // pages/train/film.py
+export interface FilmState { digest: string; clicks: number; step: number; } // pages/train/film.py
 export interface EncodingTile { name: string; title: string; figure: string; sentence: string; note: string; learnt: boolean; } // pages/positions/map_view.py
 export interface EncodingsState { layers: number; heads: number; layer: number; head: number; tokens: string[]; keys: string[]; forbidden: string[]; tiles: EncodingTile[]; maps: string; selection: string; } // pages/positions/map_view.py
 export interface RoomAsked { id: string; text: string; options: string[]; learn: string; } // headlight/rooms/messages.py

@@ -92,7 +92,7 @@ class FilmView extends ApiView {
 
   /** The query of the films; no link parameter changes them. */
   query() {
-    return new URLSearchParams(this.script.query);
+    return new URLSearchParams({ name: this.script.digest });
   }
 
   route() {

@@ -4,16 +4,18 @@ from collections.abc import Callable
 
 from ...errors import HeadlightError
 from . import made_up_news, order
-from .base import Batch, Labelled, Language, Pairs, Row, TrainingData, Translation
+from .base import Batch, Labelled, Language, Pairs, Row, TrainingData
 from .characters import Characters
 from .dates import Dates
 from .shapes import Pictures, pictures
-from .table import from_csv
+from .table import from_table
 from .words import Names, Words
 
 __all__ = [
     "NAMES",
     "Batch",
+    "Characters",
+    "Dates",
     "Labelled",
     "Language",
     "Pairs",
@@ -21,14 +23,11 @@ __all__ = [
     "Row",
     "Task",
     "TrainingData",
-    "Translation",
     "build",
-    "from_csv",
     "from_outside",
-    "from_text",
 ]
 
-Task = Labelled | Language | Translation
+Task = Labelled | Language | Dates
 
 # Tasks without external data: their titles and factories.
 _TASKS: dict[str, tuple[str, Callable[[int], Task]]] = {
@@ -55,24 +54,10 @@ def build(name: str, seed: int = 0) -> Task:
     return _TASKS[name][1](seed)
 
 
-def from_text(data: bytes | str, seed: int = 0, length: int = 64) -> Language:
-    """Build a language task over the characters of a text; see `Characters`."""
-    return Characters(data, seed, length)
-
-
 def from_outside(data: TrainingData, *, seed: int = 0, length: int = 64) -> Task:
     """Build the task of external data; `length` is the context in characters of a text.
 
     Raises:
         HeadlightError: the data cannot be used.
     """
-    if data.kind == "text":
-        return from_text(data.content, seed=seed, length=length)
-    return from_csv(
-        data.content,
-        text=data.text,
-        label=data.label,
-        seed=seed,
-        keep_duplicates=data.keep_duplicates,
-        name=data.kind,
-    )
+    return Characters(data.content, seed, length) if data.kind == "text" else from_table(data, seed)

@@ -3,7 +3,6 @@
 import hashlib
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,11 +21,12 @@ class TrainingData:
     """External training data.
 
     Attributes:
-        kind: "csv", "news" (a CSV too) or "text".
+        kind: "csv" or "news", a table in CSV or JSON, see `table_file`; or "text".
         content: of the file.
-        text: of a CSV, as in `from_csv`.
-        label: of a CSV, as in `from_csv`.
-        keep_duplicates: of a CSV, as in `from_csv`.
+        text: the name of the table's text column, case-insensitive, or its number from 1. If a column of the default
+            name is missing, it is guessed from the contents, and a note says so.
+        label: the name of the label column, likewise.
+        keep_duplicates: keep rows with repeated texts; how many are on both sides of the split is noted.
     """
 
     kind: str
@@ -109,7 +109,7 @@ class Pairs:
     Attributes:
         ids: int64 (b, j), the texts.
         keep: bool (b, j), True = a real token.
-        target: int64 (b, i + 1), the translations between `START` and `END`, with decoder inputs target[:, :-1] and
+        target: int64 (b, i + 1), the translations between two special tokens, with decoder inputs target[:, :-1] and
             targets target[:, 1:].
         origin: int64 (b, i), the source position of each target token; -1 = none.
     """
@@ -121,17 +121,12 @@ class Pairs:
 
 
 class Generated(ABC, Generic[B]):
-    """Task whose training batches are generated.
+    """Task whose training batches are generated; attributes that are not listed here are as in `Labelled`.
 
     Attributes:
-        name: as in `Labelled`.
-        title: as in `Labelled`.
-        version: as in `Labelled`.
         vocabulary: every token, its index is its id; the last one stands for unknown tokens.
         length: the context length, in tokens.
         questions: example prompts.
-        probes: as in `Labelled`.
-        notes: as in `Labelled`.
         rows_train: the number of training rows, 0 if every batch is generated.
     """
 
@@ -149,15 +144,16 @@ class Generated(ABC, Generic[B]):
     def batch(self, rows: int, generator: torch.Generator) -> B:
         """Return a batch of training rows; equal generator states give equal rows."""
 
+    @property
     @abstractmethod
     def test(self) -> B:
-        """Return the test rows, always the same; in a translation task none is in a training row."""
+        """The test rows, always the same; in a translation task none is in a training row."""
 
     @cached_property
     def fingerprint(self) -> str:
         """Short digest of this vocabulary and these test rows."""
         digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
-        for name, part in vars(self.test()).items():
+        for name, part in vars(self.test).items():
             if name in ("ids", "target"):
                 digest.update(part.to("cpu", torch.int64).numpy().tobytes())
         return digest.hexdigest()
@@ -171,24 +167,3 @@ class Language(Generated[Batch]):
     """
 
     joined_by: str
-
-
-class Translation(Generated[Pairs]):
-    """Texts and their translations into characters; `length` is the longest text, questions are whole texts.
-
-    Attributes:
-        vocabulary: the tokens of both sides; the first are `SPECIAL`.
-        target_length: i, the number of target positions, including `END`.
-    """
-
-    SPECIAL = PADDING, START, END = "[PAD]", "[START]", "[END]"
-
-    target_length: int
-
-    @abstractmethod
-    def answer(self, text: str) -> str | None:
-        """Return the right translation; None for a text that this task does not generate."""
-
-    @abstractmethod
-    def origin(self, tokens: Sequence[str]) -> list[int] | None:
-        """Return the source position of each target token, -1 = none; None if it is not known."""

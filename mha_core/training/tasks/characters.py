@@ -63,12 +63,9 @@ class Characters(Language):
         """Return random windows of the training part."""
         return self._windows(self._train, torch.randint(self.rows_train, (rows,), generator=generator))
 
-    def test(self) -> Batch:
-        """Return the windows of the test part."""
-        return self._test_rows
-
     @cached_property
-    def _test_rows(self) -> Batch:
+    def test(self) -> Batch:
+        """The windows of the test part."""
         generator = torch.Generator().manual_seed(self._seed)
         starts = torch.randperm(len(self._test) - self.length, generator=generator)[:_TEST_ROWS]
         return self._windows(self._test, starts.sort().values)

@@ -6,7 +6,6 @@ from itertools import zip_longest
 
 from ...errors import HeadlightError
 
-DEFAULTS = {"text": "text", "label": "label"}  # if a column of a default name is missing, it is guessed
 # Usual names of label columns, which are preferred when several columns could be it.
 _LABELS = (
     "label", "labels", "class", "classes", "category", "topic", "target", "sentiment", "section", "genre", "klasse",
@@ -49,7 +48,7 @@ def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: s
     names = [name.strip() for name in head]
     if not any(names):
         raise HeadlightError("the file is empty; its first line must name the columns")
-    text_column, label_column = _position(names, text, DEFAULTS["text"]), _position(names, label, DEFAULTS["label"])
+    text_column, label_column = _position(names, text, "text"), _position(names, label, "label")
     has_names = not {text.casefold(), label.casefold()}.isdisjoint(name.casefold() for name in names)
     if None not in (text_column, label_column):
         if text_column == label_column:
@@ -65,7 +64,7 @@ def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: s
     if label_column is None or text_column is None:
         kind, contents = ("text", "texts") if label_column is not None else ("label", f"2 to {max_labels} labels")
         raise HeadlightError(
-            f"the table has no column {DEFAULTS[kind]!r}, and no other one holds {contents}; "
+            f"the table has no column {kind!r}, and no other one holds {contents}; "
             f"its columns, between commas, tabs, semicolons or |, are {_quoted(names)}"
         )
     return TableColumns(text_column, label_column, headed, (_guess_note(names, text_column, label_column, headed),))
@@ -121,7 +120,7 @@ def _text_column(columns: Sequence[_Column], excluded: int | None) -> int | None
 
 
 def _position(names: Sequence[str], requested: str, default: str) -> int | None:
-    """Return the position of a column by name or number; None for a default name that is missing."""
+    """Return the position of a column by name or number; None for a missing default name, which is guessed."""
     for candidates, name in ((names, requested), ([name.casefold() for name in names], requested.casefold())):
         if candidates.count(name) == 1:
             return candidates.index(name)

@@ -7,78 +7,27 @@ import datetime
 import random
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
 
-from .base import WORDS, Pairs, Translation
+from .base import WORDS, Generated, Pairs
 
 FIRST, LAST = datetime.date(1970, 1, 1), datetime.date(2039, 12, 31)
 _TEST_SHARE = 0.1
 _TEST_ROWS = 512
 _TEST_SEED = 2**32 - 1  # minus the seed, as in the language tasks
 
+PADDING, START, END = SPECIAL = "[PAD]", "[START]", "[END]"
 _MONTHS, FORMATS = WORDS["dates"]["months"], WORDS["dates"]["formats"]
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 _YEAR, _MONTH, _DAY = 0, 1, 2
+_LENGTH = max(len(date_format.split()) for date_format in FORMATS)
 _SLOT_PARTS = {"year": _YEAR, "month": _MONTH, "mon": _MONTH, "day": _DAY, "day_padded": _DAY, "day_ordinal": _DAY}
 # the source of each character of YYYY-MM-DD, and of the end token
 _TARGET_PARTS = (_YEAR, _YEAR, _YEAR, _YEAR, None, _MONTH, _MONTH, None, _DAY, _DAY, None)
-
-
-class Dates(Translation):
-    """Dates of seventy years in every format; a tenth of the days is held out for testing."""
-
-    name = "dates"
-    title = "Dates"
-    version = 1
-    length = max(len(date_format.split()) for date_format in FORMATS)
-    target_length = len(_TARGET_PARTS)
-
-    def __init__(self, seed: int = 0) -> None:
-        days, generator = _days(), random.Random(seed)
-        unseen = set(generator.sample(range(len(days)), round(_TEST_SHARE * len(days))))
-        self._train = torch.tensor([day for day in range(len(days)) if day not in unseen])
-        self._test = torch.tensor(sorted(unseen))
-        self._test_seed = _TEST_SEED - seed
-        self.vocabulary = _vocabulary()
-        self._slot_ids, self._slots, self._places, self._targets = _tables()
-        questions = [days[day] for day in generator.sample(sorted(unseen), 6)]
-        self.questions = tuple(
-            format_date(day, FORMATS[index]) for day, index in zip(questions, (8, 0, 12, 14, 11, 17), strict=True)
-        )
-        self.probes = self.questions[:2]
-
-    def batch(self, rows: int, generator: torch.Generator) -> Pairs:
-        """Return random training days in random formats."""
-        return self._rows(self._train, rows, generator)
-
-    @lru_cache(maxsize=1)  # noqa: B019
-    def test(self) -> Pairs:
-        """Return held-out days in random formats."""
-        return self._rows(self._test, _TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
-
-    def answer(self, text: str) -> str | None:
-        """Return the ISO form of a written date."""
-        return iso_date(text)
-
-    def origin(self, tokens: Sequence[str]) -> list[int] | None:
-        """Return the source position of each character of the ISO form."""
-        return origins(tokens)
-
-    def _rows(self, days: Tensor, rows: int, generator: torch.Generator) -> Pairs:
-        day = days[torch.randint(len(days), (rows,), generator=generator)]
-        formats = torch.randint(len(FORMATS), (rows,), generator=generator)
-        ids = self._slot_ids[day].gather(1, self._slots[formats])
-        return Pairs(ids, self._slots[formats] > 0, self._targets[day], self._origin(formats))
-
-    def _origin(self, formats: Tensor) -> Tensor:
-        """Return the source position of each target position, (b, i)."""
-        parts = torch.tensor([0 if part is None else part for part in _TARGET_PARTS])
-        has_source = torch.tensor([part is not None for part in _TARGET_PARTS])
-        return torch.where(has_source, self._places[formats][:, parts], -1)
 
 
 def _days() -> list[datetime.date]:
@@ -87,17 +36,17 @@ def _days() -> list[datetime.date]:
 
 @cache
 def _tables() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Build the lookup tables of batches: (days, slots), (formats, j), (formats, 3), (days, i + 1)."""
+    """Build the lookup tables of batches: (days, slots), (formats, j), (formats, i), (days, i + 1)."""
     number = {token: index for index, token in enumerate(_vocabulary())}
     slot_words = [_slot_words(day) for day in _days()]
     names = ["", *slot_words[0]]
     rows = [date_format.replace("{", "").replace("}", "").split() for date_format in FORMATS]
-    slots = [[names.index(n) for n in (row + [""] * Dates.length)[: Dates.length]] for row in rows]
-    targets = [[Dates.START, *day.isoformat(), Dates.END] for day in _days()]
+    slots = [[names.index(n) for n in (row + [""] * _LENGTH)[:_LENGTH]] for row in rows]
+    targets = [[START, *day.isoformat(), END] for day in _days()]
     return (
-        torch.tensor([[number[word] for word in (Dates.PADDING, *words.values())] for words in slot_words]),
+        torch.tensor([[number[word] for word in (PADDING, *words.values())] for words in slot_words]),
         torch.tensor(slots),
-        torch.tensor([[[*map(_SLOT_PARTS.get, row)].index(part) for part in (_YEAR, _MONTH, _DAY)] for row in rows]),
+        torch.tensor([_places([_SLOT_PARTS.get(slot) for slot in row]) for row in rows]),
         torch.tensor([[number[token] for token in row] for row in targets]),
     )
 
@@ -116,6 +65,10 @@ def origins(tokens: Sequence[str]) -> list[int] | None:
     kinds = [_date_part(token) for token in tokens]
     if any(kinds.count(part) != 1 for part in (_YEAR, _MONTH, _DAY)):
         return None
+    return _places(kinds)
+
+
+def _places(kinds: Sequence[int | None]) -> list[int]:
     return [-1 if part is None else kinds.index(part) for part in _TARGET_PARTS]
 
 
@@ -153,4 +106,51 @@ def _date_part(word: str) -> int | None:
 def _vocabulary() -> tuple[str, ...]:
     characters = (*"0123456789-",)
     words = sorted({word for day in _days() for word in _slot_words(day).values()} - set(characters))
-    return (*Translation.SPECIAL, *characters, *words, "[UNK]")
+    return (*SPECIAL, *characters, *words, "[UNK]")
+
+
+class Dates(Generated[Pairs]):
+    """Dates of seventy years in every format; a tenth of the days is held out for testing.
+
+    Attributes:
+        target_length: i, the number of target positions, including the end token.
+        answer: returns the ISO form of a written date, see `iso_date`.
+        origin: returns the source position of each of its characters, see `origins`.
+    """
+
+    name = "dates"
+    title = "Dates"
+    version = 1
+    length = _LENGTH
+    target_length = len(_TARGET_PARTS)
+    answer = staticmethod(iso_date)
+    origin = staticmethod(origins)
+
+    def __init__(self, seed: int = 0) -> None:
+        days, generator = _days(), random.Random(seed)
+        unseen = set(generator.sample(range(len(days)), round(_TEST_SHARE * len(days))))
+        self._train = torch.tensor([day for day in range(len(days)) if day not in unseen])
+        self._test = torch.tensor(sorted(unseen))
+        self._test_seed = _TEST_SEED - seed
+        self.vocabulary = _vocabulary()
+        self._slot_ids, self._slots, self._origins, self._targets = _tables()
+        questions = [days[day] for day in generator.sample(sorted(unseen), 6)]
+        self.questions = tuple(
+            format_date(day, FORMATS[index]) for day, index in zip(questions, (8, 0, 12, 14, 11, 17), strict=True)
+        )
+        self.probes = self.questions[:2]
+
+    def batch(self, rows: int, generator: torch.Generator) -> Pairs:
+        """Return random training days in random formats."""
+        return self._rows(self._train, rows, generator)
+
+    @cached_property
+    def test(self) -> Pairs:
+        """Held-out days in random formats."""
+        return self._rows(self._test, _TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
+
+    def _rows(self, days: Tensor, rows: int, generator: torch.Generator) -> Pairs:
+        day = days[torch.randint(len(days), (rows,), generator=generator)]
+        formats = torch.randint(len(FORMATS), (rows,), generator=generator)
+        ids = self._slot_ids[day].gather(1, self._slots[formats])
+        return Pairs(ids, self._slots[formats] > 0, self._targets[day], self._origins[formats])

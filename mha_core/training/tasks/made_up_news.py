@@ -40,7 +40,7 @@ def made_up(seed: int = 0) -> Labelled:
         topic = names[len(rows) % len(names)]
         second = generator.choice([name for name in names if name != topic])
         rows.setdefault(_article(topic, second, generator), topic)
-    task = from_rows(rows.items(), seed=seed, keep_duplicates=False, name="made_up", title="Made-up news")
+    task = from_rows(rows.items(), "made_up", "Made-up news", seed)
     shortest = {row.label: row.text for row in sorted(task.test, key=lambda row: -len(row.text))}
     # whole texts, as the models do not learn to read a headline alone
     questions = (*task.questions[:3], *sorted(shortest.values(), key=len)[:3])

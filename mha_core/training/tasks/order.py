@@ -5,6 +5,7 @@ A model that does not see order gives both members of a pair the same answer, so
 
 import random
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, combinations, product
 
 from .base import WORDS, Labelled, Row
 
@@ -27,15 +28,12 @@ def who_did_what(seed: int = 0) -> Labelled:
     The mirror swaps the two nouns.
     """
     pairs: list[_Pair] = []
-    for number, agent in enumerate(_NOUNS):
-        for other in range(number + 1, len(_NOUNS)):
-            patient = _NOUNS[other]
-            for verb in _VERBS:
-                for template in ("the {0} {verb} the {1}", "the {1} was {verb} by the {0}"):
-                    text = template.format(agent, patient, verb=verb)
-                    mirror = template.format(patient, agent, verb=verb)
-                    pairs.append(((text, number), (mirror, other)))
-    return _split("who", "Who did what", 1, _NOUNS, pairs, random.Random(seed))
+    templates = ("the {0} {verb} the {1}", "the {1} was {verb} by the {0}")
+    for (number, agent), (other, patient) in combinations(enumerate(_NOUNS), 2):
+        for verb, template in product(_VERBS, templates):
+            text, mirror = (template.format(*nouns, verb=verb) for nouns in ((agent, patient), (patient, agent)))
+            pairs.append(((text, number), (mirror, other)))
+    return _split("who", "Who did what", _NOUNS, pairs, random.Random(seed))
 
 
 def food(seed: int = 0) -> Labelled:
@@ -43,12 +41,12 @@ def food(seed: int = 0) -> Labelled:
 
     The mirror swaps the two adjectives.
     """
-    pairs: list[_Pair] = []
-    for good in _GOOD:
-        for bad in _BAD:
-            for template in ("the food was {0} but the service was {1}", "the service was {1} but the food was {0}"):
-                pairs.append(((template.format(good, bad), 0), (template.format(bad, good), 1)))
-    return _split("food", "Food review", 1, ("good food", "bad food"), pairs, random.Random(seed))
+    templates = ("the food was {0} but the service was {1}", "the service was {1} but the food was {0}")
+    pairs: list[_Pair] = [
+        ((template.format(good, bad), 0), (template.format(bad, good), 1))
+        for good, bad, template in product(_GOOD, _BAD, templates)
+    ]
+    return _split("food", "Food review", ("good food", "bad food"), pairs, random.Random(seed))
 
 
 def brackets(seed: int = 0) -> Labelled:
@@ -66,17 +64,13 @@ def brackets(seed: int = 0) -> Labelled:
                 generator.shuffle(symbols)
             seen.add("".join(symbols))
             pairs.append(((" ".join(text), 0), (" ".join(symbols), 1)))
-    return _split("brackets", "Brackets", 1, ("balanced", "not balanced"), pairs, generator)
+    return _split("brackets", "Brackets", ("balanced", "not balanced"), pairs, generator)
 
 
 def is_balanced(symbols: Iterable[str]) -> bool:
     """Return whether every bracket is closed after it was opened."""
-    depth = 0
-    for symbol in symbols:
-        depth += 1 if symbol == "(" else -1
-        if depth < 0:
-            return False
-    return depth == 0
+    depths = list(accumulate((1 if symbol == "(" else -1 for symbol in symbols), initial=0))
+    return min(depths) == depths[-1] == 0
 
 
 def _balanced(n_unopened: int, n_open: int) -> Iterator[str]:
@@ -91,9 +85,7 @@ def _balanced(n_unopened: int, n_open: int) -> Iterator[str]:
             yield ")" + rest
 
 
-def _split(
-    name: str, title: str, version: int, classes: tuple[str, ...], pairs: list[_Pair], generator: random.Random
-) -> Labelled:
+def _split(name: str, title: str, classes: tuple[str, ...], pairs: list[_Pair], generator: random.Random) -> Labelled:
     """Split the pairs at random, and choose a few test pairs as questions."""
     generator.shuffle(pairs)
     rows = [tuple(Row(text, label, number) for text, label in pair) for number, pair in enumerate(pairs)]
@@ -102,7 +94,7 @@ def _split(
     return Labelled(
         name=name,
         title=title,
-        version=version,
+        version=1,
         classes=classes,
         train=tuple(row for pair in rows[:count] for row in pair),
         test=tuple(row for pair in rows[count:] for row in pair),

@@ -127,19 +127,13 @@ def draw_all(texts: Sequence[str]) -> Tensor:
 class Pictures(Labelled):
     """Pictures to classify: the text of a row is the description of its drawing."""
 
-    side: int = SIDE
-    patch: int = PATCH
-    registers: int = REGISTERS
+    sizes = (SIDE, PATCH, REGISTERS)
 
     @cached_property
-    def train_pixels(self) -> Tensor:
-        """Pictures of the training rows, (rows, side, side)."""
-        return draw_all([row.text for row in self.train])
-
-    @cached_property
-    def test_pixels(self) -> Tensor:
-        """Pictures of the test rows, (rows, side, side)."""
-        return draw_all([row.text for row in self.test])
+    def pixels(self) -> tuple[Tensor, Tensor]:
+        """Pictures of the training and of the test rows, (rows, side, side)."""
+        train, test = (draw_all([row.text for row in rows]) for rows in (self.train, self.test))
+        return train, test
 
 
 def pictures(seed: int = 0) -> Pictures:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...errors import HeadlightError
 from . import columns, table_file
-from .base import Labelled, Row
+from .base import Labelled, Row, TrainingData
 from .table_file import LIMITS
 
 _TEST_SHARE = 0.25
@@ -18,56 +18,35 @@ _QUESTIONS = ("how are you", "you how are", "can you can that")
 _Cells = tuple[str, str]  # text and label
 
 
-def from_csv(
-    data: bytes,
-    *,
-    text: str = "text",
-    label: str = "label",
-    seed: int = 0,
-    keep_duplicates: bool = False,
-    name: str = "csv",
-) -> Labelled:
-    """Build the task of a table file, CSV or JSON, see `table_file`.
-
-    Args:
-        data: the content of the file.
-        text: the name of the text column, case-insensitive, or its number from 1. If a column of the default name is
-            missing, it is guessed from the contents, and a note says so.
-        label: the name of the label column, likewise.
-        seed: of the split.
-        keep_duplicates: keep rows with repeated texts; how many are on both sides of the split is noted.
-        name: of the task.
+def from_table(data: TrainingData, seed: int = 0) -> Labelled:
+    """Build the task of a table; `seed` is that of the split.
 
     Raises:
         HeadlightError: this is no such table, it is too large, or it cannot be split into classes.
     """
-    lines, notes = table_file.read(data, (text, label))
+    lines, notes = table_file.read(data.content, (data.text, data.label))
     head = lines[0] if lines else []
-    header = columns.find(head, lines[1:], text, label, LIMITS["classes"])
-    title = "News in classes" if name == "news" else "Your own table"
+    header = columns.find(head, lines[1:], data.text, data.label, LIMITS["classes"])
+    title = "News in classes" if data.kind == "news" else "Your own table"
     rows = [_cells(line, (header.text, header.label), len(head)) for line in lines[header.headed :]]
-    task = from_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
+    task = from_rows(rows, data.kind, title, seed, keep_duplicates=data.keep_duplicates)
     count = f"Rows in the file: {len(rows):,}; used: {len(task.train) + len(task.test):,}."
     return replace(task, notes=(count, *notes, *header.notes, *task.notes))
 
 
-def from_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, name: str, title: str) -> Labelled:
+def from_rows(
+    rows: Iterable[_Cells | None], name: str, title: str, seed: int, *, keep_duplicates: bool = False
+) -> Labelled:
     """Build the task of pairs (text, label): clean them and hold out a quarter of each class for testing.
 
-    Args:
-        rows: None stands for a row that does not fit its columns.
-        seed: as in `from_csv`.
-        keep_duplicates: as in `from_csv`.
-        name: as in `from_csv`.
-        title: of the task.
+    None among the rows stands for one that does not fit its columns.
 
     Raises:
         HeadlightError: too many rows, too many classes, or fewer than two with two rows.
     """
     cleaned, notes = _clean(rows, keep_duplicates)
-    cleaned = _without_single_rows(cleaned, notes)
-    classes = _classes([label for _, label in cleaned])
-    numbered = [Row(text, classes.index(label)) for text, label in cleaned]
+    classes = _classes([label for _, label in cleaned], notes)
+    numbered = [Row(text, classes.index(label)) for text, label in cleaned if label in classes]
     random.Random(seed).shuffle(numbered)
     train, test = _split(numbered)
     if keep_duplicates:
@@ -143,22 +122,17 @@ def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_
     return cleaned, [sentence.format(count[kind]) for kind, sentence in templates.items() if count[kind]]
 
 
-def _without_single_rows(cleaned: list[_Cells], notes: list[str]) -> list[_Cells]:
-    """Return the rows of the classes with at least two, one for training and one for testing."""
-    rows = Counter(label for _, label in cleaned)
-    single = sorted(label for label, count in rows.items() if count == 1)
-    if not single or len(rows) > LIMITS["classes"]:
-        return cleaned
-    notes.append(f"Classes with a single row: {len(single):,}; they were left out, for a class needs two rows.")
-    return [cells for cells in cleaned if rows[cells[1]] > 1]
-
-
-def _classes(labels: list[str]) -> tuple[str, ...]:
+def _classes(labels: list[str], notes: list[str]) -> tuple[str, ...]:
+    """Return the classes with at least two rows; a note tells of the others."""
     rows = Counter(labels)
+    single = [label for label, count in rows.items() if count == 1]
+    if single and len(rows) <= LIMITS["classes"]:
+        notes.append(f"Classes with a single row: {len(single):,}; they were left out, for a class needs two rows.")
+        rows = Counter({label: count for label, count in rows.items() if count > 1})
     if not rows:
         raise HeadlightError("the table has no two rows with a text and the same label")
     if len(rows) == 1:
-        raise HeadlightError(f"every row has the label {labels[0]!r:.60}; there must be at least two classes")
+        raise HeadlightError(f"every row has the label {next(iter(rows))!r:.60}; there must be at least two classes")
     if len(rows) > LIMITS["classes"]:
         raise HeadlightError(
             f"the table has {len(rows):,} different labels; at most {LIMITS['classes']} are allowed; "

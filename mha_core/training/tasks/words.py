@@ -1,7 +1,7 @@
 """Two tasks that a language model solves by looking back: repeated random words, and people's full names."""
 
 import random
-from functools import lru_cache
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -30,9 +30,9 @@ class _RecurringWords(Language):
     def __init__(self, seed: int = 0) -> None:
         self._test_seed = _TEST_SEED - seed
 
-    @lru_cache(maxsize=1)  # noqa: B019
+    @cached_property
     def test(self) -> Batch:
-        """Return the test rows."""
+        """The test rows."""
         return self.batch(_TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
 
 
