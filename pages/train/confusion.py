@@ -123,9 +123,9 @@ def cell_sentences(outcome: Outcome, cell: ConfusionCell) -> Block:
     return sheet.table(["seeds" if has_seeds else "", "text"], rows, caption, prose=True)
 
 
-def controls(names: list[str]) -> list[str]:
-    """Draw the choice of one or two candidates; return their names."""
-    first = widgets.choice("cand", names)
+def controls(names: list[str], default: str | None) -> list[str]:
+    """Draw the choice of one or two candidates; return their names. Without a choice the first is `default`."""
+    first = widgets.choice("cand", names, default)
     second = widgets.optional_choice("cand2", "nothing", names)
     return [name for name in dict.fromkeys((first, second)) if name]
 

@@ -23,11 +23,19 @@ def draw_links(runs: Runs, *, seen: bool) -> None:
     canvas.sheet("open_in", [sheet.links(links)] if seen else [])
 
 
-def draw(runs: Runs, questions: Questions, *, is_open: bool) -> None:
-    """Draw the choice of candidates, their right and wrong answers, and the settings of the training."""
+def draw(runs: Runs, questions: Questions, position: str, *, is_open: bool) -> None:
+    """Draw the choice of candidates, their right and wrong answers, and the settings of the training.
+
+    Args:
+        runs: the runs to report on.
+        questions: the test rows and the models that answer them.
+        position: positional encoding of the candidate that is shown first.
+        is_open: whether the tab is open.
+    """
+    first = next((c.name for c in runs.candidates if c.histories and c.histories[0].recipe.position == position), None)
     with st.container(border=True, key="judge_panel"):
         with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
-            names = confusion.controls([candidate.name for candidate in runs.candidates])
+            names = confusion.controls([candidate.name for candidate in runs.candidates], first)
             if is_open:
                 _draw_exports(runs, runs.model_names.get(names[0]))
         if is_open:

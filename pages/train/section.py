@@ -63,11 +63,17 @@ class Section:
             with links:
                 report.draw_links(runs, seen=self.open_tab == "Curves")
         questions = ask_section.Questions(runs, self.task)
+        settings = self._settings(runs)
         with tabs["Ask"]:
+            canvas.sheet("ask_settings", settings if self.open_tab == "Ask" else [])
             ask_section.draw(questions, is_open=self.open_tab == "Ask")
         with tabs["Report"]:
-            if runs.model_names or runs.is_shipped:
-                report.draw(runs, questions, is_open=self.open_tab == "Report")
+            has_models = bool(runs.model_names) or runs.is_shipped
+            lines = settings if has_models else [sheet.text("The report appears when the training has ended.")]
+            canvas.sheet("report_settings", lines if self.open_tab == "Report" else [])
+            if has_models:
+                position = self.recipes[0].position if self.recipes else ""
+                report.draw(runs, questions, position, is_open=self.open_tab == "Report")
 
     @property
     def _empty_text(self) -> str:
@@ -84,7 +90,7 @@ class Section:
         mark_curves_drawn(self.job)
         runs = self.load_runs()
         if self.open_tab == "Curves":
-            self._draw_settings(runs)
+            canvas.sheet("picture_settings", self._settings(runs))
             self._draw_charts(runs)
             with results_box:
                 self._draw_results(runs)
@@ -94,13 +100,13 @@ class Section:
                 canvas.sheet("film_title", [title])
                 film.show(film.pack(runs.candidates))
 
-    def _draw_settings(self, runs: Runs) -> None:
-        """Draw the settings of the runs, and the controls that differ from them."""
+    def _settings(self, runs: Runs) -> list[sheet.Block]:
+        """Return the settings of the runs, and the controls that differ from them."""
         changes = picture_settings.pending_changes(runs, self.recipes)
         sentences = [picture_settings.describe(runs, is_running=self.is_running), *changes]
         if not changes and runs.is_shipped and self.recipes:
             sentences.append("Press Train to train your own.")
-        canvas.sheet("picture_settings", [sheet.text(" ".join(sentences), muted=True)])
+        return [sheet.text(" ".join(sentences), muted=True)]
 
     def _draw_charts(self, runs: Runs) -> None:
         """Draw the curves, and offer them as tables."""
