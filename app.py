@@ -8,8 +8,9 @@ gc.disable()
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
@@ -29,7 +30,7 @@ from headlight.rooms import page as room
 from headlight.rooms import store
 from headlight.server import logs, memory, readiness
 from headlight.server.headers import SecurityHeaders
-from headlight.server.host_middleware import HostMiddleware, RouteMiddleware
+from headlight.server.host_middleware import HostMiddleware
 from headlight.server.memory_files import MemoryFiles
 from headlight.server.mounts import LazyApp, MountMiddleware
 from headlight.server.readiness import ReadinessMiddleware
@@ -42,7 +43,7 @@ ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
 # Files of another version, which a proxy may find on another replica.
 OTHER_VERSION = PlainTextResponse("This file belongs to another version.", 404, {"Cache-Control": "no-store"})
-STACK = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware, RouteMiddleware)
+STACK = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware)
 
 allow_open_files()
 memory.limit_malloc_arenas()
@@ -51,7 +52,7 @@ sys.setswitchinterval(SWITCH_SECONDS)
 
 # `--logger.level=debug` logs everything
 if st.get_option("logger.level") != "debug":
-    logs.install_redacting_records()
+    logging.setLogRecordFactory(logs.RedactingRecordFactory())
 
 try:
     STORE = store.open_store(os.environ.get(store.VARIABLE, ""))
@@ -87,50 +88,22 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         yield
 
 
-def data_api() -> ASGIApp:
-    """Return the app of the data routes."""
-    from headlight.api.routes import DataApi
-
-    return DataApi(handlers)
-
-
-def handlers() -> Mapping[str, Callable[[bytes], bytes]]:
-    """Return the handlers of all pages, imported at the first request."""
-    from pages.handlers import HANDLERS
-
-    return HANDLERS
-
-
-def machine() -> ASGIApp:
-    """Return the app for clients on this machine."""
-    from headlight.api.machine import machine_app
-
-    return machine_app
-
-
-def rooms() -> ASGIApp:
-    """Return the app of the classroom routes."""
-    from headlight.rooms.routes import RoomRoutes
-
-    return RoomRoutes(STORE)
-
-
 def first_message(page: str, raw: bytes) -> bytes:
     """Return the first message of a page. Raises a HeadlightError if it has to be fetched later."""
-    from pages.handlers import FIRST
-
-    return FIRST[page](raw)
+    message: bytes = import_module("pages.handlers").FIRST[page](raw)
+    return message
 
 
 def first_picture(app: ASGIApp) -> ASGIApp:
     """Return the middleware that pre-renders pages."""
+    return LazyApp(lambda: import_module("headlight.api.prerender").PrerenderMiddleware(app, first_message))
 
-    def make() -> ASGIApp:
-        from headlight.api.prerender import PrerenderMiddleware
 
-        return PrerenderMiddleware(app, first_message)
-
-    return LazyApp(make)
+def data_api() -> ASGIApp:
+    """Return the app of the data routes, which imports the handlers of all pages at the first request."""
+    routes = import_module("headlight.api.routes")
+    api: ASGIApp = routes.DataApi(lambda: import_module("pages.handlers").HANDLERS)
+    return api
 
 
 app = st.App(
@@ -146,8 +119,8 @@ app = st.App(
         Middleware(
             MountMiddleware,
             {
-                f"{web.API}/machine": LazyApp(machine),
-                f"{web.API}/room": LazyApp(rooms),
+                f"{web.API}/machine": LazyApp(lambda: import_module("headlight.api.machine").machine_app),
+                f"{web.API}/room": LazyApp(lambda: import_module("headlight.rooms.routes").RoomRoutes(STORE)),
                 web.API: LazyApp(data_api),
                 web.PREFIX: MemoryFiles(web.FILES),
                 web.VERSIONS: OTHER_VERSION,

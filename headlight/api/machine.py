@@ -33,21 +33,6 @@ _download_lock = threading.Lock()  # one download at a time
 Params = dict[str, str]
 
 
-def list_cached(_: Params) -> list[dict[str, Any]]:
-    """Return the models in the hub's cache."""
-    return [asdict(source) for source in foreign.list_cached()]
-
-
-def open_folder(params: Params) -> dict[str, Any]:
-    """Register the model in a local folder and return its source."""
-    return asdict(foreign.open_folder(params.get("path", "")))
-
-
-def download_size(params: Params) -> dict[str, int]:
-    """Return the number of bytes that a download from the hub takes."""
-    return {"size": hub.download_size(*_repo_and_revision(params))}
-
-
 def _repo_and_revision(params: Params) -> tuple[str, str | None]:
     """Return the ID and the revision of a model. Raises a HeadlightError if downloads are not allowed."""
     if not (public.is_local() and public.ASKS_HUB):
@@ -56,7 +41,11 @@ def _repo_and_revision(params: Params) -> tuple[str, str | None]:
     return name, revision or None
 
 
-HANDLERS: dict[str, Callable[[Params], Any]] = {"cached": list_cached, "folder": open_folder, "size": download_size}
+HANDLERS: dict[str, Callable[[Params], Any]] = {
+    "cached": lambda _: [asdict(source) for source in foreign.list_cached()],
+    "folder": lambda params: asdict(foreign.open_folder(params.get("path", ""))),
+    "size": lambda params: {"size": hub.download_size(*_repo_and_revision(params))},  # bytes of a download
+}
 
 
 async def machine_app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +60,7 @@ async def machine_app(scope: Scope, receive: Receive, send: Send) -> None:
         headers = {"Cache-Control": "no-store"}
         response = StreamingResponse(_progress(params), headers=headers, media_type="application/x-ndjson")
     else:
-        response = await asyncio.to_thread(_call, HANDLERS[name], params)
+        response = await asyncio.to_thread(_response, name, params)
     await response(scope, receive, send)
 
 
@@ -90,7 +79,14 @@ async def _progress(params: Params) -> AsyncIterator[bytes]:
 
     def work() -> None:
         try:
-            put(_download(params, on_progress))
+            name, revision = _repo_and_revision(params)
+            if not _download_lock.acquire(blocking=False):
+                raise HeadlightError("another model is being downloaded; try again when it is complete")
+            try:
+                _, revision = hub.download(name, revision, on_progress)
+            finally:
+                _download_lock.release()
+            put(asdict(foreign.find_cached(name, revision)))
         except HeadlightError as error:
             put({"error": f"{capital(str(error))}."})
         finally:
@@ -105,19 +101,8 @@ async def _progress(params: Params) -> AsyncIterator[bytes]:
         await working
 
 
-def _download(params: Params, progress: Callable[[float], None]) -> dict[str, Any]:
-    spec = _repo_and_revision(params)
-    if not _download_lock.acquire(blocking=False):
-        raise HeadlightError("another model is being downloaded; try again when it is complete")
+def _response(name: str, params: Params) -> Response:
     try:
-        _, revision = hub.download(*spec, progress)
-    finally:
-        _download_lock.release()
-    return asdict(foreign.find_cached(spec[0], revision))
-
-
-def _call(handler: Callable[[Params], Any], params: Params) -> Response:
-    try:
-        return JSONResponse(handler(params), headers={"Cache-Control": "no-store"})
+        return JSONResponse(HANDLERS[name](params), headers={"Cache-Control": "no-store"})
     except HeadlightError as error:
         return error_response(422, f"{capital(str(error))}.")

@@ -44,10 +44,7 @@ _PAGE_PATHS = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
 class PrerenderMiddleware:
     """ASGI middleware that adds the picture of a link to the page.
 
-    Args:
-        app: the app that serves the page.
-        first_message: returns the first message of a page, by its package, for a query.
-        queue: the queue that computes it.
+    `first_message` returns the first message of a page, by its package, for a query; the queue computes it.
     """
 
     def __init__(self, app: ASGIApp, first_message: Callable[[str, bytes], bytes], queue: Queue = QUEUE) -> None:
@@ -65,9 +62,8 @@ class PrerenderMiddleware:
         target = _redirect_target(path, scope["query_string"].decode("latin-1"))
         if target is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{target}")
-            if (
-                len(redirect.headers["location"]) > MAX_QUERY_BYTES
-            ):  # quoting makes it longer, and proxies limit headers
+            # quoting makes it longer, and proxies limit headers
+            if len(redirect.headers["location"]) > MAX_QUERY_BYTES:
                 redirect = error_response(414, f"A link may have at most {MAX_QUERY_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
@@ -160,8 +156,7 @@ class _BufferedResponse:
         self._start["status"] = status
         headers = MutableHeaders(scope=self._start)
         for name in ("etag", "last-modified", "content-length"):
-            if name in headers:
-                del headers[name]
+            del headers[name]  # if it is there
         headers["Cache-Control"] = "no-store"  # it contains the user's sentence
         if should_gzip(self._scope):
             body = gzip.compress(body, GZIP_LEVEL, mtime=0)

@@ -29,7 +29,8 @@ from headlight.server.sockets import abort_connection, client_network_from_scope
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 
-Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.packing`
+# A link's query -> a message of `headlight.ui.packing`; for a link that it cannot answer it raises a HeadlightError.
+Handler = Callable[[bytes], bytes]
 
 Handlers = Mapping[str, Handler]
 
@@ -54,12 +55,9 @@ log = logging.getLogger(__name__)
 
 
 class DataApi:
-    """ASGI app of the routes under `API`.
+    """ASGI app of the routes under `API`, whose handlers run in the queue.
 
-    Args:
-        handlers: returns the handlers by the names of their routes; it is called at a request, so that the response
-            names a missing package.
-        queue: the queue that runs them.
+    `handlers` returns them by the names of their routes, at a request, so that the response names a missing package.
     """
 
     def __init__(self, handlers: Callable[[], Handlers], queue: Queue = QUEUE) -> None:

@@ -55,7 +55,23 @@ def _to_json(_stamps: object) -> bytes:
 
 def index() -> SearchIndex:
     """Return everything that can be found, in groups."""
-    groups = {"Terms": _terms(), "Pages": _pages(), "Lessons": _lessons(), "Claims": _claims(), "Controls": _controls()}
+    lessons, terms = course().lessons.values(), [term for group in TERMS.values() for term in group]
+    groups = {
+        "Terms": [_entry(term.name, term.meaning, "glossary", also=term.also, target=term.name) for term in terms],
+        "Pages": [_entry(page.title, f"{page.question} {page.line}", name) for name, page in pages.PAGES.items()],
+        "Lessons": [
+            _entry(lesson.title, lesson.objective, lesson.steps[0].page, also=[lesson.course], link=lesson.address(1))
+            for lesson in lessons
+            if not lesson.claims
+        ],
+        "Claims": [
+            _entry(step.question, step.instruction, step.page, link=lesson.address(number))
+            for lesson in lessons
+            for number, step in enumerate(lesson.steps, 1)
+            if step.claim
+        ],
+        "Controls": _controls(),
+    }
     carried = ("Terms", "Pages", "Controls")
     return {"groups": [SearchGroup(name=name, entries=rows, carries=name in carried) for name, rows in groups.items()]}
 
@@ -67,33 +83,6 @@ def _entry(
     return SearchEntry(
         title=title, also=[*filter(None, also)], text=text, page=pages.PAGES[page].title, link=address, target=target
     )
-
-
-def _terms() -> list[SearchEntry]:
-    terms = [term for group in TERMS.values() for term in group]
-    return [_entry(term.name, term.meaning, "glossary", also=term.also, target=term.name) for term in terms]
-
-
-def _pages() -> list[SearchEntry]:
-    return [_entry(page.title, f"{page.question} {page.line}", name) for name, page in pages.PAGES.items()]
-
-
-def _lessons() -> list[SearchEntry]:
-    lessons = [lesson for lesson in course().lessons.values() if not lesson.claims]
-    return [
-        _entry(lesson.title, lesson.objective, lesson.steps[0].page, also=[lesson.course], link=lesson.address(1))
-        for lesson in lessons
-    ]
-
-
-def _claims() -> list[SearchEntry]:
-    steps = [
-        (lesson.address(number), step)
-        for lesson in course().lessons.values()
-        for number, step in enumerate(lesson.steps, 1)
-        if step.claim
-    ]
-    return [_entry(step.question, step.instruction, step.page, link=link) for link, step in steps]
 
 
 def _controls() -> list[SearchEntry]:

@@ -17,21 +17,13 @@ Sides = Mapping[str, Settings]  # name of the side ("run" if it is the only one)
 
 
 def sides_from_link(raw: bytes) -> tuple[Sides, Cursor]:
-    """Return the settings and the cursor of a page with one picture.
-
-    Raises:
-        HeadlightError: the link cannot be used.
-    """
+    """Return the settings and the cursor of a page with one picture."""
     query = LinkQuery(raw)
     return {"run": query.fitted_settings()[0]}, query.cursor
 
 
 def about(sides: Sides, cursor: Cursor) -> bytes:
-    """Return the facts of each side, names with their lines, and the code that recomputes them, as JSON.
-
-    Raises:
-        HeadlightError: a picture cannot be computed.
-    """
+    """Return the facts of each side, names with their lines, and the code that recomputes them, as JSON."""
     facts = []
     for side, settings in sides.items():
         lines = ({"side": side} if len(sides) > 1 else {}) | words.provenance(pictures.picture(settings))
@@ -40,11 +32,7 @@ def about(sides: Sides, cursor: Cursor) -> bytes:
 
 
 def qr(raw: bytes) -> bytes:
-    """Return the address in `to` of a query as a QR code in SVG.
-
-    Raises:
-        HeadlightError: the address is too long.
-    """
+    """Return the address in `to` of a query as a QR code in SVG."""
     address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
     if len(address.encode("utf-8", "replace")) > MAX_QR_BYTES:
         raise HeadlightError(f"the link is too long for a QR code, which holds at most {MAX_QR_BYTES:,} bytes")

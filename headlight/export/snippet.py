@@ -41,20 +41,12 @@ class CodeCell:
 
 
 def snippet(sides: Mapping[str, Settings], cursor: Cursor) -> str:
-    """Return the code of `cells` as one text.
-
-    Raises:
-        HeadlightError: the model was deleted.
-    """
+    """Return the code of `cells` as one text."""
     return "\n\n".join(cell.code for cell in cells(sides, cursor)) + "\n"
 
 
 def notebook(sides: Mapping[str, Settings], cursor: Cursor) -> bytes:
-    """Return the code of `cells` as a Jupyter notebook, followed by all maps of each side.
-
-    Raises:
-        HeadlightError: the model was deleted.
-    """
+    """Return the code of `cells` as a Jupyter notebook, followed by all maps of each side."""
     first = next(iter(sides))
     entries = [_cell("markdown", TITLE)]
     for piece in [*cells(sides, cursor), *(_maps(name, first) for name in sides)]:

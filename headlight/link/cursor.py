@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from .limits import MAX_LOOK_LENGTH
 
 DEFAULT_AT = "3.1"
-_POSITIONS_PATTERN = r"\d{1,4}(-\d{1,4})*"
 SCALES = ("root", "linear", "own")  # √weight, weight, weight relative to the largest of its map
 _DRAWING_SWITCHES = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # over the layer's heads, all heads, the visible heads
@@ -89,8 +88,8 @@ def parse_at(text: str, layers: int, heads: int) -> Cursor | None:
     """Parse `at` of a link; return None if the model has no such head."""
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
         return None
-    numbers = [int(number) for number in text.split(".")]
-    return Cursor.from_text(text) if numbers[0] < layers and numbers[1] < heads else None
+    cursor = Cursor.from_text(text)
+    return cursor if cursor.layer < layers and cursor.head < heads else None
 
 
 def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
@@ -142,7 +141,9 @@ def parse_places(text: str) -> tuple[int, ...] | None:
     """Parse token positions: "4-0" -> (0, 4), sorted and unique; None if the text is not valid."""
     if not text:
         return ()
-    return tuple(sorted(set(map(int, text.split("-"))))) if re.fullmatch(_POSITIONS_PATTERN, text, re.ASCII) else None
+    return (
+        tuple(sorted(set(map(int, text.split("-"))))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else None
+    )
 
 
 def write_places(places: Sequence[int]) -> str:

@@ -63,33 +63,19 @@ _MAX_TEXT, _MAX_RULE = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
 
 @dataclass(frozen=True)
 class Field:
-    """A control.
+    """A control."""
 
-    Attributes:
-        key: key in the link.
-        kind: text, number, one choice, several choices, or switch.
-        default: default value; None is an empty field.
-        label: label on the screen.
-        page: first page that has it.
-        choices: fixed choices; () if the page determines them.
-        range: minimum and maximum of a number.
-        step: step between numbers, None for the control's own.
-        max_length: maximum length of a text or of one choice, in characters.
-        noun: noun phrase for a typed text in messages.
-        note: meaning in the table, if the label is not enough.
-    """
-
-    key: str
-    kind: Kind
-    default: Any
-    label: str
-    page: str = ""
-    choices: tuple[str, ...] = ()
-    range: tuple[float, float] = (0, 0)
-    step: float | None = None
-    max_length: int = limits.MAX_CHOICE_LENGTH
-    noun: str = ""
-    note: str = ""
+    key: str  # key in the link
+    kind: Kind  # text, number, one choice, several choices, or switch
+    default: Any  # default value; None is an empty field
+    label: str  # label on the screen
+    page: str = ""  # first page that has it
+    choices: tuple[str, ...] = ()  # fixed choices; () if the page determines them
+    range: tuple[float, float] = (0, 0)  # minimum and maximum of a number
+    step: float | None = None  # step between numbers, None for the control's own
+    max_length: int = limits.MAX_CHOICE_LENGTH  # maximum length of a text or of one choice, in characters
+    noun: str = ""  # noun phrase for a typed text in messages
+    note: str = ""  # meaning in the table, if the label is not enough
 
 
 def _text(key: str, default: str, label: str, max_length: int = 100, *, noun: str = "", note: str = "") -> Field:

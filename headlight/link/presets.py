@@ -4,17 +4,11 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """An example sentence.
+    """An example sentence."""
 
-    Attributes:
-        name: the phenomenon that it shows, in a few words.
-        text: the sentence.
-        cursor: the head that shows it, as `at` of a link; "" for none.
-    """
-
-    name: str
+    name: str  # the phenomenon that it shows, in a few words
     text: str
-    cursor: str = ""
+    cursor: str = ""  # the head that shows it, as `at` of a link; "" for none
 
 
 EXAMPLES = (

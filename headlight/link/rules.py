@@ -208,8 +208,3 @@ def document_starts(tokens: Sequence[str]) -> list[int]:
     stops = [index + 1 for index in range(n - 2) if tokens[index] in _STOPS and tokens[index + 1] not in _STOPS]
     starts = [start for start in stops if start < n - 1]
     return starts[:MAX_DOCUMENTS] or [max(1, n // 2)]
-
-
-def empty_rows_text(count: int) -> str:
-    """Return a number of empty rows in words."""
-    return "one row empty" if count == 1 else f"{count} rows empty"

@@ -22,7 +22,7 @@ from mha_core.pretrained.audio_processor import AudioProcessor
 from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
-from .query import READERS, Query, UnusableValue
+from .query import READERS, Query
 from .settings import Settings
 
 T = TypeVar("T")
@@ -79,20 +79,14 @@ class UnusableText(HeadlightError):
 class LinkQuery(Query):
     """A lenient query: only an unusable text raises, and every other unusable value is replaced by the nearest one.
 
-    Args:
-        raw: as in `Query`.
-        minilm_cursor: as in `Query`.
-        takes_model: the page shows the model of the link, otherwise MiniLM.
-
-    Attributes:
-        warnings: key -> warning about an unusable value.
-        unusable: the same keys, each with the part of its values that is usable, which the address must show instead.
+    With `takes_model` the page shows the model of the link, otherwise MiniLM.
     """
 
     def __init__(self, raw: bytes, *, minilm_cursor: str = "", takes_model: bool = True) -> None:
         super().__init__(raw, minilm_cursor=minilm_cursor, ignored_key="" if takes_model else "model")
         version = link_version.version_warning(self.parsed.version)
-        self.warnings = {link_version.KEY: version} if version else {}
+        self.warnings = {link_version.KEY: version} if version else {}  # about unusable values, by key
+        # the same keys, each with the part of its values that is usable, which the address must show instead
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
         try:
             get_source(self.name).check()
@@ -118,14 +112,11 @@ class LinkQuery(Query):
     @cached_property
     def readings(self) -> Mapping[str, Any]:
         """Model-specific values of all keys of `READERS`, or the nearest that the model supports."""
-        readings = {}
-        for key, reader in READERS.items():
-            try:
-                readings[key] = reader(self, key)
-            except UnusableValue as error:
-                readings[key] = error.fallback
-                self.ignore(key, usable=error.usable)
-        return readings
+        return {key: reader(self, key) for key, reader in READERS.items()}
+
+    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = ()) -> T:
+        """Mark a key as unusable and return the nearest value that the model supports."""
+        return self.ignore(key, fallback, usable=usable)
 
     def _value(self, key: str) -> Any:
         base, texts, parsed = key.removesuffix("2"), self.parsed.texts.get(key), self.parsed.values
@@ -178,46 +169,28 @@ class LinkQuery(Query):
             self.ignore("model", more=f" {words.error_sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)
 
-    @cached_property
-    def device(self) -> str:
-        """The device, as in `Settings`; the best one if the link's is not available."""
-        try:
-            return super().device
-        except HeadlightError:
-            return self.ignore("dev", "auto")
-
     def fitted_settings(
         self, side: str = "", text: str = "", *, max_tokens: int | None = MAX_TOKENS
     ) -> tuple[Settings, list[str]]:
         """Return the settings of a side that its sentence supports, and warnings about the others.
 
-        Args:
-            side: suffix of the keys, "" or "2".
-            text: the sentence if the link has none.
-            max_tokens: as in `pictures.fit_settings`.
+        The arguments are those of `settings` and `pictures.fit_settings`.
 
         Raises:
             UnusableText: a sentence or a rule cannot be used.
         """
         settings = self.settings(side, text)
         try:
-            settings_in_use, warnings = pictures.fit_settings(settings, max_tokens)
-            pictures.tokens(settings_in_use)
+            return pictures.fit_settings(settings, max_tokens)
         except HeadlightError as error:
             fits = _longest_fit(settings, max_tokens)
             message = words.error_sentence(error)
             if isinstance(error, TooLong):
                 message = _too_long(self.model, error, settings.text[fits:])
             raise UnusableText(f"s{side}" if self[f"s{side}"] else "s", message, fits) from error
-        return settings_in_use, warnings
 
     def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> Cursor:
-        """Return the cursor in a sentence, with a row and a key.
-
-        Args:
-            tokens: labels of the rows.
-            columns: labels of the keys, if they differ.
-        """
+        """Return the cursor in a sentence, with a row and a key; `columns` are the keys if they differ."""
         cursor = self.cursor
         if not cursor.fits(tokens, columns):
             self.ignore("at", usable=[f"{cursor.layer}.{cursor.head}"])
@@ -237,13 +210,9 @@ class LinkQuery(Query):
             raise UnusableText(key, NOT_A_RULE) from error
 
     def ignore(self, key: str, value: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
-        """Mark a key as unusable and add a warning, once; return `value`.
+        """Mark a key as unusable and add a warning, once; return `value`, which is used instead.
 
-        Args:
-            key: key of the link.
-            value: the value used instead.
-            more: a further sentence of the warning.
-            usable: the part of the link's values that is used.
+        `more` is a further sentence of the warning, `usable` the part of the link's values that is used.
         """
         if key not in self.unusable:
             self.unusable[key] = list(usable)
@@ -292,13 +261,7 @@ def picture_payload(
 ) -> PictureAnswer:
     """Return the fields that every picture's answer has.
 
-    Args:
-        query: the query that is answered.
-        keys: keys of the link that the view owns.
-        cursor: the cursor in the sentence.
-        digest: the digest of the settings.
-        notices: further notices.
-        texts: texts of the picture by their keys.
+    `keys` are the link's keys that the view owns, `texts` the texts of the picture by their keys.
     """
     (layers, heads), presets = query.sizes, get_source(query.name).presets
     _ = query.readings  # adds all warnings

@@ -10,7 +10,6 @@ from torch import Tensor
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers
-from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
 from mha_core.models.generation import choose
@@ -36,10 +35,7 @@ class NextToken(TypedDict):
 def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
     """Return the likeliest next tokens, the likeliest first; none for a model that does not predict one.
 
-    Args:
-        baseline: a picture of the same model, whose likeliest token is always included.
-        picture: the picture.
-        count: number of tokens.
+    The likeliest token of the baseline, a picture of the same model, is always included.
     """
     chances, earlier = next_probabilities(picture), None if baseline is None else next_probabilities(baseline)
     if chances is None:
@@ -77,9 +73,7 @@ def continues_text(picture: Picture) -> bool:
 def describe_word(word: str, by_label: dict[str, Picture]) -> str:
     """Return a sentence with the probability that a word comes next in each picture, "" without a word.
 
-    Args:
-        word: the word.
-        by_label: label -> picture, all of one model.
+    The pictures, each with its label, are of one model.
     """
     if not word.strip():
         return ""
@@ -124,15 +118,11 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
     model = picture.model
     label = model.tokenizer.id_to_token(number) or str(number)
-    text, earlier = _token_text(model, number, label), None if baseline is None else float(baseline[number])
+    text, earlier = str(model.tokenizer.decode([number])), None if baseline is None else float(baseline[number])
+    if model.history is not None:  # vocabularies of models trained here hold words, or characters
+        text = label if model.history.recipe.task == "text" else f" {label}"
+    elif "�" in text:
+        text = ""
     if isinstance(model.tokenizer, ByteLevel):
         label = in_text(label, picture.settings.text)
     return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "baseline": earlier}
-
-
-def _token_text(model: Model, number: int, label: str) -> str:
-    """Return the text that a token adds to the sentence, "" if it is not a whole character."""
-    if model.history is not None:  # vocabularies of models trained here hold words, or characters
-        return label if model.history.recipe.task == "text" else f" {label}"
-    text = str(model.tokenizer.decode([number]))
-    return "" if "�" in text else text

@@ -18,7 +18,7 @@ from headlight.link.limits import MAX_TOKENS, check_length
 from headlight.link.presets import PRESETS
 from headlight.queue.executor import yield_and_check_cancelled
 from headlight.queue.policy import BOUNDS, Work
-from headlight.queue.single_flight import peek, run_heavy, single_flight
+from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot, threads_for
 from headlight.registry import MINILM, foreign, get_source, models
 from headlight.ui.packing import is_sent_whole, pack_maps
@@ -46,22 +46,13 @@ _pair_executor = ThreadPoolExecutor(PASSES, "beside")  # for the second of two p
 
 @dataclass(frozen=True)
 class Picture:
-    """A run with its settings and measures.
-
-    Attributes:
-        settings: the settings of the run.
-        run: the run, with its tensors on the CPU.
-        seconds: duration of the pass and of the copy to the CPU.
-        threads: number of CPU threads of the pass.
-        worst_row_sum: the row sum farthest from 1, over all maps.
-        model: the model.
-    """
+    """A run with its settings and measures."""
 
     settings: Settings
-    run: Run
-    seconds: float
-    threads: int
-    worst_row_sum: float
+    run: Run  # the run, with its tensors on the CPU
+    seconds: float  # duration of the pass and of the copy to the CPU
+    threads: int  # number of CPU threads of the pass
+    worst_row_sum: float  # the row sum farthest from 1, over all maps
     model: Model
 
     @cached_property
@@ -137,30 +128,26 @@ def check_prerender_size(settings: Settings) -> None:
 def fit_settings(settings: Settings, max_tokens: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
     """Return the settings without a painted mask that does not fit the sentence, and warnings about it.
 
-    Args:
-        settings: the settings.
-        max_tokens: limit of the sentence; None for that of the model.
+    `max_tokens` limits the sentence; None is the limit of the model alone.
 
     Raises:
         HeadlightError: a sentence that is too long or without tokens, or what `Model.tokenize` raises.
     """
     check_length(settings.text)
-    if settings.model == MINILM and not settings.painted:
-        return settings, []
     model = model_for(settings)
     count = len(tokens(settings))
     if max_tokens is not None and count > max_tokens:
         raise TooLong(limit=max_tokens, got=count)
     if not count:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
+    painted = mask_codec.token_count(settings.painted) if settings.painted else count
     if settings.painted and isinstance(model, HfModel) and model.fixed_tokens:
         text = f"{model.name} pads every sound with silence, which has no painted cells; only the mask’s rule applies."
-        return settings.without_painting, [text]
-    if not settings.painted or mask_codec.token_count(settings.painted) == count:
+    elif painted != count:
+        mismatch = f"This mask was painted for {painted} tokens; the sentence has {count}"
+        text = f"{mismatch}, so only its rule “{settings.mask}” applies. Your painting stays in the link."
+    else:
         return settings, []
-    mismatch = f"for {mask_codec.token_count(settings.painted)} tokens; the sentence has {count}"
-    applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
-    text = f"This mask was painted {mismatch}, {applies}"
     return settings.without_painting, [text]
 
 
@@ -233,19 +220,13 @@ for _cached in cast("tuple[Any, ...]", (picture, pin_map)):
     foreign.picture_caches.append(_cached.cache)
 
 
-def difference_to_transformers(settings: Settings, *, compute: bool) -> float | None:
+@single_flight(LRUCache(256), lambda settings: (settings.text, settings.device))
+def difference_to_transformers(settings: Settings) -> float:
     """Return the largest difference between our MiniLM and that of transformers, over all maps and hidden states.
 
-    Args:
-        settings: the sentence and the device; all else is unmodified.
-        compute: compute it, otherwise return the cached result or None.
+    Only the sentence and the device matter. Call it by `run_heavy`.
     """
-    return (run_heavy if compute else peek)(_difference, settings.text, settings.device)
-
-
-@single_flight(LRUCache(256))
-def _difference(text: str, device: str) -> float:
-    return reference.difference_to_transformers(model_on(device), text)
+    return reference.difference_to_transformers(model_on(settings.device), settings.text)
 
 
 @single_flight(LRUCache(256))

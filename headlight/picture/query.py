@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
@@ -22,6 +22,7 @@ from mha_core.errors import HeadlightError
 from . import pictures
 from .settings import Settings
 
+T = TypeVar("T")
 MAX_PAIRS = 2_000
 # kind of a mask that has a written rule -> key of the rule
 RULE_KEYS = {"combination": "rule", "painted": "on"}
@@ -29,36 +30,15 @@ MAX_NAMED = 12  # choices that an error lists
 _SWITCHES = {"true": True, "false": False}
 
 
-class UnusableValue(HeadlightError):
-    """A value that the model does not support.
-
-    Attributes:
-        fallback: the nearest supported value.
-        usable: the texts of the link that are supported.
-    """
-
-    def __init__(self, sentence: str, fallback: Any, usable: Sequence[str] = ()) -> None:
-        super().__init__(sentence)
-        self.fallback, self.usable = fallback, list(usable)
-
-
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query parsed by the table of fields.
+    """A query parsed by the table of fields."""
 
-    Attributes:
-        pairs: sorted keys and texts, of the keys in the table.
-        texts: key -> its texts.
-        values: key -> its value.
-        errors: key -> why its texts are invalid, in a sentence.
-        version: texts of the link's format version.
-    """
-
-    pairs: tuple[tuple[str, str], ...]
-    texts: Mapping[str, list[str]]
-    values: Mapping[str, Any]
-    errors: Mapping[str, str]
-    version: list[str]
+    pairs: tuple[tuple[str, str], ...]  # sorted keys and texts, of the keys in the table
+    texts: Mapping[str, list[str]]  # key -> its texts
+    values: Mapping[str, Any]  # key -> its value
+    errors: Mapping[str, str]  # key -> why its texts are invalid, in a sentence
+    version: list[str]  # texts of the link's format version
 
 
 def parse(raw: bytes, ignored_key: str = "") -> ParsedQuery:
@@ -87,33 +67,18 @@ def parse(raw: bytes, ignored_key: str = "") -> ParsedQuery:
 
 
 class Query:
-    """The values of a page's controls, read from a link's query.
+    """The values of a page's controls, read from a link's query. Raises as `parse`.
 
-    Args:
-        raw: the query string.
-        minilm_cursor: the page's default cursor in MiniLM, "" for that of the model.
-        ignored_key: a key that the page does not read.
-
-    Attributes:
-        parsed: the parsed query.
-        pairs: those of `parsed`.
-        name: the name of the model, not yet checked.
-
-    Raises:
-        HeadlightError: as `parse`.
+    `minilm_cursor` is the page's default cursor in MiniLM, "" for that of the model.
     """
 
     def __init__(self, raw: bytes, *, minilm_cursor: str = "", ignored_key: str = "") -> None:
         self.parsed = parse(raw, ignored_key)
         self.pairs, self._minilm_cursor = self.parsed.pairs, minilm_cursor
-        self.name = self.parsed.texts.get("model", [MINILM])[0]
+        self.name = self.parsed.texts.get("model", [MINILM])[0]  # of the model, not yet checked
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of a control, its default if the query does not set it.
-
-        Raises:
-            HeadlightError: an invalid value.
-        """
+        """Return the value of a control, its default if the query does not set it. Raises for an invalid value."""
         if key in self.parsed.errors:
             raise HeadlightError(self.parsed.errors[key])
         return self.parsed.values[key] if key in self.parsed.values else self.default(key)
@@ -126,6 +91,13 @@ class Query:
         """Return the model-specific value of a key of `READERS`. Raises a HeadlightError if there is none."""
         return READERS[key](self, key)
 
+    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = ()) -> T:
+        """Raise a HeadlightError for a value that the model does not support.
+
+        A lenient query returns `fallback`, the nearest supported value, of which the link has the texts `usable`.
+        """
+        raise HeadlightError(sentence)
+
     @cached_property
     def model(self) -> Model:
         """The model. Raises a HeadlightError for an unknown name."""
@@ -136,20 +108,20 @@ class Query:
         """Numbers of layers and heads of the model."""
         return self.model.sizes.n_layers, self.model.sizes.n_heads
 
-    @property
+    @cached_property
     def device(self) -> str:
         """The device, as in `Settings`, where the best one is "auto"."""
-        device, present = Query.__getitem__(self, "dev"), devices.available()
+        device, present, error = self.parsed.values.get("dev"), devices.available(), self.parsed.errors.get("dev")
         if device not in (None, *present):
-            raise HeadlightError(f"the device “{device:.20}” is not available; choose one of {', '.join(present)}")
+            error = f"the device “{device:.20}” is not available; choose one of {', '.join(present)}"
+        if error:
+            device = self.reject("dev", error, present[0])
         return "auto" if device in (None, present[0]) else device
 
     def settings(self, side: str = "", text: str = "") -> Settings:
-        """Return the settings of a picture.
+        """Return the settings of a picture, of the right of two sides with the suffix "2".
 
-        Args:
-            side: suffix of the keys, "2" for the right of two sides.
-            text: the sentence if the link has none.
+        `text` is the sentence if the link has none.
         """
         rule, painted = self.mask(side)
         return Settings(
@@ -196,17 +168,14 @@ def _read_painting(query: Query, key: str) -> str:
     if query[f"mask{key[1:]}"] != "painted":
         return ""
     cells = mask_codec.normalize(query[key], query.sizes[1])
-    if cells is None:
-        raise UnusableValue("this is not a valid painted mask", "")
-    return cells
+    return query.reject(key, "this is not a valid painted mask", "") if cells is None else cells
 
 
 def _read_position(query: Query, key: str) -> str:
     """Return the positional encoding as `Model.run` takes it."""
     core = POSITIONS[query[key]]
-    if core not in models.encodings(query.model):
-        raise UnusableValue("this model cannot take these positions", "trained")
-    return core
+    is_supported = core in models.encodings(query.model)
+    return core if is_supported else query.reject(key, "this model cannot take these positions", "trained")
 
 
 def _read_heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
@@ -215,30 +184,24 @@ def _read_heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
     usable = [name for name in names if name in pairs]
     heads = tuple(sorted({pairs[name] for name in usable}))
     if len(usable) < len(names):
-        raise UnusableValue(f"this model has no head “{min(set(names) - set(pairs)):.20}”", heads, usable)
+        return query.reject(key, f"this model has no head “{min(set(names) - set(pairs)):.20}”", heads, usable)
     return heads
 
 
 def _read_values_off(query: Query, key: str) -> tuple[int, ...]:
     """Return the sorted places of tokens whose values are zeroed."""
     places = parse_places(query[key])
-    if places is None:
-        raise UnusableValue("“unheard” of a link has places of tokens, as 0-4", ())
-    return places
+    return query.reject(key, "“unheard” of a link has places of tokens, as 0-4", ()) if places is None else places
 
 
 def _read_cursor(query: Query, key: str) -> Cursor:
-    cursor = parse_at(query[key], *query.sizes)
-    if cursor is None:
-        raise UnusableValue(f"this model has no head “{query[key]:.20}”", Cursor.from_text(query.default(key)))
-    return cursor
+    sentence, default = f"this model has no head “{query[key]:.20}”", Cursor.from_text(query.default(key))
+    return parse_at(query[key], *query.sizes) or query.reject(key, sentence, default)
 
 
 def _read_display_options(query: Query, key: str) -> DisplayOptions:
-    options = parse_look(query[key], *query.sizes)
-    if options is None:
-        raise UnusableValue("“look” of a link is how the maps are drawn, as linear_nospecials", DisplayOptions())
-    return options
+    sentence = "“look” of a link is how the maps are drawn, as linear_nospecials"
+    return parse_look(query[key], *query.sizes) or query.reject(key, sentence, DisplayOptions())
 
 
 _SIDE_READERS = {"p": _read_painting, "pos": _read_position, "off": _read_heads_off, "unheard": _read_values_off}

@@ -30,10 +30,7 @@ def heads_to_average(look: DisplayOptions, cursor: Cursor, layers: int, heads: i
 def focus_allow(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
     """Return the allowed cells (i, j) of the selected map; of a mean, those allowed in any of its heads.
 
-    Args:
-        allow: a mask (i, j) of all heads or (h, i, j).
-        head: the head in focus.
-        heads: the averaged heads, None for the single head.
+    `allow` is a mask (i, j) of all heads or (h, i, j); without averaged heads `head` is the one in focus.
     """
     return allow if allow.dim() == 2 else allow[[head] if heads is None else [number for _, number in heads]].any(dim=0)
 

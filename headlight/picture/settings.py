@@ -21,29 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings that a picture's numbers depend on.
-
-    Attributes:
-        text: the sentence.
-        mask: expression, as in `mha_core.masks.parse`.
-        position: "trained" or a name of `mha_core.positions.NAMES`.
-        temperature: divisor of the scores.
-        heads_off: sorted (layer, head) pairs, counted from 0.
-        device: as in `mha_core.device.pick`.
-        painted: inverted cells of the mask, as in `headlight.link.mask_codec`.
-        model: a name that `headlight.registry.models` knows.
-        values_off: sorted places of tokens whose values are zeroed.
-    """
+    """All settings that a picture's numbers depend on."""
 
     text: str
-    mask: str = "none"
-    position: str = "trained"
-    temperature: float = 1.0
-    heads_off: tuple[tuple[int, int], ...] = ()
-    device: str = "auto"
-    painted: str = ""
-    model: str = MINILM
-    values_off: tuple[int, ...] = ()
+    mask: str = "none"  # expression, as in `mha_core.masks.parse`
+    position: str = "trained"  # "trained" or a name of `mha_core.positions.NAMES`
+    temperature: float = 1.0  # divisor of the scores
+    heads_off: tuple[tuple[int, int], ...] = ()  # sorted (layer, head) pairs, counted from 0
+    device: str = "auto"  # as in `mha_core.device.pick`
+    painted: str = ""  # inverted cells of the mask, as in `headlight.link.mask_codec`
+    model: str = MINILM  # a name that `headlight.registry.models` knows
+    values_off: tuple[int, ...] = ()  # sorted places of tokens whose values are zeroed
 
     @property
     def without_painting(self) -> Settings:
@@ -88,12 +76,8 @@ class Settings:
     def run(self, model: Model, text: str | Sequence[int] | None = None, **more: Any) -> Run:
         """Run the model under these settings, and return the run with its tensors on the CPU.
 
-        They are moved there, since of two runs to compare one may have fallen back from a full GPU.
-
-        Args:
-            model: the model.
-            text: another text than the sentence, or token ids.
-            more: further arguments of `Model.run`, such as `trace_layer`.
+        They are moved there, since of two runs to compare one may have fallen back from a full GPU. `text` is another
+        text than the sentence, or token ids; `more` are further arguments of `Model.run`, such as `trace_layer`.
 
         Raises:
             HeadlightError: what `Model.run` raises, or a text with too many tokens for the maps of all layers.

@@ -18,21 +18,13 @@ _RECORDERS = {"trace", "record_stacked", "head_tracer", "_record", "softmax_over
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The lines of a function, without its signature and docstring.
+    """The lines of a function, without its signature and docstring."""
 
-    Attributes:
-        origin: file and name of the function.
-        first_line: number of the first line in the file.
-        lines: the lines without their common indentation.
-        marks: indices of the lines that computed the step.
-        records: indices of the lines that only record steps.
-    """
-
-    origin: str
-    first_line: int
-    lines: tuple[str, ...]
-    marks: tuple[int, ...]
-    records: tuple[int, ...]
+    origin: str  # file and name of the function
+    first_line: int  # number of the first line in the file
+    lines: tuple[str, ...]  # the lines without their common indentation
+    marks: tuple[int, ...]  # indices of the lines that computed the step
+    records: tuple[int, ...]  # indices of the lines that only record steps
 
 
 @lru_cache(maxsize=1024)
@@ -100,20 +92,12 @@ def line_range(statement: ast.stmt) -> range:
 
 def _traced_variable(statement: ast.stmt) -> str | None:
     """Return the variable in `trace("scores", scores, …)`, "" if it is an expression; None for other statements."""
-    call = _trace_call(statement)
-    if call is None or len(call.args) < 2:
-        return None
-    value = call.args[2 if isinstance(call.args[1], (ast.Constant, ast.JoinedStr)) else 1]  # after the name
-    return value.id if isinstance(value, ast.Name) else ""
-
-
-def _trace_call(statement: ast.stmt) -> ast.Call | None:
-    """Return the call in a statement that only records, None for other statements."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    name = call.func if isinstance(call, ast.Call) else None
-    name = name.func if isinstance(name, ast.Call) else name  # head_tracer(trace, n)(…)
-    function = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
-    return call if isinstance(call, ast.Call) and function in _RECORDERS else None
+    match statement:
+        case ast.Expr(ast.Call(ast.Call(function), args) | ast.Call(function, args)) if len(args) > 1:
+            name = getattr(function, "id", "") or getattr(function, "attr", "")
+            value = args[2 if isinstance(args[1], (ast.Constant, ast.JoinedStr)) else 1]  # after the name
+            return (value.id if isinstance(value, ast.Name) else "") if name in _RECORDERS else None
+    return None
 
 
 def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:

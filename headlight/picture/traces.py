@@ -29,17 +29,11 @@ TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not cached
 
 @dataclass(frozen=True)
 class RandomLayer:
-    """A layer with random weights in place of the model's.
+    """A layer with random weights in place of the model's."""
 
-    Attributes:
-        biases: a key of `mha_core.measure.agreement.BIASES`.
-        dropout: dropout rate of the attention weights.
-        seed: seed of the weights and of the dropout.
-    """
-
-    biases: str = "all"
-    dropout: float = 0.0
-    seed: int = 0
+    biases: str = "all"  # a key of `mha_core.measure.agreement.BIASES`
+    dropout: float = 0.0  # dropout rate of the attention weights
+    seed: int = 0  # seed of the weights and of the dropout
 
     @property
     def label(self) -> str:
@@ -56,25 +50,15 @@ def biases_in_words(biases: str) -> str:
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """The recorded steps of one layer.
-
-    Attributes:
-        settings: the settings of the pass.
-        layer: the layer.
-        implementation: the implementation that computed it.
-        tokens: tokens of the sentence.
-        steps: steps in the order of the computation.
-        notices: notices about the pass, whole sentences.
-        random_layer: the random layer that replaces the model's, if any.
-    """
+    """The recorded steps of one layer."""
 
     settings: Settings
     layer: int
     implementation: str
     tokens: list[str]
-    steps: tuple[Step, ...]
-    notices: tuple[str, ...] = ()
-    random_layer: RandomLayer | None = None
+    steps: tuple[Step, ...]  # steps in the order of the computation
+    notices: tuple[str, ...] = ()  # notices about the pass, whole sentences
+    random_layer: RandomLayer | None = None  # the random layer that replaces the model's, if any
 
     @property
     def nbytes(self) -> int:
@@ -134,25 +118,15 @@ def trace_layer(settings: Settings, layer: int, implementation: str) -> LayerTra
 
 @dataclass(frozen=True)
 class LayerTensors:
-    """The recorded tensors of one layer, on the CPU.
-
-    Attributes:
-        tokens: tokens of the sentence.
-        q: (h, i, d).
-        k: (h, j, d).
-        scores: (h, i, j).
-        weights: (h, i, j).
-        allow: (h, i, j), True = may attend; None if all cells are allowed.
-        notices: notices about the pass, whole sentences.
-    """
+    """The recorded tensors of one layer, on the CPU."""
 
     tokens: list[str]
-    q: Tensor
-    k: Tensor
-    scores: Tensor
-    weights: Tensor
-    allow: Tensor | None
-    notices: tuple[str, ...] = ()
+    q: Tensor  # (h, i, d)
+    k: Tensor  # (h, j, d)
+    scores: Tensor  # (h, i, j)
+    weights: Tensor  # (h, i, j)
+    allow: Tensor | None  # (h, i, j), True = may attend; None if all cells are allowed
+    notices: tuple[str, ...] = ()  # notices about the pass, whole sentences
 
     def bias(self, head: int, temperature: float) -> Tensor | None:
         """Return the position's part (i, j) of a head's scores, beyond q·k / √d; None within rounding."""

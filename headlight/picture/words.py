@@ -75,11 +75,6 @@ def _row_sum(picture: Picture) -> Figure:
     return {"value": f"{picture.worst_row_sum:.6f}", "label": label}
 
 
-def difference_value(difference: float | None) -> str:
-    """Return the value of the figure that is computed on demand, "" before."""
-    return "" if difference is None else numbers.scientific(difference)
-
-
 def status(picture: Picture, sent: int) -> str:
     """Return device, computation time, size in bytes and number of tokens."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"

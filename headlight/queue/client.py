@@ -7,15 +7,10 @@ from weakref import WeakValueDictionary
 
 @dataclass(frozen=True)
 class Client:
-    """A client of the server.
+    """A client of the server."""
 
-    Attributes:
-        address: of its machine, "" for this one.
-        session: name of its tab's session, "" without a page.
-    """
-
-    address: str = ""
-    session: str = ""
+    address: str = ""  # of its machine, "" for this one
+    session: str = ""  # name of its tab's session, "" without a page
 
 
 class Session:

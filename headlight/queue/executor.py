@@ -66,12 +66,7 @@ def raise_if_cancelled() -> None:
 
 
 class Queue:
-    """A fair queue with a lane for each kind of work.
-
-    Args:
-        bounds: the bounds of each kind.
-        clock: returns the time in seconds.
-    """
+    """A fair queue with a lane for each kind of work; the clock returns seconds."""
 
     def __init__(self, bounds: Mapping[Work, Bounds] = BOUNDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -230,13 +225,10 @@ class Queue:
         queued = [other for other in lane.queued if other.client == entry.client]
         older = next((other for other in queued if entry.view and other.view == entry.view and is_ready(other)), None)
         index = lane.queued.index(older) if older is not None else len(lane.queued)
+        has_slot = len(lane.running) < lane.bounds.max_concurrency
         if older is None and entry.client.session and len(queued) >= lane.bounds.max_queued_per_client:
             older = queued[0]
-        elif (
-            older is None
-            and len(lane.running) >= lane.bounds.max_concurrency
-            and len(lane.queued) >= lane.bounds.max_queued
-        ):
+        elif older is None and not has_slot and len(lane.queued) >= lane.bounds.max_queued:
             older = eviction_victim(lane, entry)
         lane.queued.insert(index, entry)
         if older is not None:

@@ -38,23 +38,14 @@ class Work(Enum):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of one kind of work.
+    """The bounds of one kind of work."""
 
-    Attributes:
-        max_concurrency: slots.
-        max_queued: entries of all clients that may wait.
-        max_queued_per_client: entries of one session that may wait.
-        usage_window_s: how many seconds of past usage count when the next entry is chosen.
-        yield_s: seconds that each pass waits at most for queued pictures.
-        preempt_after_s: seconds after which the work ends if another client waits.
-    """
-
-    max_concurrency: int
-    max_queued: int
-    usage_window_s: float
-    max_queued_per_client: float = math.inf
-    yield_s: float = 0.0
-    preempt_after_s: float = math.inf
+    max_concurrency: int  # slots
+    max_queued: int  # entries of all clients that may wait
+    usage_window_s: float  # how many seconds of past usage count when the next entry is chosen
+    max_queued_per_client: float = math.inf  # entries of one session that may wait
+    yield_s: float = 0.0  # seconds that each pass waits at most for queued pictures
+    preempt_after_s: float = math.inf  # seconds after which the work ends if another client waits
 
 
 def bounds(threads: int) -> dict[Work, Bounds]:
@@ -104,22 +95,14 @@ class InFlight:
 
 @dataclass(eq=False)
 class QueueEntry:
-    """A request for a slot.
-
-    Attributes:
-        client: the client that waits.
-        work: the kind of work.
-        view: the client's view that sent the request; "" if a newer request does not replace it.
-        began: time at which it got its slot, None before.
-        in_flight: computation of a request.
-        result: done when the entry has its slot or is evicted; the response of a request, or its error.
-    """
+    """A request for a slot."""
 
     client: Client
     work: Work
-    view: str = ""
-    began: float | None = None
-    in_flight: InFlight | None = None
+    view: str = ""  # the client's view that sent the request; "" if a newer request does not replace it
+    began: float | None = None  # time at which it got its slot, None before
+    in_flight: InFlight | None = None  # computation of a request
+    # done when the entry has its slot or is evicted; the response of a request, or its error
     result: futures.Future[bytes | BaseException] = field(default_factory=futures.Future)
 
     @property
@@ -154,12 +137,11 @@ class Lane:
 
     def usage(self, now: float) -> Usage:
         """Return the recent usage, that of running entries included."""
-        usage = Usage(float)
-        for ended, client, seconds in self.finished:
-            if ended > now - self.bounds.usage_window_s:
-                add_usage(usage, client, seconds)
-        for entry in self.running:
-            add_usage(usage, entry.client, now - (entry.began or now))
+        usage, start = Usage(float), now - self.bounds.usage_window_s
+        finished = [(client, seconds) for ended, client, seconds in self.finished if ended > start]
+        for client, seconds in [*finished, *((entry.client, now - (entry.began or now)) for entry in self.running)]:
+            usage[client.address] += seconds
+            usage[client] += seconds
         return usage
 
 
@@ -184,12 +166,6 @@ def eviction_victim(lane: Lane, entry: QueueEntry) -> QueueEntry:
     if busiest == address and clients[client] <= clients[entry.client] + 1:
         raise QueueFull(f"{len(lane.queued)} {entry.work.value} are already waiting; try again in a minute")
     return next(other for other in reversed(lane.queued) if other.client == client)
-
-
-def add_usage(usage: Usage, client: Client, seconds: float) -> None:
-    """Add seconds of usage to a client and to its address."""
-    usage[client.address] += seconds
-    usage[client] += seconds
 
 
 def pick_next(queued: Sequence[QueueEntry], running: Collection[QueueEntry], usage: Usage) -> QueueEntry:

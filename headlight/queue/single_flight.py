@@ -23,12 +23,8 @@ def single_flight(
     """Make a function compute each result once for all clients and keep it in a cache.
 
     Concurrent calls with an equal key share one computation; other keys are not blocked. Errors are not kept, nor are
-    results larger than the whole cache.
-
-    Args:
-        cache: the cache of the results.
-        key: makes the cache key from the function's arguments.
-        keep: whether `clear_caches` leaves the results in the cache.
+    results larger than the whole cache. `key` makes the cache key from the function's arguments; with `keep`
+    `clear_caches` leaves the results in the cache.
     """
     if not keep:
         _caches.append(cache)

@@ -54,16 +54,10 @@ class NotAuthorized(RoomError):
 
 @dataclass
 class Room:
-    """The stored state of one room.
-
-    Attributes:
-        host: digest of the host's key.
-        phones: digests of the phones' tokens, in the order in which they joined.
-        ballots: for each round, phone -> number of the option.
-    """
+    """The stored state of one room."""
 
     code: str
-    host: str
+    host: str  # digest of the host's key
     version: int = 1
     phase: str = "idle"
     round: int = 0
@@ -72,7 +66,9 @@ class Room:
     question: RoomAsked | None = None
     answer: RoomAnswer | None = None
     locked: bool = False
+    # digests of the phones' tokens, in the order in which they joined
     phones: dict[str, None] = field(default_factory=dict)
+    # for each round, phone -> number of the option
     ballots: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
 
     def pack(self) -> bytes:

@@ -8,6 +8,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import count, takewhile
 from typing import Final
 from weakref import WeakValueDictionary
@@ -37,33 +38,23 @@ class RoomNotFound(RoomError):
         )
 
 
+@dataclass(eq=False)
 class Channel:
-    """The latest state of a room that has subscribers here or is being changed.
+    """The latest state of a room that has subscribers here or is being changed."""
 
-    Attributes:
-        lock: held while the room is read or changed, so that no older state follows a newer one.
-        changed: set, and replaced by a new event, when there is a new state to send.
-        content: the room as stored, None before it was read or after it was deleted.
-        is_away: whether the store cannot be reached.
-        listeners: number of event streams.
-        poller: task that reads the room while it has listeners.
-    """
-
-    def __init__(self) -> None:
-        self.lock, self.changed = asyncio.Lock(), asyncio.Event()
-        self.content: bytes | None = None
-        self._room: Room | None = None
-        self.is_away = False
-        self.listeners = 0
-        self.poller: asyncio.Task[None] | None = None
+    # held while the room is read or changed, so that no older state follows a newer one
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # set, and replaced by a new event, when there is a new state to send
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    content: bytes | None = None  # the room as stored, None before it was read or after it was deleted
+    is_away: bool = False  # whether the store cannot be reached
+    listeners: int = 0  # number of event streams
+    poller: asyncio.Task[None] | None = None  # task that reads the room while it has listeners
+    _room: Room | None = None
 
     @property
     def room(self) -> Room:
-        """The room.
-
-        Raises:
-            RoomNotFound: it was deleted.
-        """
+        """The room. Raises RoomNotFound if it was deleted."""
         if self._room is None:
             raise RoomNotFound
         return self._room

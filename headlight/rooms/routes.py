@@ -53,10 +53,8 @@ class RoomRoutes:
     """The ASGI app of the routes under `PATH`.
 
     A class may share one network, so members are limited each by their own secret. Only what no member sends counts
-    for its network: the new phones, the wrong codes and the secrets that this server has not issued.
-
-    Args:
-        store: of the rooms, None if rooms are off.
+    for its network: the new phones, the wrong codes and the secrets that this server has not issued. Without a store
+    rooms are off.
     """
 
     def __init__(self, store: Store | None) -> None:

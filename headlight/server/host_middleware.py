@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from . import options
 
@@ -26,24 +27,24 @@ def allowed_hosts() -> set[str]:
 
 
 class HostMiddleware:
-    """ASGI middleware that rejects requests whose Host header is not a name of this server.
+    """ASGI middleware that rejects requests whose Host header is not a name of this server, and closed routes.
 
-    It prevents DNS rebinding, in which a foreign page points its own host name at this machine. An IP address cannot be
-    rebound, so all of them are accepted.
+    That prevents DNS rebinding, in which a foreign page points its own host name at this machine. An IP address cannot
+    be rebound, so all of them are accepted.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the connection on, or reject it with 421 or WebSocket code 1008."""
-        if scope["type"] not in ("http", "websocket") or self._is_own(scope):
-            await self.app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
-        else:
+        """Pass the connection on, or reject it with 404, 421 or WebSocket code 1008."""
+        kind, app = scope["type"], self.app
+        if kind in ("http", "websocket") and not self._is_own(scope):
             message = "Unknown host name. Start the server with --server.allowedHosts=NAME to allow it."
-            await PlainTextResponse(message, 421)(scope, receive, send)
+            app = WebSocketClose(1008) if kind == "websocket" else PlainTextResponse(message, 421)
+        elif kind == "http" and _CLOSED.fullmatch(scope["path"]):
+            app = PlainTextResponse("Not Found", 404)
+        await app(scope, receive, send)
 
     def _is_own(self, scope: Scope) -> bool:
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
@@ -59,17 +60,3 @@ class HostMiddleware:
         return bool(name) and any(
             host in ("*", name) or (host.startswith("*.") and name.endswith(host[1:])) for host in allowed_hosts()
         )
-
-
-class RouteMiddleware:
-    """ASGI middleware that answers 404 on the routes of Streamlit that Headlight does not use."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the connection on, or answer 404."""
-        if scope["type"] == "http" and _CLOSED.fullmatch(scope["path"]):
-            await PlainTextResponse("Not Found", 404)(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)

@@ -24,7 +24,7 @@ class RedactingRecordFactory:
 
     Of an exception it keeps the type and the location, since its text may quote the user; of a message's arguments it
     keeps only numbers. Each location in the code logs at most `MAX_LINES` records in `PERIOD` seconds; the first record
-    after that counts the suppressed ones. Install it with `install_redacting_records`.
+    after that counts the suppressed ones. app.py installs it for all loggers of the process.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -67,11 +67,6 @@ def summarize_exception(error: tuple[type[BaseException], BaseException, Traceba
         trace = trace.tb_next
     suffix = "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
     return f"{kind.__name__}{suffix}"
-
-
-def install_redacting_records() -> None:
-    """Install `RedactingRecordFactory` for all loggers of this process."""
-    logging.setLogRecordFactory(RedactingRecordFactory())
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -41,8 +41,7 @@ def limit_malloc_arenas() -> None:
 class Sweeper:
     """A thread that collects garbage at intervals, one for the whole process.
 
-    Args:
-        rest: sleeps between two collections; it may raise to end the thread.
+    `rest` sleeps between two collections; it may raise to end the thread.
     """
 
     def __init__(self, rest: Callable[[float], object] = time.sleep) -> None:

@@ -22,11 +22,7 @@ TYPES = {
 
 
 class MemoryFiles:
-    """ASGI app that serves files from memory.
-
-    Args:
-        files: name -> content.
-    """
+    """ASGI app that serves files, name -> content, from memory."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
@@ -42,10 +38,8 @@ class MemoryFiles:
             return PlainTextResponse("Method not allowed; use GET.", 405, {"Allow": "GET, HEAD"})
         if name not in self._files:
             return PlainTextResponse("File not found.", 404)
-        headers, kind = (
-            {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"},
-            TYPES.get(name.rpartition(".")[2], "text/plain"),
-        )
+        headers = {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"}
+        kind = TYPES.get(name.rpartition(".")[2], "text/plain")
         if accepts_gzip(Headers(scope=scope)):
             return Response(self._gzipped(name), 200, headers | {"Content-Encoding": "gzip"}, kind)
         return Response(self._files[name], 200, headers, kind)

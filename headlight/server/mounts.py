@@ -1,17 +1,15 @@
 """Headlight's own routes, answered before Streamlit's middleware, which would compress their responses again."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class MountMiddleware:
-    """ASGI middleware that mounts apps at path prefixes.
+    """ASGI middleware that mounts apps at path prefixes without a trailing slash; the first match wins.
 
-    Args:
-        app: the app that handles all other paths.
-        routes: path prefix without a trailing slash -> its app, which gets the prefix as `root_path`. The first match
-            wins.
+    A mounted app gets the prefix as `root_path`.
     """
 
     def __init__(self, app: ASGIApp, routes: Mapping[str, ASGIApp]) -> None:
@@ -32,10 +30,8 @@ class LazyApp:
     """ASGI app that is created at its first request, so that its imports do not delay start-up."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
-        self._make = make
-        self._made: ASGIApp | None = None
+        self._make = cache(make)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Create the app if need be, and pass the connection to it."""
-        self._made = self._made or self._make()
-        await self._made(scope, receive, send)
+        await self._make()(scope, receive, send)

@@ -28,20 +28,18 @@ row, fraction, root = (partial(_node, tag) for tag in ("mrow", "mfrac", "msqrt")
 sup, sub, subsup, munder = (partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder"))
 
 
+def _listing(separator: str, nodes: Sequence[Node]) -> list[Node]:
+    return [part for node in nodes for part in (sign(separator), node)][1:]
+
+
 def tensor(base: Node, *sizes: Size) -> Node:
     """Return a tensor with its sizes below it, each in the colour of its axis."""
-    parts: list[Node] = []
-    for axis, size in sizes:
-        parts += [sign("×")] * bool(parts) + [value(integer(size), axis)]
-    return munder(base, row(*parts))
+    return munder(base, row(*_listing("×", [value(integer(size), axis) for axis, size in sizes])))
 
 
 def call(function: str, *arguments: Node) -> Node:
     """Return a function call."""
-    parts: list[Node] = []
-    for argument in arguments:
-        parts += [sign(",")] * bool(parts) + [argument]
-    return row(name(function), sign("("), *parts, sign(")"))
+    return row(name(function), sign("("), *_listing(",", arguments), sign(")"))
 
 
 def equation(title: str, lines: Sequence[Node], note: str = "") -> Block:
@@ -53,14 +51,9 @@ _Q, _K, _V = (name(letter) for letter in "QKV")
 
 
 def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int] = ()) -> Block:
-    """Return equation 1, softmax(Q Kᵀ / √d) V.
+    """Return equation 1, softmax(Q Kᵀ / √d) V, with `d` channels of queries and keys and `width` of the values.
 
-    Args:
-        len_q: number of queries.
-        len_k: number of keys.
-        d: channels of queries and keys.
-        width: channels of the values.
-        leading: sizes of leading axes; the formula applies to each of their indices.
+    It applies to each index of the leading axes, which have the sizes `leading`.
     """
     q, k, v = (
         tensor(_Q, ("i", len_q), ("d", d)),
@@ -78,11 +71,7 @@ def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int]
 def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None) -> Block:
     """Return the formulas of section 3.2.2, the concatenation of heads times a matrix.
 
-    Args:
-        len_q: number of queries.
-        n_heads: number of heads.
-        d_model: channels of the model.
-        width: channels of a head's values, default d_model / n_heads.
+    `width` are the channels of a head's values, by default d_model / n_heads.
     """
     d = d_model // n_heads
     d_v = d if width is None else width

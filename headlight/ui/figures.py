@@ -24,31 +24,18 @@ SYMBOLS_SHOWN = 7  # on a curve
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve over integers, such as the steps of a training.
+    """A curve over integers, such as the steps of a training."""
 
-    Attributes:
-        name: label in the legend and the tooltip.
-        number: index of the candidate, which selects colour and symbol.
-        x: ascending integers.
-        y: values, one for each x; None leaves a gap.
-        low: lower ends of a band, one for each x; empty without a band.
-        high: upper ends of the band.
-        band: name of the band in the legend, "" for none.
-        dash: index of the dash pattern, 0 for a solid line.
-        width: in pixels.
-        listed: whether the legend lists it.
-    """
-
-    name: str
-    number: int
-    x: Sequence[int]
-    y: Sequence[float | None]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-    band: str = ""
-    dash: int = 0
-    width: float = 2.5
-    listed: bool = True
+    name: str  # label in the legend and the tooltip
+    number: int  # index of the candidate, which selects colour and symbol
+    x: Sequence[int]  # ascending integers
+    y: Sequence[float | None]  # values, one for each x; None leaves a gap
+    low: Sequence[float] = ()  # lower ends of a band, one for each x; empty without a band
+    high: Sequence[float] = ()  # upper ends of the band
+    band: str = ""  # name of the band in the legend, "" for none
+    dash: int = 0  # index of the dash pattern, 0 for a solid line
+    width: float = 2.5  # in pixels
+    listed: bool = True  # whether the legend lists it
 
 
 def line_chart(

@@ -37,16 +37,8 @@ def pack_maps(
 ) -> bytes:
     """Pack the maps (layers, h, i, j) as uint8, round(255 · weight), with an error of at most 1/510.
 
-    Large maps are sent of one layer only, with a thumbnail of every map.
-
-    Args:
-        weights: the maps.
-        tokens: labels of the rows.
-        digest: digest of the settings.
-        layer: the layer that is always sent.
-        ends: numbers of special tokens at both ends, as in `Run`.
-        columns: labels of the keys, as in `Run`.
-        single_layer: send that layer without thumbnails.
+    Large maps are sent of `layer` only, with a thumbnail of every map; with `single_layer` that layer alone is sent.
+    `ends`, the numbers of special tokens at both ends, and `columns`, the keys, are as in `Run`.
     """
     if is_sent_whole(weights) and not single_layer:
         return pack(maps_header(weights, tokens, digest, ends, range(len(weights)), 0, columns), as_bytes(weights))
@@ -84,12 +76,7 @@ def memory_layout(
     """Return the memory layout of a trace and its pieces; storage that tensors share is one piece.
 
     Beyond a limit, only the pieces of the selected tensors are sent, and of those none above `MEMORY_BYTES`; the others
-    have length 0.
-
-    Args:
-        values: the tensors.
-        indices: indices of the selected tensors.
-        max_bytes: limit of all pieces as float32, default `MEMORY_BYTES`.
+    have length 0. `max_bytes` limits all pieces as float32, by default to `MEMORY_BYTES`.
     """
     pieces: dict[int, Tensor] = {}
     for value in values:

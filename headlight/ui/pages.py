@@ -9,21 +9,13 @@ from headlight import read_toml
 
 @dataclass(frozen=True)
 class PageInfo:
-    """Texts of a page in the navigation bar and its header.
+    """Texts of a page in the navigation bar and its header."""
 
-    Attributes:
-        group: entry of the navigation bar; "" for a page that only the search and links lead to.
-        title: name of the page, and of its tab below the bar.
-        question: question that the page answers.
-        line: how to read the page.
-        model: the page shows the model that is selected in the bar.
-    """
-
-    title: str
-    question: str
-    line: str
-    group: str = ""
-    model: bool = False
+    title: str  # name of the page, and of its tab below the bar
+    question: str  # question that the page answers
+    line: str  # how to read the page
+    group: str = ""  # entry of the navigation bar; "" for a page that only the search and links lead to
+    model: bool = False  # the page shows the model that is selected in the bar
 
 
 DEFAULT = "explore"  # the page at the server's own address

@@ -5,25 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours of a theme.
+    """Colours of a theme."""
 
-    Attributes:
-        ink: texts.
-        muted: secondary texts.
-        line: grid lines.
-        curves: curves, in order.
-        less: negative values, as in differences of maps.
-        none: the value 0.
-        more: positive values.
-    """
-
-    ink: str
-    muted: str
-    line: str
-    curves: tuple[str, ...]
-    less: str
-    none: str
-    more: str
+    ink: str  # texts
+    muted: str  # secondary texts
+    line: str  # grid lines
+    curves: tuple[str, ...]  # curves, in order
+    less: str  # negative values, as in differences of maps
+    none: str  # the value 0
+    more: str  # positive values
 
 
 PALETTES = {

@@ -42,10 +42,7 @@ def text(text: str, *, muted: bool = False) -> Block:
 def continuation(prompt: str, continuation: Sequence[tuple[str, float]], separator: str) -> Block:
     """Return a muted prompt and its continuation, each token in a colour as strong as its probability.
 
-    Args:
-        prompt: the prompt.
-        continuation: tokens with their probabilities.
-        separator: text before each token.
+    The separator stands before each token.
     """
     tokens = [[separator, token, share(chance, 2), round(100 * chance)] for token, chance in continuation]
     return {"kind": "continuation", "given": prompt, "tokens": tokens}
@@ -62,12 +59,9 @@ def notices(sentences: Sequence[str]) -> Block:
 
 
 def row(blocks: Sequence[Block], signs: Sequence[str] = (), *, even: bool = False) -> Block:
-    """Return blocks side by side, wrapping on a narrow screen.
+    """Return blocks side by side, wrapping on a narrow screen; with `even` panels share the width equally.
 
-    Args:
-        blocks: the blocks.
-        signs: texts between them, such as "·", "=" or "÷ √2".
-        even: panels share the width equally.
+    `signs` are texts between them, such as "·", "=" or "÷ √2".
     """
     items: list[Block] = []
     for index, block in enumerate(blocks):
@@ -187,7 +181,10 @@ def matrix(
         "kind": "matrix" if edit is None else cell_kind,
         "name": name,
         "formula": formula,
-        "axes": [_axis(letter, size) for letter, size in zip(axes.split(), sizes, strict=bool(axes))],
+        "axes": [
+            [letter, f"{size} {_AXES[letter][size != 1]}"]  # the letter selects the colour
+            for letter, size in zip(axes.split(), sizes, strict=bool(axes))
+        ],
         "rows": list(rows),
         "cols": list(cols),
         "cells": cells,
@@ -204,21 +201,14 @@ def matrix(
 
 
 def attention_map(
-    name: str,
-    tokens: Sequence[str],
-    weights: Rows,
-    note: str = "",
-    *,
-    keys: Sequence[str] | None = None,
-    marks: Sequence[tuple[int, int]] = (),
+    name: str, tokens: Sequence[str], weights: Rows, *, keys: Sequence[str] | None = None, **more: Any
 ) -> Block:
     """Return the weights (i, j) of a sentence in small cells: rows are queries, columns keys.
 
-    `keys` are labels of the columns if they differ from the tokens; `marks` are cells to frame.
+    `keys` are labels of the columns if they differ from the tokens; `more` are arguments of `matrix`.
     """
-    cols = tokens if keys is None else keys
-    options: dict[str, Any] = {"write": cell_text, "colour": "weights", "compact": True}
-    return matrix(name, weights, rows=tokens, cols=cols, marks=marks, note=note, **options)
+    more |= {"cols": tokens if keys is None else keys, "write": cell_text, "colour": "weights", "compact": True}
+    return matrix(name, weights, rows=tokens, **more)
 
 
 def patches(
@@ -327,12 +317,6 @@ def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]], *, cod
     """
     row = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
     return {"kind": "buttons", "name": name, "buttons": row, "code": code}
-
-
-def _axis(letter: str, size: int) -> list[str]:
-    """Return the letter of an axis, which selects its colour, and its size in words."""
-    singular, plural = _AXES[letter]
-    return [letter, f"{size} {singular if size == 1 else plural}"]
 
 
 def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:

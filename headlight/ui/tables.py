@@ -22,19 +22,12 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A matrix with labels.
+    """A matrix with labels."""
 
-    Attributes:
-        name: title in its corner, and name of its array.
-        rows: labels of the rows.
-        columns: labels of the columns.
-        values: (rows, columns).
-    """
-
-    name: str
-    rows: Sequence[str]
-    columns: Sequence[str]
-    values: Tensor
+    name: str  # title in its corner, and name of its array
+    rows: Sequence[str]  # labels of the rows
+    columns: Sequence[str]  # labels of the columns
+    values: Tensor  # (rows, columns)
 
 
 def map_table(name: str, run: Run, layer: int, head: int) -> Table:

@@ -10,21 +10,13 @@ from headlight import read_toml
 
 
 class Term(NamedTuple):
-    """A term of the glossary.
-
-    Attributes:
-        name: the term.
-        meaning: its meaning, one sentence.
-        page: package of the page that shows it.
-        everyday: an everyday word, which is not marked.
-        also: its synonyms.
-    """
+    """A term of the glossary."""
 
     name: str
-    meaning: str
-    page: str
-    everyday: bool = False
-    also: Sequence[str] = ()
+    meaning: str  # its meaning, one sentence
+    page: str  # package of the page that shows it
+    everyday: bool = False  # an everyday word, which is not marked
+    also: Sequence[str] = ()  # its synonyms
 
 
 TERMS = {

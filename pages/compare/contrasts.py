@@ -21,14 +21,10 @@ SIDES = "Left", "Right"
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference between two settings, with the value of each side.
-
-    Attributes:
-        key: the key of its control in a link; "s" for the sentences.
-    """
+    """A difference between two settings, with the value of each side."""
 
     name: str
-    key: str
+    key: str  # the key of its control in a link; "s" for the sentences
     left: str
     right: str
 

@@ -11,11 +11,7 @@ from .suggestions import DEFAULT_CURSOR
 
 
 def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """Return the settings of both sides, and the cursor.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the settings of both sides, and the cursor."""
     sides, (cursor, _) = _sides(raw)
     return sides, cursor
 
@@ -28,11 +24,7 @@ def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[Cursor, Cursor]]:
 
 
 def tables(raw: bytes) -> list[Table]:
-    """Return the map in focus of both sides, then the further maps of the link if it has any.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the map in focus of both sides, then the further maps of the link if it has any."""
     sides, cursors = _sides(raw)
     maps = [
         map_table(name, pictures.picture(settings).run, cursor.layer, cursor.head)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
-from headlight.link.cursor import Cursor
 from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import check_length
 from headlight.picture import next_token, pictures, selected_map, words
@@ -56,15 +55,15 @@ class CompareSide(TypedDict):
     ownMask: str  # expression of the mask that is built into it
 
 
-class _PairPart(TypedDict):
-    """The part of the answer that depends on the two pictures alone."""
+class ComparePicture(PictureAnswer):
+    """The header of the answer of Compare."""
 
     marked: tuple[int, int]  # the default cell, while none is hovered
     sides: tuple[CompareSide, CompareSide]
     tokens: list[str]  # of the difference
     columns: list[str] | None
     fits: bool  # the maps can be subtracted
-    isOfTwo: bool  # the sides have different models
+    isOfTwo: bool  # noqa: N815 - as the browser reads it; the sides have different models
     look: str  # the display options, as in the link
     mean: str  # a sentence on the mean over heads
     caption: str  # of the difference
@@ -74,45 +73,21 @@ class _PairPart(TypedDict):
     answers: list[Figure]  # the main figures
     next: list[NextToken]  # of the right side, with the left one as before; empty if a model predicts no tokens
     vectors: list[Block]  # of the row in focus
-
-
-class ComparePicture(PictureAnswer, _PairPart):
-    """The header of the answer of Compare."""
-
-    wordSentence: str
-    initialValues: LinkValues  # the initial values of the right side, if the left one was changed on another page
+    wordSentence: str  # noqa: N815 - as the browser reads it
+    # the initial values of the right side, if the left one was changed on another page
+    initialValues: LinkValues  # noqa: N815 - as the browser reads it
     suggestions: dict[str, LinkValues]  # title -> values of the link; the defaults come first
-    eachIsQuick: bool  # the ablations run without a click
-
-
-def pair(raw: bytes) -> bytes:
-    """Return the answer to a query: texts on both pictures, and their maps of the head in focus.
-
-    Both sides have the left sentence if there is no right one.
-
-    Raises:
-        HeadlightError: the link has no pictures.
-    """
-    return _message(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
+    eachIsQuick: bool  # noqa: N815 - as the browser reads it; the ablations run without a click
 
 
 def initial_pair(raw: bytes) -> bytes:
-    """Return the answer for a client that comes from another page, with the initial values of the right side.
-
-    Raises:
-        HeadlightError: the link has no pictures.
-    """
+    """Return the answer for a client that comes from another page, with the initial values of the right side."""
     initial = right_side.initial_values(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))
-    query = raw + f"&{urlencode(initial, doseq=True)}".encode()
-    return _message(LinkQuery(query, minilm_cursor=DEFAULT_CURSOR), initial)
+    return pair(raw + f"&{urlencode(initial, doseq=True)}".encode(), initial)
 
 
 def first_message(raw: bytes) -> bytes:
-    """Return the answer for the first page.
-
-    Raises:
-        HeadlightError: the link has no pictures, they are too large, or a model is not loaded yet.
-    """
+    """Return the answer for the first page."""
     query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     if not get_source(query["model2"] or query.name).is_loaded:
         raise HeadlightError("another model must be loaded first")
@@ -123,11 +98,7 @@ def first_message(raw: bytes) -> bytes:
 
 
 def shuffle_test(raw: bytes) -> bytes:
-    """Return the shuffle test of the left sentence as JSON.
-
-    Raises:
-        HeadlightError: the sides have different models, or the order is not one of the sentence's words.
-    """
+    """Return the shuffle test of the left sentence as JSON."""
     query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     left, _ = query.fitted_settings()
     if right_side.from_query(query, left).cursor:
@@ -142,25 +113,22 @@ def shuffle_test(raw: bytes) -> bytes:
 
 
 def head_cosines(raw: bytes) -> bytes:
-    """Return the ablations of every head of the left side as JSON.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the ablations of every head of the left side as JSON."""
     left, _ = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR).fitted_settings()
     return json.dumps(ablations.cosines(left)).encode()
 
 
 def several_maps(raw: bytes) -> bytes:
-    """Return the left side's maps under several positional encodings as JSON.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the left side's maps under several positional encodings as JSON."""
     return json.dumps({"blocks": multiple_maps.blocks(LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR))}).encode()
 
 
-def _message(query: LinkQuery, initial: LinkValues | None = None) -> bytes:
+def pair(raw: bytes, initial: LinkValues | None = None) -> bytes:
+    """Return the answer to a query: texts on both pictures, and their maps of the head in focus.
+
+    Both sides have the left sentence if there is no right one.
+    """
+    query = LinkQuery(raw, minilm_cursor=DEFAULT_CURSOR)
     recordings.reject(query.model)
     left, left_notices = query.fitted_settings()
     side = right_side.from_query(query, left)
@@ -168,53 +136,42 @@ def _message(query: LinkQuery, initial: LinkValues | None = None) -> bytes:
     if query.model.reads != side.query.model.reads:
         raise Unsupported(MIXED_MEDIA.format(words.input_noun(query.model), words.input_noun(side.query.model)))
     right = side.settings
-    pair = Pair(*pictures.compute_pair(left, right), query.cursor, query.look, side.cursor)
-    links = suggestions.suggest(query.name, pair.left.model)
+    picture_pair = Pair(*pictures.compute_pair(left, right), query.cursor, query.look, side.cursor)
+    differences = contrasts.contrasts(left, right, picture_pair.left.model, picture_pair.right.model)
+    titles, links = contrasts.titles(differences), suggestions.suggest(query.name, picture_pair.left.model)
     for key in ("shuffle", *multiple_maps.KEYS):
         _ = query[key]  # has no effect here, but an unusable value adds a warning
-    sides = {"on the left": pair.left, "on the right": pair.right}
-    cursor = query.place(pair.row_labels[0], pair.left.run.key_tokens)
+    sides = {"on the left": picture_pair.left, "on the right": picture_pair.right}
+    cursor = query.place(picture_pair.row_labels[0], picture_pair.left.run.key_tokens)
     digest = f"{left.digest}-{right.digest}"
-    notices = [*left_notices, *side.notices, *words.modality_notes(query.model), *_notices(pair)]
+    rule_keys = [f"{RULE_KEYS[kind]}{side}" for side in SIDES if (kind := query[f"mask{side}"]) in RULE_KEYS]
+    rules = {key: query[key] for key in rule_keys}  # as written
+    notices = [*left_notices, *side.notices, *words.modality_notes(query.model), *_notices(picture_pair)]
     header: ComparePicture = {
-        **_header(pair, cursor),
-        "initialValues": initial or {},
-        "suggestions": {title: {key: to_param(value) for key, value in link.items()} for title, link in links.items()},
-        "wordSentence": "" if pair.has_two_models else next_token.describe_word(query["word"], sides),
-        "eachIsQuick": ablations.is_quick(pair.left),
-        **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **_rules(query)),
-    }
-    return pack_parts(pack_focus(header, *pair.maps))
-
-
-def _rules(query: LinkQuery) -> dict[str, str]:
-    """Return the written rules in use, by their keys."""
-    kinds = {side: RULE_KEYS.get(query[f"mask{side}"]) for side in SIDES}
-    return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
-
-
-def _header(pair: Pair, cursor: Cursor) -> _PairPart:
-    """Return the texts on both pictures; the cursor has layer, head, query and key."""
-    left, right = pair.left, pair.right
-    differences = contrasts.contrasts(left.settings, right.settings, left.model, right.model)
-    titles = contrasts.titles(differences)
-    return {
-        "marked": pairs.marked_cell(pair, cursor),
-        "sides": (_side(pair, 0, titles[0]), _side(pair, 1, titles[1])),
+        "marked": pairs.marked_cell(picture_pair, cursor),
+        "sides": (_side(picture_pair, 0, titles[0]), _side(picture_pair, 1, titles[1])),
         "differs": [contrast.key for contrast in differences],
         "contrast": contrasts.summary_sentence(differences),
-        "tokens": pair.tokens,
-        "columns": pair.columns,
-        "fits": pair.fits,
-        "isOfTwo": pair.has_two_models,
-        "look": str(pair.options),
-        "mean": _mean(pair),
-        "caption": pairs.difference(pair),
-        "distances": measures.row_distances(*pair.maps).tolist() if pair.fits else [],
-        "answers": pairs.answers(pair, titles),
-        "next": [] if pair.has_two_models else next_token.likeliest_tokens(left, right),
-        "vectors": [vectors.panel(pair, cursor.row or 0)],
+        "tokens": picture_pair.tokens,
+        "columns": picture_pair.columns,
+        "fits": picture_pair.fits,
+        "isOfTwo": picture_pair.has_two_models,
+        "look": str(picture_pair.options),
+        "mean": _mean(picture_pair),
+        "caption": pairs.difference(picture_pair),
+        "distances": measures.row_distances(*picture_pair.maps).tolist() if picture_pair.fits else [],
+        "answers": pairs.answers(picture_pair, titles),
+        "next": []
+        if picture_pair.has_two_models
+        else next_token.likeliest_tokens(picture_pair.left, picture_pair.right),
+        "vectors": [vectors.panel(picture_pair, cursor.row or 0)],
+        "initialValues": initial or {},
+        "suggestions": {title: {key: to_param(value) for key, value in link.items()} for title, link in links.items()},
+        "wordSentence": "" if picture_pair.has_two_models else next_token.describe_word(query["word"], sides),
+        "eachIsQuick": ablations.is_quick(picture_pair.left),
+        **picture_payload(query, KEYS, cursor, digest, notices, s=left.text, s2=right.text, **rules),
     }
+    return pack_parts(pack_focus(header, *picture_pair.maps))
 
 
 def _side(pair: Pair, side: int, title: str) -> CompareSide:

@@ -26,22 +26,13 @@ MAX_TOKENS = 24  # with more, numbers do not fit into the cells
 
 
 def sides(query: LinkQuery) -> dict[str, Settings]:
-    """Return the settings of each map by its name; models of one task each have their own defaults.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the settings of each map by its name; models of one task each have their own defaults."""
     settings, _ = query.fitted_settings()
     if query["kin"] and (others := siblings(query.name)):
         return {name: Settings(settings.text, model=model) for name, model in list(others.items())[:MAX_MAPS]}
-    return {name: replace(settings, position=POSITIONS[name]) for name in _position_names(query)}
-
-
-def _position_names(query: LinkQuery) -> list[str]:
-    """Return the positions of the link, by default `DEFAULT_POSITIONS`, in the order of the control."""
-    options = [name for name, _ in words.encodings(query.model)]
+    options = [name for name, _ in words.encodings(query.model)]  # in the order of the control
     names, default = ([name for name in options if name in group] for group in (query["three"], DEFAULT_POSITIONS))
-    return (names or default)[:MAX_MAPS]
+    return {name: replace(settings, position=POSITIONS[name]) for name in (names or default)[:MAX_MAPS]}
 
 
 def siblings(name: str) -> dict[str, str]:
@@ -68,7 +59,9 @@ def blocks(query: LinkQuery) -> list[Block]:
     is_kin, mean = query["kin"], query["mean"]
     kin = [("models trained with other positional encodings", {"kin": str(not is_kin).lower()}, is_kin)]
     names = [name for name, _ in words.encodings(query.model)]
-    positions = [(name, {"three": _toggle(name, list(maps))}, name in maps) for name in names]
+    toggled = {name: [other for other in maps if other != name] for name in names}
+    toggled |= {name: [*maps, name][-MAX_MAPS:] for name in names if name not in maps}
+    positions = [(name, {"three": toggled[name]}, name in maps) for name in names]
     heads = [
         ("mean of all", {"mean": "true"}, mean),
         (f"layer {cursor.layer} head {cursor.head}", {"mean": "false"}, not mean),
@@ -84,22 +77,15 @@ def blocks(query: LinkQuery) -> list[Block]:
     return [sheet.row(controls), sheet.notices(notes), sheet.pictures([panel for panel, _ in panels])]
 
 
-def _toggle(name: str, names: list[str]) -> list[str]:
-    return [other for other in names if other != name] if name in names else [*names, name][-MAX_MAPS:]
-
-
 def tables(query: LinkQuery) -> list[Table]:
-    """Return a table of each map; [] if the link has no key of this panel.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return a table of each map; [] if the link has no key of this panel."""
     if not {key for key, _ in query.pairs} & set(KEYS):
         return []
     layer, head = query.cursor.layer, None if query["mean"] else query.cursor.head
-    maps = [(name, pictures.picture(settings)) for name, settings in sides(query).items()]
+    maps = {name: pictures.picture(settings) for name, settings in sides(query).items()}
     return [
-        Table(name, picture.run.tokens, picture.run.tokens, head_map(picture, layer, head)) for name, picture in maps
+        Table(name, picture.run.tokens, picture.run.tokens, head_map(picture, layer, head))
+        for name, picture in maps.items()
     ]
 
 

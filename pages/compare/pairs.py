@@ -37,19 +37,14 @@ class LargestDifference(Repeated):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two pictures and the head in focus in both.
-
-    Attributes:
-        cursor: layer and head.
-        options: the display options; a mean over heads replaces the head.
-        right_cursor: layer and head of the right picture if its model differs.
-    """
+    """Two pictures and the head in focus in both."""
 
     left: Picture
     right: Picture
-    cursor: Cursor
+    cursor: Cursor  # layer and head
+    # the display options; a mean over heads replaces the head
     options: DisplayOptions = field(default_factory=DisplayOptions)
-    right_cursor: Cursor | None = None
+    right_cursor: Cursor | None = None  # layer and head of the right picture if its model differs
 
     @property
     def cursors(self) -> tuple[Cursor, Cursor]:
@@ -64,11 +59,8 @@ class Pair:
     @cached_property
     def heads(self) -> list[Heads | None]:
         """The heads whose mean is displayed on each side; None for a single head."""
-        sizes = (side.run.weights.shape[:2] for side in self.sides)
-        return [
-            selected_map.heads_to_average(self.options, cursor, *size)
-            for cursor, size in zip(self.cursors, sizes, strict=True)
-        ]
+        sides = zip(self.cursors, (side.run.weights.shape[:2] for side in self.sides), strict=True)
+        return [selected_map.heads_to_average(self.options, cursor, *size) for cursor, size in sides]
 
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
@@ -76,9 +68,7 @@ class Pair:
         views = zip(self.sides, self.cursors, self.heads, strict=True)
         left, right = (selected_map.focus_map(side.run.weights, cursor, heads) for side, cursor, heads in views)
         if self.words:
-            left, right = (
-                _merge_words(weights, words) for weights, words in zip((left, right), self.words, strict=True)
-            )
+            left, right = map(_merge_words, (left, right), self.words)
         return left, right
 
     @property
@@ -220,7 +210,9 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     else:
         cursor = pair.cursors[0]
         has_pair = cursor.key is not None and cursor.fits(pair.tokens, pair.columns or pair.tokens)
-        cell, weights = _ends(pair, cursor.row or 0, cursor.key or 0) if has_pair else _largest_change(pair)
+        change = measures.largest_change(*pair.maps)
+        row, key = (cursor.row or 0, cursor.key or 0) if has_pair else (change.row, change.key)
+        cell, weights = _ends(pair, row, key)
         lead = f"{cell} in {subject}" if has_pair else f"largest change in {subject}, {cell}"
         figure = Figure(value=weights, label=f"{lead}: {names}")
     if pair.has_two_models or next_token.next_probabilities(pair.left) is not None:
@@ -235,7 +227,10 @@ def story(picture: Picture, layer: int, head: int) -> str:
     rows, focus = repeated_rows(picture), rows_in_head(picture, layer, head)
     if rows is None or focus is None:
         return ""
-    subject, place = f"The rows of {_repeats_text(picture, focus)}", f"layer {layer} head {head}"
+    places = [str(place) for place in focus.places]
+    listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
+    subject = f"The rows of {quote(picture.run.tokens[focus.places[0]])} (at {listed})"  # “the” (at 1 and 7)
+    place = f"layer {layer} head {head}"
     if rows.difference <= ROUNDING:
         amount = small(rows.difference)  # rounding may be 0 on some processors; the sentence is the same
         sentence = f"{subject} are the same in every layer and head, up to rounding (largest difference {amount})."
@@ -264,23 +259,10 @@ def rows_in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _largest_change(pair: Pair) -> tuple[str, str]:
-    """Return the cell of this head that changes most, and its weights on both sides."""
-    change = measures.largest_change(*pair.maps)
-    return _ends(pair, change.row, change.key)
-
-
 def _ends(pair: Pair, row: int, key: int) -> tuple[str, str]:
     """Return the name of a cell, and its weights on both sides."""
     ends = " → ".join(weight(float(side[row, key])) for side in pair.maps)
     return f"{isolate(pair.tokens[row])} → {isolate((pair.columns or pair.tokens)[key])}", ends
-
-
-def _repeats_text(picture: Picture, rows: Repeated) -> str:
-    """Name the repeated word and its positions: "“the” (at 1 and 7)"."""
-    places = [str(place) for place in rows.places]
-    listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
-    return f"{quote(picture.run.tokens[rows.places[0]])} (at {listed})"
 
 
 def _cause(picture: Picture, rows: Repeated) -> str:

@@ -18,18 +18,12 @@ Values = dict[str, Any]  # key of the left side's control -> value
 
 @dataclass(frozen=True)
 class RightSide:
-    """The right side of a link.
-
-    Attributes:
-        cursor: layer and head of another model; None if both sides have one model.
-        query: the query for that model, with the keys of a left side.
-        notices: the notices on its settings.
-    """
+    """The right side of a link."""
 
     settings: Settings
-    cursor: Cursor | None
-    query: LinkQuery
-    notices: Sequence[str]
+    cursor: Cursor | None  # layer and head of another model; None if both sides have one model
+    query: LinkQuery  # the query for that model, with the keys of a left side
+    notices: Sequence[str]  # the notices on its settings
 
 
 def from_query(query: LinkQuery, left: Settings) -> RightSide:

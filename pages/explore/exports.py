@@ -19,11 +19,7 @@ CACHE_BYTES = 8 * 2**20
 
 
 def tables(raw: bytes) -> list[Table]:
-    """Return the map in focus, or a long text's row, and the measures of all heads if they are displayed.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the map in focus, or a long text's row, and the measures of all heads if they are displayed."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings(max_tokens=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
@@ -48,27 +44,18 @@ def focus_table(query: LinkQuery, settings: Settings) -> Table:
     """Return the map in focus as displayed: of one head or a mean, by tokens or by words."""
     picture, cursor, options = pictures.picture(settings), _cursor(query, settings), query.look
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.key_tokens
-    heads, transform = (
-        selected_map.heads_to_average(options, cursor, *query.sizes),
-        map_transform.map_transform(picture, options),
-    )
-    name = f"layer {cursor.layer} head {cursor.head}"
-    if heads is not None:
-        name = f"mean of {numbers.count(len(heads), 'head')}"
+    heads = selected_map.heads_to_average(options, cursor, *query.sizes)
+    transform = map_transform.map_transform(picture, options)
+    name = f"mean of {numbers.count(len(heads), 'head')}" if heads else f"layer {cursor.layer} head {cursor.head}"
+    name += ", rows rescaled to 1 without the hidden tokens" if any(transform.hidden) else ""
     values = selected_map.focus_map(weights, cursor, heads)
-    if transform is not None:
-        labels = transform.payload(values)
-        rows, columns, values = labels["rows"] or rows, labels["columns"] or columns, transform.apply(values)
-        name += ", rows rescaled to 1 without the hidden tokens" if any(transform.hidden) else ""
-    return Table(f"{name}: query / key", rows, columns or rows, values)
+    labels = transform.payload(values)
+    rows, columns = labels["rows"] or rows, labels["columns"] or columns
+    return Table(f"{name}: query / key", rows, columns or rows, transform.apply(values))
 
 
 def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """Return the settings and the cursor of a link.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the settings and the cursor of a link."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     return {"run": settings}, _cursor(query, settings)
@@ -79,20 +66,12 @@ def _cursor(query: LinkQuery, settings: Settings) -> Cursor:
 
 
 def npz(raw: bytes) -> bytes:
-    """Return all maps, the hidden states and the sentence vector as NPZ.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return all maps, the hidden states and the sentence vector as NPZ."""
     return run_to_npz(pictures.picture(LinkQuery(raw).fitted_settings()[0]).run)
 
 
 def html(raw: bytes) -> bytes:
-    """Return a standalone HTML page of the run.
-
-    Raises:
-        HeadlightError: the link has no picture, or its maps are too large for a file.
-    """
+    """Return a standalone HTML page of the run."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     model = pictures.model_for(settings)

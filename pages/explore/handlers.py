@@ -1,14 +1,14 @@
 """The request handlers of the map view: the answer to a link."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypedDict
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.cursor import Cursor, DisplayOptions, parse_view
+from headlight.link.cursor import Cursor, parse_view
 from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import MAX_TOKENS
 from headlight.picture import pictures, selected_map, traces, word_pairs, words
@@ -17,7 +17,7 @@ from headlight.picture.pictures import CachedMap, Picture
 from headlight.picture.settings import Settings
 from headlight.picture.word_pairs import TellingHead
 from headlight.picture.words import Figure
-from headlight.queue.single_flight import single_flight
+from headlight.queue.single_flight import peek, run_heavy, single_flight
 from headlight.registry import get_source, models
 from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
@@ -34,6 +34,11 @@ from .map_transform import TransformedMap
 from .media import PatchGrid, SoundWave
 
 KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link
+LONG_TEXT_NOTE = (
+    "zoomed out, a pixel is the largest weight of its block; zoom in for exact weights.\n\nThe maps are shown one at a "
+    "time. Comparison with the unchanged model, kinds of heads, pins, merged words, value norms, means over several "
+    f"layers and other views need at most {MAX_TOKENS} tokens."
+)
 ALL_AT_FIRST = 32  # the most tokens whose maps the first page contains completely
 
 
@@ -105,33 +110,24 @@ class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
 
 @dataclass(frozen=True)
 class PictureView:
-    """The picture of a query with all that is displayed with it.
-
-    Attributes:
-        baseline: the picture without the changes; None if nothing is changed.
-    """
+    """The picture of a query with all that is displayed with it."""
 
     query: LinkQuery
     picture: Picture
-    baseline: Picture | None
+    baseline: Picture | None  # the picture without the changes; None if nothing is changed
     cursor: Cursor
     pinned: tuple[CachedMap, Cursor] | None
     notices: list[str]
 
-    @property
-    def options(self) -> DisplayOptions:
-        """The display options of the query."""
-        return self.query.look
-
     @cached_property
     def heads(self) -> selected_map.Heads | None:
         """The heads whose mean is displayed; None for a single head."""
-        return selected_map.heads_to_average(self.options, self.cursor, *self.query.sizes)
+        return selected_map.heads_to_average(self.query.look, self.cursor, *self.query.sizes)
 
     @cached_property
-    def transform(self) -> map_transform.MapTransform | None:
-        """The transform of the map in focus; None if it is displayed unchanged."""
-        return map_transform.map_transform(self.picture, self.options)
+    def transform(self) -> map_transform.MapTransform:
+        """The transform of the map in focus."""
+        return map_transform.map_transform(self.picture, self.query.look)
 
     def maps(self) -> bytes:
         """Return all maps, packed for the browser."""
@@ -139,11 +135,7 @@ class PictureView:
 
     def focus(self) -> bytes:
         """Return the header, then the map in focus, the same map before the changes, and the pinned map."""
-        with_surprise = "surprise" in self.options.switches
-        generation = language_model.payload(
-            self.picture, self.baseline, self.query, is_long=False, with_surprise=with_surprise
-        )
-        header = _header(self.query, self.picture, self.cursor, self.notices, generation, self._maps_part())
+        header = _header(self.query, self.picture, self.baseline, self.cursor, self.notices, self._maps_part())
         both_pictures = [self.picture] if self.baseline is None else [self.picture, self.baseline]
         pinned = [] if self.pinned is None else [self.pinned[0].weights]
         return pack_focus(header, *map(self._map, both_pictures), *pinned)
@@ -151,18 +143,20 @@ class PictureView:
     def _maps_part(self) -> MapsPart:
         picture, layers = self.picture, range(len(self.picture.run.weights))
         pairs = word_pairs.telling_pairs(self.baseline or picture)
-        visible_layers = layers if "all" in self.options.switches else [self.cursor.layer]
+        visible_layers = layers if "all" in self.query.look.switches else [self.cursor.layer]
         weights = selected_map.focus_map(picture.run.weights, self.cursor, self.heads)
+        change, baseline = self._changes()
         return {
             "forbidden": self._forbidden(picture),
             "mean": None if self.heads is None else notes.mean_note(picture, self.heads),
-            "reading": None if self.transform is None else self.transform.payload(weights),
+            "reading": None if self.transform.is_identity else self.transform.payload(weights),
             "values": self._value_lengths(),
             "columns": notes.column_note(picture),
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": [head_kinds.layer_kinds(picture, layer) if layer in visible_layers else [] for layer in layers],
-            **self._changes(),
+            "effect": change,
+            "baseline": baseline,
             "pinTail": pins.pin_tail(picture.settings),
             "pin": self._pin(),
             "done": len(layers),
@@ -172,35 +166,31 @@ class PictureView:
 
     def _value_lengths(self) -> list[float] | None:
         """Return the lengths of the values (j,) in the focused head; None if not requested or not recorded."""
-        if "values" not in self.options.switches or "lengths" in self.picture.model.reasons:
+        if "values" not in self.query.look.switches or "lengths" in self.picture.model.reasons:
             return None
         lengths: list[float] = traces.value_norms(self.picture.settings, self.cursor.layer)[self.cursor.head].tolist()
         return lengths
 
     def _map(self, picture: Picture) -> Tensor:
         """Return the map (i, j) in focus as displayed."""
-        weights = selected_map.focus_map(picture.run.weights, self.cursor, self.heads)
-        return weights if self.transform is None else self.transform.apply(weights)
+        return self.transform.apply(selected_map.focus_map(picture.run.weights, self.cursor, self.heads))
 
     def _forbidden(self, picture: Picture) -> list[str]:
         n, keys = picture.run.weights.shape[2:]
-        if self.heads is None and self.transform is None:
+        if self.heads is None and self.transform.is_identity:
             return picture.settings.forbidden_cells(picture.model, n, keys)
-        allow = selected_map.focus_allow(
-            picture.settings.allowed_cells(picture.model, n, keys), self.cursor.head, self.heads
-        )
-        return [write_cells(~(allow if self.transform is None else self.transform.apply_to_mask(allow)))]
+        allow = picture.settings.allowed_cells(picture.model, n, keys)
+        focus = selected_map.focus_allow(allow, self.cursor.head, self.heads)
+        return [write_cells(~self.transform.apply_to_mask(focus))]
 
-    def _changes(self) -> "_Changes":
+    def _changes(self) -> tuple[FocusEffect, BaselineMap] | tuple[None, None]:
         change = effect(self.picture)
         if change is None or self.baseline is None:
-            return {"effect": None, "baseline": None}
+            return None, None
         now, baseline = self._map(self.picture), self._map(self.baseline)
         distances = measures.row_distances(baseline, now).tolist()
-        return {
-            "effect": {**change, "focusMaximum": float((now - baseline).abs().max())},
-            "baseline": {"forbidden": self._forbidden(self.baseline), "distances": distances},
-        }
+        focus = FocusEffect(**change, focusMaximum=float((now - baseline).abs().max()))
+        return focus, BaselineMap(forbidden=self._forbidden(self.baseline), distances=distances)
 
     def _pin(self) -> PinnedMap | None:
         if self.pinned is None:
@@ -216,11 +206,6 @@ class PictureView:
             "label": words.label(other.settings, other.model) + suffix,
             "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
-
-
-class _Changes(TypedDict):
-    effect: FocusEffect | None
-    baseline: BaselineMap | None
 
 
 @single_flight(LRUCache(64), lambda picture: picture.settings)
@@ -256,18 +241,19 @@ def _change(current: Tensor, baseline: Tensor, mask: Tensor) -> Tensor:
 def _header(
     query: LinkQuery,
     picture: Picture,
+    baseline: Picture | None,
     cursor: Cursor,
     notices: list[str],
-    generation: LanguageModelPart,
     maps_part: MapsPart,
 ) -> ExplorePicture:
     settings, telling = picture.settings, maps_part["telling"]
+    difference = peek(pictures.difference_to_transformers, settings)
     payload = picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text)
     head = get_source(settings.model).known_heads.get(settings.text, telling[0]["cursor"] if telling else "")
     payload["defaults"]["at"] = ".".join(head.split(".")[:2]) or payload["defaults"]["at"]
     return {
         **payload,
-        "compared": words.difference_value(pictures.difference_to_transformers(settings, compute=False)),
+        "compared": "" if difference is None else numbers.scientific(difference),
         "look": str(query.look),
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
@@ -276,30 +262,13 @@ def _header(
         "patches": media.patches(picture.run),
         "sound": media.sound(picture),
         "kv": picture.run.extras.kv_heads,
-        **generation,
+        **language_model.payload(query, picture, baseline),
         **maps_part,
     }
 
 
-def maps(raw: bytes) -> bytes:
-    """Return the answer to a query: header and maps in focus, then all maps; for long texts see `_long`.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
-    return _answer(raw, with_maps=True)
-
-
-def focus(raw: bytes) -> bytes:
-    """Return the answer to a query for another head of the same picture: header and maps in focus.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
-    return _answer(raw, with_maps=False)
-
-
-def _answer(raw: bytes, *, with_maps: bool) -> bytes:
+def maps(raw: bytes, *, with_maps: bool = True) -> bytes:
+    """Return the answer to a query: header and maps in focus, then all maps; for long texts see `_long`."""
     query = LinkQuery(raw)
     settings, fit_notices = query.fitted_settings(max_tokens=long_pictures.max_tokens(query.model))
     if long_pictures.is_long(settings):
@@ -308,12 +277,11 @@ def _answer(raw: bytes, *, with_maps: bool) -> bytes:
     return pack_parts(view.focus(), *([view.maps()] if with_maps else []))
 
 
-def first_message(raw: bytes) -> bytes:
-    """Return the answer for the first page: as `maps`, for longer sentences with the visible layer alone.
+focus = partial(maps, with_maps=False)  # for another head of the same picture
 
-    Raises:
-        HeadlightError: the link has no picture, or one that is too large.
-    """
+
+def first_message(raw: bytes) -> bytes:
+    """Return the answer for the first page: as `maps`, for longer sentences with the visible layer alone."""
     query = LinkQuery(raw)
     settings, fit_notices = query.fitted_settings()
     pictures.check_prerender_size(settings)
@@ -357,11 +325,11 @@ def _long(query: LinkQuery, settings: Settings, fit_notices: list[str], done: in
     picture = long_picture.to_picture()
     run, cursor = picture.run, long_pictures.place(query, settings)
     visible = long_pictures.visible_map(query, cursor)
-    unknown, note = models.unknown_token_notices(long_picture.model, settings.text), _long_text_note(len(run.tokens))
-    generation = language_model.payload(picture, None, query, is_long=True, with_surprise=False)
+    unknown = models.unknown_token_notices(long_picture.model, settings.text)
+    note = f"Long text of {numbers.count(len(run.tokens), 'token')}: {LONG_TEXT_NOTE}"
     telling = word_pairs.telling_heads(long_pictures.layer_pairs(settings, layer), run.tokens)
     maps_part = _long_maps_part(long_picture, telling, is_mean=visible[1] is None)
-    header = _header(query, picture, cursor, [*fit_notices, *run.notices, note, *unknown], generation, maps_part)
+    header = _header(query, picture, None, cursor, [*fit_notices, *run.notices, note, *unknown], maps_part)
     return pack_parts(pack_focus(header, long_pictures.head_map(settings, *visible)[cursor.row or 0]), *maps)
 
 
@@ -381,20 +349,7 @@ def _long_maps_part(picture: LongPicture, telling: list[TellingHead], *, is_mean
     }  # fmt: skip
 
 
-def _long_text_note(n: int) -> str:
-    """Describe the features that are not available for a long text."""
-    return (
-        f"Long text of {numbers.count(n, 'token')}: zoomed out, a pixel is the largest weight of its block; zoom in "
-        f"for exact weights.\n\nThe maps are shown one at a time. Comparison with the unchanged model, kinds of heads, "
-        f"pins, merged words, value norms, means over several layers and other views need at most {MAX_TOKENS} tokens."
-    )
-
-
 def comparison_text(raw: bytes) -> bytes:
-    """Return a sentence that compares the unmodified model's maps with those of transformers.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return a sentence that compares the unmodified model's maps with those of transformers."""
     settings, _ = LinkQuery(raw).fitted_settings()
-    return words.difference_value(pictures.difference_to_transformers(settings, compute=True)).encode()
+    return numbers.scientific(run_heavy(pictures.difference_to_transformers, settings)).encode()

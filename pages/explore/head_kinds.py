@@ -35,12 +35,7 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     goes, on average, to the previous word, the next word or the word itself; one weight between two words that are not
     neighbours is at least one half; half goes to the first or the last token (tested before the pair if these are
     words); 0.6 goes to both together, or to the words at most two steps away. Otherwise the head is spread out, and the
-    number is its largest weight.
-
-    Args:
-        weights: (layers, h, i, j).
-        tokens: the n tokens.
-        ends: the numbers of special tokens at the start and at the end, as in `Run`.
+    number is its largest weight. The weights are (layers, h, i, j); `ends` is as in `Run`.
     """
     n = len(tokens)
     pair = ("pair", _largest_weight(weights, distant_pairs(n, ends)), STRONG_WEIGHT)

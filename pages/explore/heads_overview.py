@@ -61,11 +61,7 @@ class HeadsOverview(TypedDict):
 
 
 def answer(raw: bytes) -> bytes:
-    """Return all heads by every measure, on the query's sentence or on a repeated random sequence.
-
-    Raises:
-        HeadlightError: the link does not identify a picture.
-    """
+    """Return all heads by every measure, on the query's sentence or on a repeated random sequence."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     tokens, result = _measure(settings, parse_view(query["view"])[1])

@@ -7,9 +7,9 @@ import torch
 from cachetools import LRUCache
 
 from headlight.picture import next_token, pictures
+from headlight.picture.link_query import LinkQuery
 from headlight.picture.next_token import NextToken
 from headlight.picture.pictures import Picture
-from headlight.picture.query import Query
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
@@ -35,21 +35,20 @@ class LanguageModelPart(TypedDict):
     topHeads: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
 
 
-def payload(
-    picture: Picture, baseline: Picture | None, query: Query, *, is_long: bool, with_surprise: bool
-) -> LanguageModelPart:
+def payload(query: LinkQuery, picture: Picture, baseline: Picture | None) -> LanguageModelPart:
     """Return the part of the answer on language modelling. Raises what `pictures.picture` raises.
 
-    `baseline` is the picture of the unmodified model, or None if nothing is changed. With `is_long` there are no maps
-    to find heads in. With `with_surprise` the surprise of each token is computed, which costs a pass.
+    `baseline` is the picture of the unmodified model, or None if nothing is changed. A long text has no maps to find
+    heads in. The surprise of each token is computed on demand, as it costs a pass.
     """
+    is_long = not picture.run.weights.numel()
     sides = {"": picture} if baseline is None else {"now": picture, "in the unchanged model": baseline}
     return {
         "next": next_token.likeliest_tokens(baseline, picture),
         "sample": next_token.sample(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSentence": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
-        "surprise": surprises(picture) if with_surprise else None,
+        "surprise": surprises(picture) if "surprise" in query.look.switches and not is_long else None,
         "topHeads": {} if is_long else top_heads(picture),
     }
 

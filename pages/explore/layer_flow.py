@@ -61,11 +61,7 @@ class FlowAnswer(TypedDict):
 
 
 def answer(raw: bytes) -> bytes:
-    """Return the share of each token in the row of a query, layer by layer.
-
-    Raises:
-        HeadlightError: the link has no picture, or the model's maps do not allow it.
-    """
+    """Return the share of each token in the row of a query, layer by layer."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     norm = parse_view(query["view"])[1] == NORM

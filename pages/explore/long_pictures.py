@@ -67,26 +67,17 @@ class Tile(TypedDict):
 
 @dataclass
 class LongPicture:
-    """A forward pass that is running or complete.
-
-    Attributes:
-        settings: the settings of the picture.
-        layers: the pass, computed layer by layer.
-        small: for each computed layer the thumbnails of its maps, uint8 (h, i, j).
-        logits: as in `Run`, once the pass is complete.
-        seconds: the duration of the pass so far.
-        worst_row_sum: the row sum farthest from 1 so far.
-        last_request: the time of the last request for it.
-    """
+    """A forward pass that is running or complete."""
 
     settings: Settings
     model: Model
-    layers: LayerPass
+    layers: LayerPass  # the pass, computed layer by layer
+    # for each computed layer the thumbnails of its maps, uint8 (h, i, j)
     small: list[Tensor] = field(default_factory=list)
-    logits: Tensor | None = None
-    seconds: float = 0.0
-    worst_row_sum: float = 1.0
-    last_request: float = 0.0
+    logits: Tensor | None = None  # as in `Run`, once the pass is complete
+    seconds: float = 0.0  # the duration of the pass so far
+    worst_row_sum: float = 1.0  # the row sum farthest from 1 so far
+    last_request: float = 0.0  # the time of the last request for it
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -280,11 +271,7 @@ def layers_done(raw: bytes) -> int:
 
 
 def tile(raw: bytes) -> bytes:
-    """Return a tile of the map in focus, named by the query's `tile`: row.column.step, in tokens.
-
-    Raises:
-        HeadlightError: the text is not long, or there is no such tile.
-    """
+    """Return a tile of the map in focus, named by the query's `tile`: row.column.step, in tokens."""
     query = LinkQuery(raw)
     (settings, _), cursor = query.fitted_settings(max_tokens=None), query.cursor
     row, column, step = (_number(part) for part in [*_parameter(raw, "tile").split("."), "", "", ""][:3])

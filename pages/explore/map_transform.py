@@ -33,19 +33,19 @@ class TransformedMap(TypedDict):
 
 @dataclass(frozen=True)
 class MapTransform:
-    """A transform of the map in focus.
-
-    Attributes:
-        rows, columns: the words to merge; None to keep the tokens.
-        hidden: the numbers of hidden keys at the start and at the end, without which rows are renormalised.
-        problem: the reason why the tokens cannot be merged; "" if they can.
-    """
+    """A transform of the map in focus."""
 
     run: Run
-    rows: list[Word] | None
+    rows: list[Word] | None  # the words to merge; None to keep the tokens
     columns: list[Word] | None
+    # the numbers of hidden keys at the start and at the end, without which rows are renormalised
     hidden: tuple[int, int]
-    problem: str
+    problem: str  # the reason why the tokens cannot be merged; "" if they can
+
+    @property
+    def is_identity(self) -> bool:
+        """Return whether the map is displayed unchanged."""
+        return not (self.rows or self.columns or any(self.hidden) or self.problem)
 
     def apply(self, weights: Tensor) -> Tensor:
         """Transform a map (i, j)."""
@@ -83,21 +83,20 @@ class MapTransform:
         return None if words is None else [word.text.strip() or tokens[word.first] for word in words]
 
 
-def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform | None:
-    """Return the transform that the link asks for; None if the map is displayed unchanged."""
-    hidden = hidden_ends(picture.run, options) if "renorm" in options.switches else (0, 0)
-    if "words" not in options.switches:
-        return MapTransform(picture.run, None, None, hidden, "") if any(hidden) else None
+def map_transform(picture: Picture, options: DisplayOptions) -> MapTransform:
+    """Return the transform that the link asks for, perhaps the identity."""
     run = picture.run
+    hidden = hidden_ends(run, options) if "renorm" in options.switches else (0, 0)
+    if "words" not in options.switches:
+        return MapTransform(run, None, None, hidden, "")
     try:
         rows = picture.words(run.tokens)
         columns = rows if run.key_tokens is None else picture.words(run.key_tokens)
         if rows is None and columns is None:
             raise Unsupported("these tokens are not those of the sentence")
     except HeadlightError as error:
-        return MapTransform(
-            run, None, None, hidden, f"Tokens cannot be merged into words: {words.error_sentence(error)}"
-        )
+        problem = f"Tokens cannot be merged into words: {words.error_sentence(error)}"
+        return MapTransform(run, None, None, hidden, problem)
     if hidden[0] + hidden[1] >= len(rows or run.tokens):
         hidden = 0, 0  # as in the view: at least one column stays
     return MapTransform(run, rows, columns, hidden, "")

@@ -54,11 +54,7 @@ def wave(samples: Tensor, step: int, tokens: int) -> list[tuple[float, float]]:
 
 
 def to_png(raw: bytes) -> bytes:
-    """Return the picture at the model's input size as PNG.
-
-    Raises:
-        HeadlightError: the model reads no pictures, or the link has none.
-    """
+    """Return the picture at the model's input size as PNG."""
     from PIL import Image
 
     picture = _extras(raw).image
@@ -70,11 +66,7 @@ def to_png(raw: bytes) -> bytes:
 
 
 def to_wav(raw: bytes) -> bytes:
-    """Return the sound at the model's sample rate as WAV.
-
-    Raises:
-        HeadlightError: the model reads no sounds, or the link has none.
-    """
+    """Return the sound at the model's sample rate as WAV."""
     sound = _extras(raw).audio
     if sound is None:
         raise HeadlightError("this model reads no sounds")

@@ -43,19 +43,14 @@ class ChannelsAnswer(TypedDict):
 
 
 class LayerRecord(NamedTuple):
-    """The record of a layer's pass: tokens, weights (h, i, j) and the origin of its scores.
-
-    Attributes:
-        steps: the trace of a layer of ours; empty for other layers.
-        call: the recorded attention call of a transformers model.
-    """
+    """The record of a layer's pass: tokens, weights (h, i, j) and the origin of its scores."""
 
     tokens: list[str]
     keys: list[str]
     weights: Tensor
     kv_heads: int
-    steps: tuple[Step, ...] = ()
-    call: Call | None = None
+    steps: tuple[Step, ...] = ()  # the trace of a layer of ours; empty for other layers
+    call: Call | None = None  # the recorded attention call of a transformers model
 
     def channels(self, settings: Settings, head: int, row: int, key: int) -> Channels:
         """Return the score of a pair, split into channels."""
@@ -67,11 +62,7 @@ class LayerRecord(NamedTuple):
 
 
 def answer(raw: bytes) -> bytes:
-    """Return the score of the query's pair; by default the key is the one with the row's largest weight.
-
-    Raises:
-        HeadlightError: the link has no picture, or the model's scores are unknown.
-    """
+    """Return the score of the query's pair; by default the key is the one with the row's largest weight."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     layer = layer_record(settings, query.cursor.layer)
@@ -94,7 +85,9 @@ def answer(raw: bytes) -> bytes:
         "sentences": [
             _sum_text(terms, f"{quote(layer.tokens[row])} → {quote(layer.keys[key])}", bias_source),
             _strongest_text(terms),
-            _weight_text(float(weights[row, key])),
+            f"The softmax turns this score into a weight of {numbers.weight(weight)}."
+            if (weight := float(weights[row, key]))
+            else "Its weight is 0, because the mask blocks the pair or its score is too low.",
         ],
         "notes": [ROTATED] * ("rotate" in places) + [SHARED_KEYS.format(group_size)] * (group_size > 1),
     }
@@ -157,12 +150,6 @@ def _strongest_text(terms: Channels) -> str:
     if len(strongest) == 1:
         subject = f"The strongest channel ({names}) accounts for"
     return f"{subject} {numbers.percent(share)} of the sum’s absolute size: {' and '.join(sums)}."
-
-
-def _weight_text(weight: float) -> str:
-    if weight == 0:
-        return "Its weight is 0, because the mask blocks the pair or its score is too low."
-    return f"The softmax turns this score into a weight of {numbers.weight(weight)}."
 
 
 def _position_places(settings: Settings, model: Model) -> frozenset[str]:

@@ -1,10 +1,14 @@
 """A pinned picture as a text for the link."""
 
-from headlight.link import mask_codec, rules
-from headlight.link.cursor import Cursor, parse_at, parse_heads, parse_places, write_heads, write_places
-from headlight.link.limits import MAX_PIN_LENGTH, MAX_TEXT_LENGTH, POSITIONS, TEMPERATURES
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from headlight.link import rules
+from headlight.link.cursor import Cursor, parse_heads, parse_places, write_heads, write_places
+from headlight.link.limits import MAX_PIN_LENGTH, POSITIONS
 from headlight.picture import pictures
 from headlight.picture.pictures import CachedMap
+from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM, get_source
 from mha_core.errors import HeadlightError
@@ -32,23 +36,17 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     cursor_text, _, model = cursor_text.partition("@")
     rule, _, cells = mask.partition("/")
     heads_text, _, values_text = heads_text.partition("!")
-    model = model.replace("!", "~") or MINILM  # "~" separates the parts of the text
+    values = rules.to_controls(rule, cells) | {"at": cursor_text, "t": temperature, "s": words}
+    values["model"] = model.replace("!", "~") or MINILM  # "~" separates the parts of the text
     try:
-        degrees, model_sizes = float(temperature), pictures.model_on("auto", model).sizes
-    except (HeadlightError, ValueError):
+        query = Query(urlencode(values, errors="surrogatepass").encode())
+        settings, cursor = query.settings(), query.cursor
+    except HeadlightError:
         return None
-    sizes = model_sizes.n_layers, model_sizes.n_heads
-    cursor, values_off = parse_at(cursor_text, *sizes), parse_places(values_text)
-    heads_off = parse_heads(heads_text, *sizes)
-    painted = mask_codec.normalize(cells, sizes[1])
-    if cursor is None or heads_off is None or values_off is None or painted is None:
+    heads_off, values_off = parse_heads(heads_text, *query.sizes), parse_places(values_text)
+    if heads_off is None or values_off is None or position not in POSITIONS.values():
         return None
-    is_known = rules.is_usable(rule) and position in POSITIONS.values() and len(words) <= MAX_TEXT_LENGTH
-    if not is_known or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
-        return None
-    return Settings(
-        words, rules.normalize(rule), position, degrees, heads_off, device, painted, model, values_off
-    ), cursor
+    return replace(settings, position=position, heads_off=heads_off, device=device, values_off=values_off), cursor
 
 
 def pinned_map(text: str, device: str) -> tuple[CachedMap, Cursor] | None:

@@ -28,11 +28,7 @@ LOADING_MESSAGE = (
 
 @dataclass(kw_only=True)
 class Form(layout.Page):
-    """A page with controls.
-
-    Attributes:
-        query: the link's query.
-    """
+    """A page with controls."""
 
     query: LinkQuery
 
@@ -73,8 +69,7 @@ class Form(layout.Page):
     def link_warnings(self, **usable: bool) -> list[str]:
         """Return notices and warnings about the link, after all controls are made.
 
-        Args:
-            usable: key without a visible control -> whether its value in the link is usable.
+        `usable` says of keys without a visible control whether their values in the link are usable.
         """
         unusable = [key for key, is_usable in usable.items() if not is_usable and key in st.query_params]
         messages = [warning_text(key, st.query_params.get_all(key)) for key in unusable]
@@ -85,12 +80,7 @@ class Form(layout.Page):
 
 @contextmanager
 def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
-    """Open the frame of a page whose controls start with the link's values.
-
-    Args:
-        package: name of the page.
-        takes_model: the page shows the model of the link, otherwise MiniLM.
-    """
+    """Open the frame of a page whose controls start with the link's values; `takes_model` as in `LinkQuery`."""
     models = user.available_models() if takes_model else {}  # before the link is read, as it may name one
     query = links.query(takes_model=takes_model)
     links.enter(package)

@@ -21,19 +21,12 @@ from pages.frame import canvas, sessions
 
 @dataclass
 class Page:
-    """Containers and notices of a page.
+    """Containers and notices of a page."""
 
-    Attributes:
-        stage: container of the visible content.
-        hidden: container of hidden elements that the link needs.
-        notices: notices for the user.
-        unusable: unusable keys of the link, which are dropped from it.
-    """
-
-    stage: DeltaGenerator
-    hidden: DeltaGenerator
-    notices: list[str] = field(default_factory=list)
-    unusable: list[str] = field(default_factory=list)
+    stage: DeltaGenerator  # container of the visible content
+    hidden: DeltaGenerator  # container of hidden elements that the link needs
+    notices: list[str] = field(default_factory=list)  # notices for the user
+    unusable: list[str] = field(default_factory=list)  # unusable keys of the link, which are dropped from it
 
 
 @contextmanager
@@ -42,10 +35,7 @@ def page(
 ) -> Iterator[Page]:
     """Open the frame of a page; a HeadlightError becomes a message on the stage.
 
-    Args:
-        package: name of the page.
-        models: models to choose from, name -> title, group and description.
-        devices: devices to choose from.
+    The models to choose from have a title, a group and a description.
     """
     with st.container(key="frame"):
         stage = st.container(key="stage")

@@ -30,19 +30,13 @@ _TYPES: dict[str, tuple[type, ...]] = {  # kind of a field -> types of its value
 
 @dataclass
 class _LinkState:
-    """State of the link since the page was opened.
-
-    Attributes:
-        page: name of the page.
-        pending: texts of the link that no control has read yet.
-        warnings: key -> the value of its control and a warning, shown until the value changes.
-        unbound: keys of texts that are dropped from a link that would be too long.
-    """
+    """State of the link since the page was opened."""
 
     page: str
-    pending: dict[str, list[str]]
+    pending: dict[str, list[str]]  # texts of the link that no control has read yet
+    # key -> the value of its control and a warning, shown until the value changes
     warnings: dict[str, tuple[Any, str]] = field(default_factory=dict)
-    unbound: set[str] = field(default_factory=set)
+    unbound: set[str] = field(default_factory=set)  # keys of texts that are dropped from a link that would be too long
 
 
 def enter(package: str) -> None:

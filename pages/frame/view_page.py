@@ -11,13 +11,7 @@ from . import layout, user
 
 
 def show(package: str, view: View, draw: Callable[[View], None] = View.mount) -> None:
-    """Show the frame and the view.
-
-    Args:
-        package: name of the page.
-        view: the view.
-        draw: mounts the view, if it needs more than `View.mount`.
-    """
+    """Show the frame of a page and the view, which `draw` mounts."""
     with st.container(key="frame"), st.container(key="stage"):
         layout.header(package, user.available_models(), devices.available())
         draw(view)

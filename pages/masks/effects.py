@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from headlight.link import mask_codec, rules
+from headlight.link import mask_codec
 from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -29,7 +29,7 @@ def sums_in_words(weights: Tensor) -> str:
     if not len(full):
         return f"all {empty} rows empty"
     low, high = f"{float(full.min()):.4f}", f"{float(full.max()):.4f}"
-    rows = f" · {rules.empty_rows_text(empty)}" if empty else ""
+    rows = f" · {'one row' if empty == 1 else f'{empty} rows'} empty" if empty else ""
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
@@ -66,15 +66,12 @@ def compare_renormalised(settings: Settings, cursor: Cursor) -> str:
     sums = remaining.sum(dim=-1, keepdim=True)
     difference = measures.largest_difference(masked_weights, remaining / sums.masked_fill(sums == 0, 1))
     maximum, place = numbers.difference(difference), f"Layer {cursor.layer}, head {cursor.head}"
+    question = f"{place}: would it be enough to set the blocked weights to 0 and rescale each row?"
     if difference <= ROUNDING:
-        return (
-            f"{place}: would it be enough to set the blocked weights to 0 and rescale each row? Yes, here that gives "
-            f"the same weights (largest difference {maximum})."
-        )
+        return f"{question} Yes, here that gives the same weights (largest difference {maximum})."
     return (
-        f"{place}: would it be enough to set the blocked weights to 0 and rescale each row? No, the weights would "
-        f"differ by up to {maximum}, because the layers below were masked too and their outputs have changed. In layer "
-        "0 it would be enough."
+        f"{question} No, the weights would differ by up to {maximum}, because the layers below were masked too and "
+        "their outputs have changed. In layer 0 it would be enough."
     )
 
 

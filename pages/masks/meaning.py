@@ -46,7 +46,12 @@ def _rule_text(rule: str) -> str:
                 "next word are trained this way."
             )
         case "window":
-            return _window(numbers[0])
+            near, cost = numbers[0] - 1, "The cost can grow with n · w, not with n²."
+            return (
+                f"A word sees itself and {count(near, 'word')} on each side. {cost}"
+                if near
+                else "A word sees only itself."
+            )
         case "prefix":
             first = _count(numbers[0])
             return (
@@ -74,13 +79,6 @@ def describe_painting(rule: str, built_in: str = "none") -> str:
 
 def _built_in_note(built_in: str) -> str:
     return "" if built_in == "none" else f" What the model’s own {built_in} mask blocks stays blocked."
-
-
-def _window(width: int) -> str:
-    near = width - 1
-    if not near:
-        return "A word sees only itself."
-    return f"A word sees itself and {count(near, 'word')} on each side. The cost can grow with n · w, not with n²."
 
 
 def _count(first: int) -> str:

@@ -76,32 +76,15 @@ class MaskOutcomes(TypedDict):
     refusal: str  # why the second sentence cannot be used; the default one is used then
 
 
-def masks_message(raw: bytes) -> bytes:
-    """Return the mask of a query, and the weights (i, j) of the head in focus without and with it.
-
-    A bare address shows `BARE`; if the link has any key of a picture, a missing mask means none. Raises a
-    HeadlightError.
-    """
-    return _message(raw, {} if any(key != "big" for key, _ in LinkQuery(raw).pairs) else dict(BARE))
-
-
 def entry_message(raw: bytes) -> bytes:
-    """Return as `masks_message` for a user who comes from another page, where no mask was chosen.
-
-    Raises a HeadlightError.
-    """
+    """Return as `masks_message` for a user who comes from another page, where no mask was chosen."""
     query = LinkQuery(raw)
-    return _message(
-        raw, {} if "mask" in query.fixed else {"mask": CAUSAL_MODEL_MASK if query.model.own_mask == "causal" else MASK}
-    )
+    mask = CAUSAL_MODEL_MASK if query.model.own_mask == "causal" else MASK
+    return masks_message(raw, {} if "mask" in query.fixed else {"mask": mask})
 
 
 def first_message(raw: bytes) -> bytes:
-    """Return as `masks_message`, for the pre-rendered picture.
-
-    Raises:
-        HeadlightError: the sentence is too long for that.
-    """
+    """Return as `masks_message`, for the pre-rendered picture."""
     pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
     return masks_message(raw)
 
@@ -133,8 +116,14 @@ def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
         return padding.blocks(settings, query.default("pad")), words.error_sentence(error)
 
 
-def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
-    """Pack the message of a query with default values for keys that it lacks."""
+def masks_message(raw: bytes, defaults: dict[str, str] | None = None) -> bytes:
+    """Return the mask of a query, and the weights (i, j) of the head in focus without and with it.
+
+    `defaults` are values for keys that the query lacks. By default a bare address shows `BARE`; if the link has any key
+    of a picture, a missing mask means none.
+    """
+    if defaults is None:
+        defaults = {} if any(key != "big" for key, _ in LinkQuery(raw).pairs) else BARE
     query = LinkQuery(b"&".join(part for part in (raw, urlencode(defaults).encode()) if part))
     recordings.reject(query.model)
     settings, link_notices = query.fitted_settings()
@@ -154,6 +143,7 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
     place = f"Layer {cursor.layer}, head {cursor.head}" if heads is None else f"Mean over {count(len(heads), 'head')}"
     model, tokens, comparison = picture.model, picture.run.tokens, comparison_settings(settings)
     own_mask, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
+    unmasked_text = "no mask" if own_mask == "none" else "its own mask alone"
     header: Masks = {
         **picture_payload(
             query, KEYS, cursor, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask
@@ -170,7 +160,7 @@ def _message(raw: bytes, defaults: dict[str, str]) -> bytes:
         "ruleKeys": RULE,
         "maxTokens": MAX_PAINTED,
         "maxLength": MAX_PAINTED_LENGTH,
-        "comparison": _comparison_text(comparison.mask, own_mask),
+        "comparison": f"{comparison.mask} alone" if comparison.mask != "none" else unmasked_text,
         "sentence": settings.text,
         "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
         "look": str(query.look),
@@ -190,25 +180,13 @@ def _cards(picture: Picture, cursor: Cursor, base: str, painted: str) -> list[Ca
     """Return the cards of the gallery with the link of each click."""
     rule, heads, own_mask = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
     cards = rules.gallery(picture.run.tokens, heads, cursor.head, rule, base, painted, own_mask)
-    return [
-        {
-            **card,
-            "clicks": _clicks(card, rule),
-            "meaning": describe_card(card, own_mask),
-        }
-        for card in cards
-    ]
+    return [{**card, "clicks": _clicks(card, rule), "meaning": describe_card(card, own_mask)} for card in cards]
 
 
 def _clicks(card: DrawnRule, current: str) -> dict[str, Link | None]:
-    """Return the link of each click on a card, by action: "use", or one of `rules.JOINS`.
+    """Return the link of each click on a card, by action: "use", or one of `rules.JOINS` with the current rule.
 
-    Args:
-        card: of the gallery.
-        current: the rule in use, which the card's rule is joined to; only rules can be joined.
-
-    Returns:
-        empty for a card that cannot be used; None for a joined rule above the length limit.
+    Only rules can be joined. It is empty for a card that cannot be used; a joined rule above the length limit is None.
     """
     if card["why_not"]:
         return {}
@@ -222,13 +200,6 @@ def _clicks(card: DrawnRule, current: str) -> dict[str, Link | None]:
 
 def _click(rule: str, painted: str = "") -> Link:
     return {key: str(value) for key, value in rules.to_controls(rule, painted).items()}
-
-
-def _comparison_text(rule: str, built_in: str) -> str:
-    """Describe the mask that the weights are compared with."""
-    if rule != "none":
-        return f"{rule} alone"
-    return "no mask" if built_in == "none" else "its own mask alone"
 
 
 def _painting(query: LinkQuery, n: int) -> tuple[str, str]:

@@ -22,17 +22,11 @@ HEADING = "Padding: a short sentence beside a longer one"
 
 @dataclass(frozen=True)
 class PaddingEffect:
-    """Change of a sentence's results in a batch, compared with running it alone.
+    """Change of a sentence's results in a batch, compared with running it alone."""
 
-    Attributes:
-        maps: largest change of a weight, over all layers, heads and rows.
-        cosine: of the sentence vectors in the batch and alone.
-        lost: largest weight that a row gives to padding.
-    """
-
-    maps: float
-    cosine: float
-    lost: float
+    maps: float  # largest change of a weight, over all layers, heads and rows
+    cosine: float  # of the sentence vectors in the batch and alone
+    lost: float  # largest weight that a row gives to padding
 
 
 @dataclass(frozen=True)

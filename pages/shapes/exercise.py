@@ -28,23 +28,14 @@ Line = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Gap:
-    """A function without its last line.
+    """A function without its last line."""
 
-    Attributes:
-        head: its first line.
-        description: a description with axes.
-        sizes: the line that unpacks the sizes, or "".
-        lines: the expressions to choose from; the layer's tensors decide which one is right.
-        inputs: the names of the layer's steps that are its inputs.
-        output: the name of the layer's step that it should return.
-    """
-
-    head: str
-    description: str
-    sizes: str
-    lines: tuple[str, ...]
-    inputs: tuple[str, ...]
-    output: str
+    head: str  # its first line
+    description: str  # a description with axes
+    sizes: str  # the line that unpacks the sizes, or ""
+    lines: tuple[str, ...]  # the expressions to choose from; the layer's tensors decide which one is right
+    inputs: tuple[str, ...]  # the names of the layer's steps that are its inputs
+    output: str  # the name of the layer's step that it should return
 
     def source(self, number: int) -> str:
         """Return the complete function with a line, counted from 1."""
@@ -139,16 +130,10 @@ def write_it(layer: LayerTrace, head: int, numbers: Sequence[int] = NO_CHOICES) 
         result = run(combined_layer, [gap.function(number) for gap, number in choices], attention, steps["x"])
         linears = sheet.text("The projections and the last Linear are the layer’s own, with its biases.")
         blocks = [linears, _verdict(result, steps["out"])]
-    return StepLesson(
-        [
-            sheet.title("Write attention yourself", "one line for each of four functions"),
-            sheet.text(text),
-            sheet.row(panels[:2], even=True),
-            sheet.row(panels[2:], even=True),
-            sheet.panel("All four together", blocks),
-        ],
-        "\n\n".join([source_code(combined_layer), *(gap.source(number) for gap, number in choices)]),
-    )
+    rows = [sheet.row(pair, even=True) for pair in (panels[:2], panels[2:])]
+    title, note = "Write attention yourself", "one line for each of four functions"
+    source = "\n\n".join([source_code(combined_layer), *(gap.source(number) for gap, number in choices)])
+    return StepLesson(title, note, text, [*rows, sheet.panel("All four together", blocks)], source)
 
 
 def plain_pass(layer: LayerTrace) -> tuple[EfficientAttention, dict[str, Tensor]]:

@@ -9,7 +9,6 @@ from headlight.picture.settings import Settings
 from headlight.picture.traces import LayerTrace
 from headlight.ui.tables import Table
 from headlight.ui.tables import npz_bytes as arrays
-from mha_core import Step
 
 from . import random_layer
 from .handlers import check, compute
@@ -17,21 +16,21 @@ from .step_names import describe_axes, find
 
 
 def tables(raw: bytes) -> list[Table]:
-    """Return the tensor of the visible step as a table whose columns are its last axis.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the tensor of the visible step as a table whose columns are its last axis."""
     layer, index = _layer(raw)
-    return [_table(layer.steps[index])]
+    step = layer.steps[index]
+    *others, last = step.shape
+    letters = [letter for _, letter, _ in describe_axes(step)]
+    rows = [
+        " ".join(f"{letter}{number}" for letter, number in zip(letters, place, strict=False))
+        for place in product(*map(range, others))
+    ]
+    columns = [f"{letters[-1]}{number}" for number in range(last)]
+    return [Table(f"{step.name} ({step.axes})", rows, columns, step.value.reshape(-1, last))]
 
 
 def npz(raw: bytes) -> bytes:
-    """Return the tensors of all steps, and the tokens, as NPZ.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the tensors of all steps, and the tokens, as NPZ."""
     layer, _ = _layer(raw)
     values = {step.name: step.value.float().cpu().numpy() for step in layer.steps}
     return arrays(values | {"tokens": layer.tokens})
@@ -46,24 +45,8 @@ def _layer(raw: bytes) -> tuple[LayerTrace, int]:
     return layer, find(layer.steps, query["step"], cursor.head)
 
 
-def _table(step: Step) -> Table:
-    *others, last = step.shape
-    letters = [letter for _, letter, _ in describe_axes(step)]
-    rows = [
-        " ".join(f"{letter}{number}" for letter, number in zip(letters, place, strict=False))
-        for place in product(*map(range, others))
-    ]
-    columns = [f"{letters[-1]}{number}" for number in range(last)]
-    name = f"{step.name} ({step.axes})"
-    return Table(name, rows, columns, step.value.reshape(-1, last))
-
-
 def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """Return the settings of the run, and the cursor.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return the settings of the run, and the cursor."""
     query = LinkQuery(raw)
     return {
         "run": traces.supported_settings(query.fitted_settings()[0], query.cursor.layer, query["impl"])[0]

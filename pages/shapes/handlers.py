@@ -104,34 +104,17 @@ class ReshapeLesson(TypedDict):
     wrote: str  # the chosen lines of the exercise
 
 
-def steps(raw: bytes) -> bytes:
-    """Return the answer to a query: the header, then its traces.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
-    return _message(LinkQuery(raw))
-
-
 def first_message(raw: bytes) -> bytes:
-    """Return the answer for the first page, with the numbers of the visible step alone.
-
-    Raises:
-        HeadlightError: the link has no picture, or one that is too large.
-    """
+    """Return the answer for the first page, with the numbers of the visible step alone."""
     pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
-    message = _message(LinkQuery(raw), 0)
+    message = steps(raw, 0)
     if len(message) > MAX_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST:,} bytes, here are {len(message):,}")
     return message
 
 
 def reshape(raw: bytes) -> bytes:
-    """Return a lesson on this layer as JSON: a mistake at the reshapes, the exercise, or a bug to find.
-
-    Raises:
-        HeadlightError: the link has no picture.
-    """
+    """Return a lesson on this layer as JSON: a mistake at the reshapes, the exercise, or a bug to find."""
     query = LinkQuery(raw)
     check(query)
     settings, name = query.fitted_settings()[0], query["lesson"]
@@ -159,8 +142,9 @@ def classes(raw: bytes) -> bytes:
     return json.dumps([whole_source(IMPLEMENTATIONS[name]) for name in names]).encode()
 
 
-def _message(query: LinkQuery, max_bytes: int | None = None) -> bytes:
+def steps(raw: bytes, max_bytes: int | None = None) -> bytes:
     """Return the header, then the traces; traces of more than `max_bytes` bytes contain the visible numbers alone."""
+    query = LinkQuery(raw)
     recordings.reject(query.model)
     settings, fit_notices = query.fitted_settings()
     check(query)

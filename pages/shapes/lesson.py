@@ -4,14 +4,14 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from torch import Tensor
 
-from headlight.ui import numbers, sheet
+from headlight.ui import sheet
 from headlight.ui.sheet import Block
 
 _OURS = "mha_core.attention."
@@ -21,28 +21,26 @@ MAX_SHOWN = 6  # tokens of a matrix; two matrices fit side by side
 
 @dataclass(frozen=True)
 class StepLesson:
-    """A lesson as blocks, with the source of the functions that it ran."""
+    """A lesson, with the source of the functions that it ran."""
 
-    blocks: list[Block]
+    title: str
+    note: str  # beside the title
+    text: str
+    content: Sequence[Block]  # below the text
     source: str
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The whole lesson."""
+        return [sheet.title(self.title, self.note), sheet.text(self.text), *self.content]
 
 
 def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:
     """Return the first tokens of a map as a matrix."""
     n = min(len(tokens), MAX_SHOWN)
     cut = f"the first {n} of {len(tokens)} tokens; an empty cell is less than .005" if n < len(tokens) else ""
-    return sheet.matrix(
-        name,
-        values[:n, :n].tolist(),
-        rows=tokens[:n],
-        cols=tokens[:n],
-        decimals=2,
-        write=numbers.cell_text,
-        compact=True,
-        colour="weights",
-        sums=values.sum(dim=-1)[:n].tolist() if sums else None,
-        note=cut,
-    )
+    row_sums = values.sum(dim=-1)[:n].tolist() if sums else None
+    return sheet.attention_map(name, tokens[:n], values[:n, :n].tolist(), note=cut, sums=row_sums, decimals=2)
 
 
 def shape_str(value: Tensor) -> str:

@@ -85,20 +85,11 @@ def no_transpose(layer: LayerTrace, head: int) -> StepLesson:
     marks: dict[tuple[int, int], Mark] = {(i, 3): "good" if fits[i] else "bad" for i in visible}
     maps = (("Right", right), ("Wrong", wrong))
     caption = f"Where the rows of head {head} come from in the wrong view"
-    return StepLesson(
-        [
-            sheet.title("The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"),
-            sheet.text(text),
-            sheet.row(
-                [
-                    *(matrix(f"{title} map of head {head}", values, tokens) for title, values in maps),
-                    sheet.table(["row of the head", "really the token", "and its head", ""], rows, caption, marks),
-                    sheet.text(reason),
-                ]
-            ),
-        ],
-        f"{split.source(1)}\n\n{split.source(2)}",
-    )
+    matrices = [matrix(f"{title} map of head {head}", values, tokens) for title, values in maps]
+    table = sheet.table(["row of the head", "really the token", "and its head", ""], rows, caption, marks)
+    title, note = "The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"
+    source = f"{split.source(1)}\n\n{split.source(2)}"
+    return StepLesson(title, note, text, [sheet.row([*matrices, table, sheet.text(reason)])], source)
 
 
 def wrong_axis(layer: LayerTrace, head: int) -> StepLesson:
@@ -117,14 +108,9 @@ def wrong_axis(layer: LayerTrace, head: int) -> StepLesson:
         matrix(name, values[0, head], layer.tokens, sums=True)
         for name, values in (("Right: softmax(scores, dim=-1)", right), ("Wrong: softmax(scores, dim=1)", wrong))
     ]
-    return StepLesson(
-        [
-            sheet.title("Softmax over the wrong axis", f"head {head}, with the row sums"),
-            sheet.text(text),
-            sheet.row(matrices),
-        ],
-        source_code(softmax_over_keys, softmax_over_heads),
-    )
+    title, note = "Softmax over the wrong axis", f"head {head}, with the row sums"
+    source = source_code(softmax_over_keys, softmax_over_heads)
+    return StepLesson(title, note, text, [sheet.row(matrices)], source)
 
 
 def loops(layer: LayerTrace, head: int) -> StepLesson:
@@ -144,10 +130,7 @@ def loops(layer: LayerTrace, head: int) -> StepLesson:
         "@ multiplies the last two axes as matrices and repeats that for every index of the axes before them, in three "
         "dimensions as in four. Written as a loop it gives the same numbers, up to the rounding shown."
     )
-    return StepLesson(
-        [sheet.title("Batched products are loops"), sheet.text(text), sheet.table(header, rows)],
-        source_code(matmul_loop),
-    )
+    return StepLesson("Batched products are loops", "", text, [sheet.table(header, rows)], source_code(matmul_loop))
 
 
 def contiguous(layer: LayerTrace, head: int) -> StepLesson:
@@ -175,15 +158,8 @@ def contiguous(layer: LayerTrace, head: int) -> StepLesson:
         f"heads do not lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied "
         "into order first: contiguous() does so in the open, reshape and flatten silently, where they must."
     )
-    return StepLesson(
-        [
-            sheet.title("Why contiguous() before view"),
-            sheet.text(text),
-            sheet.table(["after mixed.transpose(1, 2)", "result", "memory"], rows),
-            *complaints,
-        ],
-        source_code(contiguous),
-    )
+    table = sheet.table(["after mixed.transpose(1, 2)", "result", "memory"], rows)
+    return StepLesson("Why contiguous() before view", "", text, [table, *complaints], source_code(contiguous))
 
 
 class RelativeAttention(SequenceFirstAttention):
@@ -226,16 +202,13 @@ def relative(layer: LayerTrace, head: int) -> StepLesson:
         f"difference of the outputs {numbers.difference(difference)}."
     )
     maps = (("As it is", plain_maps), ("With scores overridden", relative_maps))
-    return StepLesson(
-        [
-            sheet.title("Relative attention in four lines", "def scores(self, q, k)"),
-            sheet.text(text),
-            sheet.row([matrix(f"{title}, head {head}", values[0, head], layer.tokens) for title, values in maps]),
-            sheet.table(["distance that a query attends over, in tokens", f"head {head}", "mean of all heads"], rows),
-            sheet.text(check),
-        ],
-        source_code(RelativeAttention),
-    )
+    content = [
+        sheet.row([matrix(f"{title}, head {head}", values[0, head], layer.tokens) for title, values in maps]),
+        sheet.table(["distance that a query attends over, in tokens", f"head {head}", "mean of all heads"], rows),
+        sheet.text(check),
+    ]
+    title, note = "Relative attention in four lines", "def scores(self, q, k)"
+    return StepLesson(title, note, text, content, source_code(RelativeAttention))
 
 
 def outputs(attention: SequenceFirstAttention, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -272,14 +245,9 @@ def mask_shapes(layer: LayerTrace, head: int) -> StepLesson:
         f"of keys is never 1. Here two texts of {n} tokens, the second with its last {min(2, n - 1)} as padding."
     )
     header = ["mask", "given (i, j, b)", "unsqueeze(-1)", "the scores", "numbers kept", "difference to written out"]
-    return StepLesson(
-        [
-            sheet.title("A mask of size 1 stretches", "mask (i or 1, j, b or 1)"),
-            sheet.text(text),
-            sheet.table(header, rows, "Largest difference between the layer’s outputs under both masks."),
-        ],
-        source_code(outputs, SequenceFirstAttention.prepare_mask),
-    )
+    table = sheet.table(header, rows, "Largest difference between the layer’s outputs under both masks.")
+    title, note = "A mask of size 1 stretches", "mask (i or 1, j, b or 1)"
+    return StepLesson(title, note, text, [table], source_code(outputs, SequenceFirstAttention.prepare_mask))
 
 
 def apply_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
@@ -308,14 +276,8 @@ def dropout(layer: LayerTrace, head: int) -> StepLesson:
     )
     maps = (("Before", weights), (f"After, rate {rate:g}", dropped))
     pictures = [matrix(f"{title}: head {head}", values[0, head], layer.tokens, sums=True) for title, values in maps]
-    return StepLesson(
-        [
-            sheet.title("Dropout of the weights", "only while a layer is trained"),
-            sheet.text(text),
-            sheet.row(pictures),
-        ],
-        source_code(apply_dropout, mixing_weights),
-    )
+    title, note = "Dropout of the weights", "only while a layer is trained"
+    return StepLesson(title, note, text, [sheet.row(pictures)], source_code(apply_dropout, mixing_weights))
 
 
 # name of a lesson in a link -> its question

@@ -212,7 +212,7 @@ def _map(trained: TrainedModel, name: str, text: str, head: str) -> Block:
     if drawing:
         return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.patches)
     note = f"{words.describe_repeats(run.tokens, weights)} {words.implementation_note(trained.model)}".strip()
-    return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # a plain dict, for JSON
+    return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note=note))  # a plain dict, for JSON
 
 
 # ---- translators, compared with the right answers

@@ -20,7 +20,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.host_middleware import HostMiddleware, RouteMiddleware
+from headlight.server.host_middleware import HostMiddleware
 from headlight.server.memory_files import IMMUTABLE, TYPES, MemoryFiles
 from headlight.server.public import VARIABLE
 from headlight.server.sockets import NoDelay, client_network, get_transport
@@ -183,7 +183,7 @@ async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> N
         "/_stcore/script-health-check", "/auth/login", "/oauth2callback",
     )  # fmt: skip
     for path in (*closed, "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx"):
-        status = (await through(RouteMiddleware, path=path, headers=headers))[0]["status"]
+        status = (await through(HostMiddleware, path=path, headers=headers))[0]["status"]
         assert status == (404 if path in closed else 200), path
 
 

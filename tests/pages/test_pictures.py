@@ -10,6 +10,7 @@ import torch
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight
+from headlight.queue.single_flight import peek, run_heavy
 from headlight.ui.packing import pack_maps
 from mha_core import Model, Run
 from mha_core.measure import reference, rounding
@@ -70,7 +71,7 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
 
     monkeypatch.setattr(reference, "difference_to_transformers", difference)
     plain, masked = Settings("how are you"), Settings("how are you", "causal")
-    assert pictures.difference_to_transformers(plain, compute=False) is None
-    assert pictures.difference_to_transformers(plain, compute=True) == 0.5
-    assert pictures.difference_to_transformers(masked, compute=False) == 0.5, "it is the untouched model's"
-    assert (pictures.difference_to_transformers(masked, compute=True), calls) == (0.5, ["how are you"])
+    assert peek(pictures.difference_to_transformers, plain) is None
+    assert run_heavy(pictures.difference_to_transformers, plain) == 0.5
+    assert peek(pictures.difference_to_transformers, masked) == 0.5, "it is the untouched model's"
+    assert (run_heavy(pictures.difference_to_transformers, masked), calls) == (0.5, ["how are you"])
