@@ -96,7 +96,7 @@ def _mha_weights(batch: int, check: Callable[[int], None], call: inspect.BoundAr
 
 
 def one_text_heads(weights: Tensor, batch: int | None) -> Tensor:
-    """Return the weights (h, i, j) of one text of (b, …, i, j); of up to three axes as they are."""
+    """Return the weights (h, i, j) of one text; up to three axes are one text already."""
     weights = _one_text(weights, batch)
     return weights.flatten(0, -3) if weights.dim() > 2 else weights[None]
 

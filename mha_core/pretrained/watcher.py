@@ -34,7 +34,7 @@ Tokens = Sequence[str] | None
 ALIKE = "There are as many rows as columns, so it cannot be told whose tokens a square map has: it is numbered."
 NOTHING = (
     "nothing was seen: watch() reads what runs in this thread through torch's scaled_dot_product_attention or "
-    "multi_head_attention_forward, or as torch.softmax followed by a product with the values, not kernels of other kinds"
+    "multi_head_attention_forward, or as torch.softmax followed by a product with the values, not other kernels"
 )
 
 
