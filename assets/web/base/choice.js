@@ -1,6 +1,6 @@
 // Groups of buttons in one frame, one of which may be pressed.
 
-import { button, fill, h, setAttribute, setText, span } from "./dom.js";
+import { button, h, render, setAttribute, span } from "./dom.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
 
 /** A group of buttons in one frame. @param {string} label @param {...(Node | string)} buttons */
@@ -56,12 +56,11 @@ export function mapOrTable(choose) {
  * @param {string} word noun for numbers among them, for the accessible name
  */
 export function fillChoice(parent, texts, selected, choose, word = "") {
-  fill(parent, texts, button, (element, text, index) => {
-    setText(element, text);
-    element.onclick = () => choose(index);
-    setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
-    setAttribute(element, "aria-pressed", String(index === selected));
-  });
+  const drawOption = (/** @type {string} */ text, /** @type {number} */ index) => {
+    const label = word && /^\d+$/.test(text) ? `${word} ${text}` : null;
+    return ["button", { onclick: () => choose(index), "aria-label": label, "aria-pressed": index === selected }, text];
+  };
+  render(parent, ...texts.map(drawOption));
   setRovingTabindex(parent);
 }
 

@@ -3,9 +3,7 @@
 
 import { pixelRatio } from "./dom.js";
 
-/** @typedef {"root" | "linear" | "own"} Scale */
 /** @typedef {[number, number, number]} Rgb */
-/** @typedef {{size: number, bytes: Uint8Array}} Bytes a map with `size` rows, one byte a cell */
 
 const OWN = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
@@ -97,7 +95,7 @@ const stepOf = (byte, scale, max) => Math.min(255, Math.round(255 * level(byte, 
 const colourOf = (byte, theme, scale, max) => RAMPS[theme][stepOf(byte, scale, max)];
 
 /** The CSS colour of a byte. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
-export const cssOf = (byte, theme, scale, max) => `rgb(${colourOf(byte, theme, scale, max).join(" ")})`;
+const cssOf = (byte, theme, scale, max) => `rgb(${colourOf(byte, theme, scale, max).join(" ")})`;
 
 /** The 256 colours of a ramp as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} max */
 export const palette = (theme, scale, max) =>
@@ -106,6 +104,11 @@ export const palette = (theme, scale, max) =>
 /** The text colour that is legible on the colour of a byte.
  * @param {Theme} theme @param {Scale} scale @returns {string} */
 export const inkOn = (byte, theme, scale, max) => INKS[theme][stepOf(byte, scale, max)];
+
+/** The background of a byte and a legible text colour, as a style.
+ * @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} max */
+export const tintOf = (byte, theme, scale, max) =>
+  `background: ${cssOf(byte, theme, scale, max)}; color: ${inkOn(byte, theme, scale, max)};`;
 
 /** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
 export const gradient = (theme) =>

@@ -2,7 +2,7 @@
 // part is neither visible, focusable nor read by a screen reader; where a view cannot hide one part, the whole view is
 // covered.
 
-import { topOf } from "./dom.js";
+import { setAttribute, topOf } from "./dom.js";
 
 /** @typedef {Record<string, string>} Parts name of a hidden part -> selector of the elements that reveal it */
 
@@ -48,21 +48,12 @@ const TELLING = {
   steps: { numbers: `:scope:not(:has(${VERDICT})) > :not(${ALWAYS}), ${VERDICT}` },
 };
 
-let hidden = /** @type {Hidden[]} */ ([]);
-let lit = false; // whether the row in focus is highlighted
-let alone = ""; // the only part of the page beside a lesson
+/** The hidden parts; whether the row in focus is highlighted; and the part of the page that the lesson shows alone
+ * (picture/stage.css), "" for the whole page. */
+export const curtain = { hidden: /** @type {Hidden[]} */ ([]), lit: false, alone: "" };
 
 /** Return whether anything is hidden. */
-export const isDrawn = () => hidden.length > 0;
-
-/** Return whether a lesson is open beside the page. */
-export const isLearning = () => document.documentElement.classList.contains("learning");
-
-/** Return whether the row in focus is highlighted. */
-export const isLit = () => lit && !isDrawn();
-
-/** The part of the page that the lesson shows alone (picture/stage.css), or "" for the whole page. */
-export const lessonPart = () => alone;
+export const isDrawn = () => curtain.hidden.length > 0;
 
 /** The height from an element to the bottom of the window or to the lesson panel, in pixels.
  * @param {Element} element
@@ -77,16 +68,12 @@ export function heightLeft(element) {
  * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] the only visible part
  */
 export function draw(parts, lamp = false, picture = "") {
-  const previous = JSON.stringify([hidden, lit, alone]);
-  hidden = [...parts];
-  lit = lamp;
-  alone = picture;
-  const { dataset } = document.documentElement;
-  if (alone) dataset.picture = alone;
-  else delete dataset.picture;
-  if (hidden.length) dataset.curtain = [...new Set(hidden.map(({ part }) => part))].join(" ");
-  else delete dataset.curtain;
-  if (previous !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
+  const previous = JSON.stringify(curtain);
+  Object.assign(curtain, { hidden: [...parts], lit: lamp, alone: picture });
+  const names = [...new Set(parts.map(({ part }) => part))].join(" ");
+  for (const [name, value] of Object.entries({ picture, curtain: names }))
+    setAttribute(document.documentElement, `data-${name}`, value || null);
+  if (previous !== JSON.stringify(curtain)) dispatchEvent(new Event("headlight-curtain"));
 }
 
 /** Return whether one of the words, or row numbers, means a row; the mark of a word piece is ignored.
@@ -100,10 +87,10 @@ export function names(tokens, row, words) {
 }
 
 /** Return whether the curtain hides a row of a map. @param {string[]} tokens @param {number} row
- * @param {boolean} second whether it is a row of the second picture @param {Hidden[]} curtain default: the current one
+ * @param {boolean} second whether it is a row of the second picture @param {Hidden[]} hiding default: the current one
  */
-export const hidesRow = (tokens, row, second, curtain = hidden) =>
-  curtain.some(({ part, words }) => {
+export const hidesRow = (tokens, row, second, hiding = curtain.hidden) =>
+  hiding.some(({ part, words }) => {
     const isNamed = names(tokens, row, words);
     if (part === "row" || part === "rows") return isNamed === (part === "row");
     return part === "map" || part === "all" || (part === "second" && second);
@@ -112,7 +99,7 @@ export const hidesRow = (tokens, row, second, curtain = hidden) =>
 /** Selectors of the elements of a view that reveal what is hidden. @param {string} kind */
 function telling(kind) {
   const parts = TELLING[kind] ?? {};
-  const kinds = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
+  const kinds = curtain.hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
   const hiding = kinds.filter((name) => parts[name]);
   return hiding.length < kinds.length ? `:scope > :not(${ALWAYS})` : hiding.map((name) => parts[name]).join(", ");
 }

@@ -29,23 +29,16 @@ export const span = (kind, ...children) => h("span", { class: kind }, ...childre
 export const button = (text, onclick = null, props = {}, ...children) =>
   h("button", { type: "button", onclick, ...props }, typeof text === "string" ? text : "", ...children);
 
-/** Make an SVG element; numbers are rounded to two decimals. @param {string} tag @param {Record<string, unknown>} props
- * @param {...(Node | string)} children
- */
-export function svg(tag, props, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(props))
-    if (value !== null)
-      element.setAttribute(name, String(typeof value === "number" ? Math.round(100 * value) / 100 : value));
-  element.append(...children);
-  return element;
+/** Set an attribute, or remove it for null and false (ARIA has a state for false); an unchanged one is left alone.
+ * @param {unknown} value */
+export function setAttribute(element, name, value) {
+  const isAbsent = value === null || value === undefined || (value === false && !name.startsWith("aria-"));
+  if (isAbsent) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== textOf(name, value)) element.setAttribute(name, textOf(name, value));
 }
 
-/** Set an attribute, or remove it for null and false; an unchanged one is left alone. @param {unknown} value */
-export function setAttribute(element, name, value) {
-  if (value === null || value === undefined || value === false) element.removeAttribute(name);
-  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
-}
+/** @param {string} name @param {unknown} value */
+const textOf = (name, value) => (value === true && !name.startsWith("aria-") ? "" : String(value));
 
 /** Set several attributes. @param {Element} element @param {Record<string, unknown>} attributes */
 export function setAttributes(element, attributes) {
@@ -57,24 +50,64 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Set the texts of an element's children. @param {Element} element @param {...string} texts */
-export const setTexts = (element, ...texts) => texts.forEach((text, index) => setText(element.children[index], text));
-
 /** Set the value of a field, unless the user is typing in it. @param {HTMLInputElement} field @param {string} value */
 export function setField(field, value) {
-  if (!field.matches(":focus") && field.value !== value) field.value = value;
+  if ((field.type === "range" || !field.matches(":focus")) && field.value !== value) field.value = value;
 }
 
-/** Fill `parent` with one child per item, reusing existing children so that focus survives.
- * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
- * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make factory of a child, or its tag name
- * @param {(child: Child, item: Item, index: number) => void} update
+/** Element -> the attributes and handlers that `render` gave it last. @type {WeakMap<Node, Record<string, any>>} */
+const given = new WeakMap();
+
+/** Draw an element: its attributes and handlers, if the first argument has some, and its children. A child is a text,
+ * an element, or the description of one, ["li.named", { onclick }, ...children]. Elements that were drawn before are
+ * reused, so that focus and scroll positions survive; what is no longer given is removed; empty children make no node.
+ * @param {Element} element @param {...any} content
  */
-export function fill(parent, items, make, update) {
-  while (parent.children.length > items.length) parent.lastElementChild?.remove();
-  while (parent.children.length < items.length)
-    parent.append(typeof make === "string" ? h(make) : make(parent.children.length));
-  items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
+export function render(element, ...content) {
+  const [props, ...described] = withProps(content);
+  for (const name of Object.keys({ ...given.get(element), ...props })) setProp(element, name, props[name]);
+  given.set(element, props);
+  const children = described.filter((child) => child || child === 0);
+  children.forEach((child, index) => {
+    const now = element.childNodes[index] ?? null;
+    const next = drawn(element, now, child);
+    if (next !== now) element.insertBefore(next, now);
+  });
+  while (element.childNodes.length > children.length) element.lastChild?.remove();
+}
+
+/** @param {any[]} content */
+const withProps = (content) =>
+  Object.getPrototypeOf(content[0] ?? "") === Object.prototype ? content : [{}, ...content];
+
+/** @param {any} element @param {string} name "--share" is a variable of the style sheet @param {any} value */
+function setProp(element, name, value) {
+  if (name.startsWith("on")) element[name] = value ?? null;
+  else if (name.startsWith("--")) element.style.setProperty(name, value ?? null);
+  else if (name === "checked") element.checked = value;
+  else if (name === "value" && element.localName === "input") setField(element, value);
+  else setAttribute(element, name, value);
+}
+
+const SPACES = { math: "http://www.w3.org/1998/Math/MathML", svg: "http://www.w3.org/2000/svg" };
+
+/** The node of a child of `render`: the present one, if it was drawn from the same kind of description.
+ * @param {Element} parent @param {ChildNode | null} now @param {any} child @returns {Node} */
+function drawn(parent, now, child) {
+  if (child instanceof Node) return child;
+  if (!Array.isArray(child)) {
+    const text = now instanceof Text ? now : new Text();
+    if (text.data !== String(child)) text.data = child;
+    return text;
+  }
+  const [kind, ...content] = child;
+  const [tag, ...classes] = kind.split(".");
+  const [props, ...children] = withProps(content);
+  const isSame = now instanceof Element && given.has(now) && now.localName === tag;
+  const element = isSame ? now : document.createElementNS(SPACES[tag] ?? parent.namespaceURI, tag);
+  const name = [...classes, props.class].filter(Boolean).join(" ") || null;
+  render(element, { type: tag === "button" ? "button" : null, ...props, class: name }, ...children);
+  return element;
 }
 
 /** Return whether two lists have the same items in the same order. @param {unknown[]} left @param {unknown[]} right */
@@ -167,13 +200,14 @@ export const fold = (title, props, ...inside) => h("details", props, h("summary"
 
 /** Show notices, one line each; what follows an empty line of a notice is folded.
  * @param {Element} parent @param {string[]} sentences */
-export const fillNotices = (parent, sentences) =>
-  fill(parent, sentences, "p", (line, sentence) => {
-    if (line.dataset.text === sentence) return; // an open fold stays open
-    line.dataset.text = sentence;
+export function fillNotices(parent, sentences) {
+  const drawLine = (/** @type {string} */ sentence) => {
     const [first, rest] = sentence.split("\n\n", 2);
-    line.replaceChildren(first, ...(rest ? [fold("?", { title: "more about this" }, span("", rest))] : []));
-  });
+    const more = ["details", { title: "more about this" }, ["summary", "?"], ["span", rest]];
+    return ["p", first, rest && more];
+  };
+  render(parent, ...sentences.map(drawLine));
+}
 
 /** The live region for notices. */
 export const notices = () => h("div", { class: "notices", role: "status" });

@@ -2,9 +2,7 @@
 
 import { store, stored } from "./storage.js";
 
-/** @typedef {[number, number]} Place row and column */
-
-/** Arrow key -> its change of row and column. @type {Record<string, Place>} */
+/** Arrow key -> its change of row and column. @type {Record<string, Cell>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** Return whether a key is a shortcut of the browser; AltGr, which types characters, is not.
@@ -73,8 +71,8 @@ export function hearWords(row, words, choose) {
 const FAR = 10; // cells per arrow key with Shift
 
 /** The cell that an arrow key, Home or End moves to; null for other keys.
- * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows first and last @param {Place} columns
- * @returns {Place | null}
+ * @param {{key: string, shiftKey?: boolean}} event @param {Cell} at @param {Cell} rows first and last @param {Cell} columns
+ * @returns {Cell | null}
  */
 export function walked({ key, shiftKey }, [i, j], rows, columns) {
   if (key === "Home") return [i, columns[0]];
@@ -85,7 +83,7 @@ export function walked({ key, shiftKey }, [i, j], rows, columns) {
 }
 
 /** Clamp a cell to the given rows and columns.
- * @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */
+ * @param {Cell} at @param {Cell} rows @param {Cell} columns @returns {Cell} */
 export const clamp = ([i, j], rows, columns) => [
   Math.max(rows[0], Math.min(rows[1], i)),
   Math.max(columns[0], Math.min(columns[1], j)),

@@ -1,9 +1,10 @@
 // The base class of all views: when they draw, what they send to the server, live announcements, and their lifetime. A
 // view extends `View` with draw() and its event handlers, and with onMessage() if the message is not the state alone.
 
-import { themeOf } from "./colour.js";
-import { cover, isDrawn, isLearning, lessonPart } from "./curtain.js";
+import { inks, themeOf } from "./colour.js";
+import { cover, curtain, isDrawn } from "./curtain.js";
 import { bringUnderBar, h, setAttribute, setText } from "./dom.js";
+import viewCss from "./view.css" with { type: "css" };
 
 const NARROW = 640; // pixels of the view; below, one column
 const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, fewer parts are side by side
@@ -12,16 +13,14 @@ const PAUSE = 600; // ms without a change before an announcement
 /** The mounted views. @type {Set<View>} */
 export const views = new Set();
 
-/** @typedef {"dark" | "light"} Theme */
-
 /** @template {Ack} [State=any] */
 export class View {
-  /** @param {ShadowRoot | HTMLElement} root container of the view @param {CSSStyleSheet[]} styles
+  /** @param {ShadowRoot | HTMLElement} root container of the view @param {CSSStyleSheet[]} styles besides view.css
    * @param {string} kind the view's class, beside "view"
    * @param {string[]} choices fields of the state that the user sets: the response to an earlier click must not undo them
    */
   constructor(root, styles, kind, choices = []) {
-    (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = styles;
+    (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = [viewCss, ...styles];
     this.root = root;
     this.kind = kind;
     this.choices = choices;
@@ -32,6 +31,7 @@ export class View {
     this.wishes = /** @type {{turn: number, wish: object}[]} */ ([]);
     this.theme = /** @type {Theme} */ ("dark");
     this.themed = false; // whether the theme was read
+    this.inks = /** @type {Inks} */ ({}); // the colours of the canvases in this theme
     this.narrow = false;
     this.compact = false;
     this.projector = false; // one picture fills the window
@@ -177,9 +177,10 @@ export class View {
     this.narrow = width < NARROW;
     this.compact = width < COMPACT;
     this.projector = document.documentElement.classList.contains("projector");
-    this.alone = lessonPart();
+    this.alone = curtain.alone;
     setAttribute(this.element, "data-picture", this.alone || null);
     this.setClasses(this.holds);
+    this.inks = inks(this.element);
     this.draw(width);
     cover(this.element, this.kind);
     Object.assign(this.element.dataset, { turn: this.turn, acknowledged: this.acknowledged });
@@ -196,7 +197,8 @@ export class View {
   setClasses(kinds) {
     this.holds = kinds;
     const { narrow, compact, kind } = this;
-    const layout = { narrow, compact, projector: this.projector && !this.alone, learning: isLearning() };
+    const learning = document.documentElement.classList.contains("learning");
+    const layout = { narrow, compact, projector: this.projector && !this.alone, learning };
     const all = Object.entries({ view: true, [kind]: kind, ...layout, ...kinds });
     const classes = all.filter(([, holds]) => holds).map(([name]) => name);
     setAttribute(this.element, "class", classes.join(" "));

@@ -1,12 +1,11 @@
 // The Compare page: one head under two settings, and the difference right − left. Pointing at a cell shows it in all
 // three maps. A phone shows one map, the projector two maps or their difference.
 
-import { inks } from "../base/colour.js";
-import { isDrawn, lessonPart } from "../base/curtain.js";
+import { curtain, isDrawn } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { fillChoice, group, mapOrTable, namedPart, numbers } from "../base/choice.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { BlocksPanel } from "../sheets/blocks_panel.js";
+import { BlocksPanel } from "../sheets/blocks.js";
 import { MODEL } from "../base/facts.js";
 import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
@@ -23,7 +22,6 @@ import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
 import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
@@ -48,11 +46,11 @@ const BOXES = [
 export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
-    super(root, [viewCss, choicesCss, listingCss, sheetCss, pairCss, nextCss, stageCss], "pair");
+    super(root, [choicesCss, listingCss, sheetCss, pairCss, nextCss, stageCss], "pair");
     this.isInitial = false; // opened from another page: the right side starts as the left one with one change
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // as in the link; null = the default
     this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // model and cursor of the right side, if it has another model
-    this.front = lessonPart() ? 1 : 0; // the map in front on a phone; 2 = the difference, also elsewhere. A lesson asks about the right one
+    this.front = curtain.alone ? 1 : 0; // the map in front on a phone; 2 = the difference, also elsewhere. A lesson asks about the right one
     this.values = /** @type {Values} */ ({}); // link parameters of the controls; null = the default
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference if they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
@@ -352,12 +350,11 @@ export class PairView extends PlaceView {
     const fits = layer === at.layer && head === at.head && isRead && isRight; // otherwise the weights are pending
     this.setClasses({ apart: !picture.fits });
     this.wait(!fits);
-    const colours = inks(this.element);
     this.drawLead();
     this.drawBar();
-    for (const side of this.sides) side.draw(colours);
+    for (const side of this.sides) side.draw();
     this.foot.draw();
-    this.panels.draw(colours);
+    this.panels.draw(this.inks);
     this.answers.draw(picture.answers);
     this.next.draw();
     this.vectors.draw(picture.vectors, this.theme);
@@ -380,7 +377,7 @@ export class PairView extends PlaceView {
     );
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.scrollTo(front));
-    setAttribute(p.flip, "aria-pressed", String(this.front === 2));
+    setAttribute(p.flip, "aria-pressed", this.front === 2);
   }
 
   drawBar() {
@@ -391,7 +388,7 @@ export class PairView extends PlaceView {
     fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");
     fillChoice(p.heads2, numbers(right.heads), right.head, (head) => this.goRight({ head }), "head");
     this.modes.press(look.table);
-    setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
+    setAttribute(p.specials, "aria-pressed", !look.nospecials);
     p.specials.hidden = !picture.sides.some(hasSpecials);
   }
 }

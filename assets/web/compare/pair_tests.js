@@ -3,7 +3,7 @@
 
 import { SideRequest } from "../wire/api_client.js";
 import { button, div, fold, h, panel, setAttribute, setText, span } from "../base/dom.js";
-import { BlocksPanel } from "../sheets/blocks_panel.js";
+import { BlocksPanel } from "../sheets/blocks.js";
 import { SentenceBox } from "../picture/sentence.js";
 
 class Beneath {

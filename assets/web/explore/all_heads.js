@@ -1,6 +1,6 @@
 // All heads in one grid: the legend of their kinds, and one head enlarged over the grid.
 
-import { button, div, fill, h, setAttribute, setTexts, span } from "../base/dom.js";
+import { button, div, h, render, setAttribute } from "../base/dom.js";
 import { HEAD_KINDS } from "../base/facts.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
 
@@ -62,12 +62,11 @@ export class AllHeads {
     const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.allHeads : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // display options belong above the maps
     const kinds = Object.keys(HEAD_KINDS).filter((kind) => all.some(([name]) => name === kind));
-    const make = () => h("span", { class: "kind-mark" }, h("span"), span("count"));
-    fill(this.legend, kinds, make, (mark, kind) => {
-      setAttribute(mark, "data-kind", kind);
+    const marks = kinds.map((kind) => {
       const count = all.filter(([name]) => name === kind).length;
-      setTexts(mark, `${HEAD_KINDS[kind].title} `, String(count));
+      return ["span.kind-mark", { "data-kind": kind }, ["span", `${HEAD_KINDS[kind].title} `], ["span.count", count]];
     });
+    render(this.legend, ...marks);
     setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);
   }
 }

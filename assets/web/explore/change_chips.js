@@ -3,32 +3,39 @@
 
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, h, render, setAttribute, setText, span } from "../base/dom.js";
 import { canUndo } from "../link/link.js";
 import { headName, meanOf, writeAt } from "../link/look.js";
 import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
 import { gave, sortByWeight, short } from "../base/words.js";
+import { Part } from "./part.js";
 
 const UNCHANGED = { mask: null, pos: null, t: null, unheard: null };
 
-export class ChangeChips {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.list = span("list");
-    this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
-    const title = "undo the last act, as the browser's Back button does";
-    this.undo = button("undo", () => history.back(), { class: "undo", title });
-    this.status = h("span", { class: "status-line", "aria-live": "polite" });
-    this.strongest = button("", () => this.go());
-    this.difference = button("show the difference", () => this.toggleDifference(), {
-      title: "the large map shows the new weights minus the original ones; blue is less, orange is more",
-    });
-    this.compare = h("a", { class: "page-link" }, "compare with the unchanged model →");
-    this.element = h("div", { class: "changed", role: "group", "aria-label": "Changes to the model" });
-    this.element.append(this.list, this.reset, this.status, this.strongest, this.difference, this.compare);
-  }
+export class ChangeChips extends Part {
+  list = span("list");
+  reset = button("reset all", () => this.view.edit({ controls: UNCHANGED, off: [] }));
+  undo = button("undo", () => history.back(), {
+    class: "undo",
+    title: "undo the last act, as the browser's Back button does",
+  });
+  status = h("span", { class: "status-line", "aria-live": "polite" });
+  strongest = button("", () => this.go());
+  difference = button("show the difference", () => this.toggleDifference(), {
+    title: "the large map shows the new weights minus the original ones; blue is less, orange is more",
+  });
+  compare = h("a", { class: "page-link" }, "compare with the unchanged model →");
+  element = h(
+    "div",
+    { class: "changed", role: "group", "aria-label": "Changes to the model" },
+    this.list,
+    this.reset,
+    this.status,
+    this.strongest,
+    this.difference,
+    this.compare,
+  );
 
   /** The link that compares the unchanged model with the current one. */
   get comparison() {
@@ -80,12 +87,11 @@ export class ChangeChips {
   draw() {
     const { view } = this;
     const list = changed(view.controls, view.off, view.maps.tokens);
-    const make = () => button("", null, { class: "change-chip" });
-    fill(this.list, list, make, (chip, { text, back, heads }) => {
-      setText(chip, `${text} ×`);
-      setAttribute(chip, "aria-label", `undo: ${text}`);
-      chip.onclick = () => view.edit(heads ? { off: [] } : { controls: back });
+    const chips = list.map(({ text, back, heads }) => {
+      const onclick = () => view.edit(heads ? { off: [] } : { controls: back });
+      return ["button.change-chip", { "aria-label": `undo: ${text}`, onclick }, `${text} ×`];
     });
+    render(this.list, ...chips);
     const { effect } = view.picture;
     const hasEffect = list.length > 0 && effect !== null && view.matching;
     setText(this.status, hasEffect ? this.answer : list.length ? "" : "Model unchanged.");
@@ -99,7 +105,7 @@ export class ChangeChips {
     }
     // kept while the next picture is pending: a button that has just been clicked must not lose the focus
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
-    setAttribute(this.difference, "aria-pressed", String(view.look.difference));
+    setAttribute(this.difference, "aria-pressed", view.look.difference);
     this.compare.hidden = !list.length;
     this.reset.hidden = list.length < 2; // a single chip undoes itself
     this.undo.hidden = !canUndo();

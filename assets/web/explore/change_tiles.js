@@ -2,7 +2,7 @@
 
 import { isAcross } from "../picture/heads.js";
 import { choice } from "../base/choice.js";
-import { bringUnderBar, button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { bringUnderBar, div, h, render, setText, span } from "../base/dom.js";
 import { ControlChips } from "../picture/control_chips.js";
 import { HEAD_KINDS } from "../base/facts.js";
 import { number } from "../base/words.js";
@@ -38,11 +38,11 @@ export class ChangeTiles extends ControlChips {
     return super.isOutside(event) && !(narrow && event.composedPath().includes(changes.element));
   }
 
-  /** @param {string} key @param {Inks} inks */
-  fill(key, inks) {
+  /** @param {string} key */
+  fill(key) {
     this.lamps.hidden = isAcross(this.view.maps); // too many to switch one by one
     if (key === "off") this.finder.draw();
-    super.fill(key, inks);
+    super.fill(key);
   }
 }
 
@@ -68,7 +68,8 @@ class FindHeads {
   }
 
   draw() {
-    const { topHeads } = this.view.picture;
+    const { view } = this;
+    const { topHeads } = view.picture;
     const available = KINDS.filter(([name]) => topHeads[name]);
     this.element.hidden = !available.length;
     if (!topHeads[this.kind]) this.kind = available[0]?.[0] ?? "";
@@ -77,34 +78,19 @@ class FindHeads {
     });
     this.kinds.press(this.kind);
     setText(this.rule, this.kind && `The number is the ${HEAD_KINDS[this.kind].text}.`);
-    const heads = topHeads[this.kind] ?? [];
-    this.off.hidden = !heads.length;
-    this.drawList(heads);
-    this.drawOff(heads.map(([layer, head]) => `${layer}.${head}`));
-  }
-
-  /** @param {[number, number, number][]} heads */
-  drawList(heads) {
-    const { view } = this;
-    const make = () => h("li", {}, button(""));
-    fill(this.list, heads, make, (item, [layer, head, score]) => {
-      const press = /** @type {HTMLElement} */ (item.firstElementChild);
+    const heads = topHeads[this.kind] ?? []; // best first
+    const list = heads.map(([layer, head, score]) => {
       const off = view.off.has(`${layer}.${head}`) ? " off" : "";
-      press.onclick = () => view.all.open(layer, head);
-      setText(press, `L${layer} H${head}${off} ${number(score)}`);
+      const text = `L${layer} H${head}${off} ${number(score)}`;
+      return ["li", ["button", { onclick: () => view.all.open(layer, head) }, text]];
     });
-  }
-
-  /** @param {string[]} ids of the matching heads, best first */
-  drawOff(ids) {
-    const { view } = this;
-    const make = () => /** @type {HTMLElement} */ (button(""));
-    fill(this.off, SEVERAL, make, (press, count) => {
-      const all = ids.slice(0, count);
-      press.onclick = () => view.edit({ off: all });
+    render(this.list, ...list);
+    const several = SEVERAL.map((count) => {
+      const all = heads.slice(0, count).map(([layer, head]) => `${layer}.${head}`);
       const isSo = view.off.size === all.length && all.every((id) => view.off.has(id));
-      setText(press, count === 1 ? "ablate the strongest" : `the ${count} strongest`);
-      setAttribute(press, "aria-pressed", String(isSo));
+      const text = count === 1 ? "ablate the strongest" : `the ${count} strongest`;
+      return ["button", { "aria-pressed": isSo, onclick: () => view.edit({ off: all }) }, text];
     });
+    render(this.off, { hidden: !heads.length }, ...several);
   }
 }

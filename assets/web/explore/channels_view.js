@@ -2,7 +2,7 @@
 
 import { choice } from "../base/choice.js";
 import { AXIS } from "../base/facts.js";
-import { contentWidth, div, fill, setText } from "../base/dom.js";
+import { contentWidth, div, render, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { FoldedTable } from "../picture/listing.js";
 import { headName, writeAt } from "../link/look.js";
@@ -63,15 +63,15 @@ export class ChannelsView {
     this.answer = { ...header, q: part(0), k: part(1), products: part(2) };
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
-    const { answer, grid, table } = this;
-    const { state } = this.view.others;
+  draw() {
+    const { answer, grid, table, view } = this;
+    const { inks, others } = view;
+    const { state } = others;
     this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
-    fill(this.status, answer.sentences, "p", setText);
-    fill(this.notes, answer.notes, "p", setText);
+    render(this.status, ...answer.sentences.map((text) => ["p", text]));
+    render(this.notes, ...answer.notes.map((text) => ["p", text]));
     const { q, k, products } = answer;
     const head = headName(`${answer.layer}.${answer.head}`);
     const order = orderOf(products, state === SORTED);

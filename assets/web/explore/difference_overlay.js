@@ -2,7 +2,7 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { DifferenceMap, signedGradient } from "../picture/differences.js";
-import { setText, span } from "../base/dom.js";
+import { setText } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
 import { argmax, quoted, signed } from "../base/words.js";
@@ -58,15 +58,15 @@ export class DifferenceOverlay {
     const strongest = argmax(row.map(Math.abs));
     const key = visibleMap.key ?? strongest;
     if (!row[strongest]) return ["No difference from the original model in this row"];
-    const query = span("query", quoted(visibleMap.tokens[visibleMap.row]));
-    const keyName = span("key", quoted(visibleMap.keys[key]));
+    const query = ["span.query", quoted(visibleMap.tokens[visibleMap.row])];
+    const keyName = ["span.key", quoted(visibleMap.keys[key])];
     return [`${NAME}: `, query, " → ", keyName, ` ${signed(row[key])}`];
   }
 
-  /** @param {HTMLElement[]} parts @param {Inks} inks */
-  drawLegend([low, ramp, high, law], inks) {
+  /** @param {HTMLElement[]} parts */
+  drawLegend([low, ramp, high, law]) {
     setText(low, "−1, less");
-    ramp.style.backgroundImage = signedGradient(inks);
+    ramp.style.backgroundImage = signedGradient(this.view.inks);
     setText(high, "+1, more");
     setText(law, this.view.look.lines ? "" : "each bar shows how much of a row’s weight moved, 0 to 1");
   }

@@ -4,7 +4,6 @@ import { SideRequest } from "../wire/api_client.js";
 import { AllHeads } from "./all_heads.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
-import { inks } from "../base/colour.js";
 import { button, div, fold, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
@@ -27,7 +26,6 @@ import { ValueLengths } from "./value_lengths.js";
 import { Progress } from "./progress.js";
 import { toggle } from "../base/words.js";
 import { ApiView } from "../wire/api_view.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
@@ -45,7 +43,7 @@ const HELP = [
 export class Explore extends ApiView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
-    super(root, [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, stageCss], "explore");
+    super(root, [choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, stageCss], "explore");
     this.state = FIRST;
     this.at = FIRST.at;
     this.look = FIRST.look;
@@ -306,7 +304,6 @@ export class Explore extends ApiView {
     this.setClasses({ ...kindsOfView, choosing: this.narrow && this.tiles.open });
     this.bar.draw(all);
     this.all.draw();
-    const colours = inks(this.element);
     const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // hidden special tokens
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
@@ -315,12 +312,12 @@ export class Explore extends ApiView {
     const headState = { ...at, ...look, ...modelState, first, last, theme, across, forbidden };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(headState, maps, order(this, all, across), side);
-    this.heads.draw(colours);
+    this.heads.draw(this.inks);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!isNow); // weights of another head must not pass for those of this one
     this.media.draw(); // first: it decides how much space is left
     this.foot.draw();
-    for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw(colours);
+    for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw();
     for (const part of [this.changes, this.steps, this.recorded, this.next]) part.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));

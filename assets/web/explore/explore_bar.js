@@ -3,8 +3,8 @@
 import { isolated } from "../base/token_text.js";
 import { isAcross, sortKey } from "../picture/heads.js";
 import { isDrawn } from "../base/curtain.js";
-import { choice, group, setRovingTabindex } from "../base/choice.js";
-import { button, div, fill, h, setAttribute, setAttributes, setText, setTexts, span } from "../base/dom.js";
+import { choice, group, numbers, setRovingTabindex } from "../base/choice.js";
+import { button, div, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { hearWords } from "../base/grid_keys.js";
 import { store } from "../base/storage.js";
 import { groupChoice } from "../picture/map_choice.js";
@@ -28,7 +28,7 @@ function menu(view, name, ...inside) {
   const panel = h("div", { class: "panel menu-panel", hidden: "" }, ...inside);
   const open = (/** @type {boolean} */ is) => {
     panel.hidden = !is;
-    setAttribute(opener, "aria-expanded", String(is));
+    setAttribute(opener, "aria-expanded", is);
   };
   const opener = button(name, () => open(panel.hidden), { "aria-expanded": "false", class: "opener" });
   const element = div("menu", opener, panel);
@@ -49,7 +49,7 @@ function menu(view, name, ...inside) {
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
-    const press = button(name, () => store("localStorage", key, !is), { title, "aria-pressed": String(is) });
+    const press = button(name, () => store("localStorage", key, !is), { title, "aria-pressed": is });
     press.addEventListener("click", () => location.reload()); // all modules read the setting once
     return press;
   };
@@ -118,12 +118,12 @@ export class ExploreBar {
     this.groups.draw();
     this.drawLayers(isAll);
     this.scales.press(look.scale);
-    setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
+    setAttribute(this.specials, "aria-pressed", !look.nospecials);
     this.specials.hidden = !hasSpecials(view.maps) || picture.tile > 0;
     this.drawSort();
     const id = `${at.layer}.${at.head}`;
-    setAttribute(this.solo, "aria-pressed", String(look.solo === id));
-    setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
+    setAttribute(this.solo, "aria-pressed", look.solo === id);
+    setAttribute(this.hide, "aria-pressed", look.hidden.has(id));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.state.pin ? "unpin" : "pin");
     this.pin.disabled = (view.reading.isMean || picture.tile > 0) && !view.state.pin; // only the map of one head can be pinned
@@ -132,26 +132,30 @@ export class ExploreBar {
   /** Draw the example sentences, each behind the name of what it demonstrates. */
   drawPresets() {
     const { picture, text } = this.view;
-    const make = () => /** @type {HTMLElement} */ (button("", null, {}, h("strong"), h("span")));
-    fill(this.presets, picture.presets, make, (element, preset, index) => {
-      element.onclick = () => {
+    const drawPreset = (/** @type {string} */ preset, /** @type {number} */ index) => {
+      const onclick = () => {
         this.presetMenu.open(false);
         this.view.edit({ sentence: { text: preset, placed: false, rowChosen: false } });
       };
-      setTexts(element, picture.presetNames[index] && `${picture.presetNames[index]}: `, preset);
-      setAttribute(element, "aria-pressed", String(preset === text));
-    });
+      const name = picture.presetNames[index];
+      return [
+        "button",
+        { "aria-pressed": preset === text, onclick },
+        ["strong", name && `${name}: `],
+        ["span", preset],
+      ];
+    };
+    render(this.presets, ...picture.presets.map(drawPreset));
   }
 
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
-    const make = (/** @type {number} */ row) => button("", () => this.view.focus.pickRow(row), { class: "chip" });
-    fill(this.chips, maps.tokens, make, (chip, token, row) => {
-      setText(chip, isolated(token));
-      setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);
-      setAttribute(chip, "aria-pressed", String(row === at.row));
-    });
+    const drawChip = (/** @type {string} */ token, /** @type {number} */ row) => {
+      const marks = { "data-key": row === key && !maps.columns ? "" : null, "aria-pressed": row === at.row };
+      return ["button.chip", { ...marks, onclick: () => focus.pickRow(row) }, isolated(token)];
+    };
+    render(this.chips, ...maps.tokens.map(drawChip));
     setRovingTabindex(this.chips);
     const place = `${at.row} ${maps.n}`;
     // center the token in focus after layout
@@ -169,20 +173,22 @@ export class ExploreBar {
   drawLayers(isAll) {
     const { maps, at, changes } = this.view;
     const go = (/** @type {number} */ layer) => this.view.setCursor({ layer }, { all: false, open: false });
-    const make = (/** @type {number} */ layer) => button("", () => go(layer), {}, h("span"), h("small"));
-    fill(this.layers, [...Array(maps.layers).keys()], make, (element, layer) => {
+    const drawLayer = (/** @type {string} */ name, /** @type {number} */ layer) => {
       const { badge, share } = changes.changeIn(layer);
-      setTexts(element, String(layer), badge);
-      element.style.setProperty("--change", String(share));
-      setAttribute(element, "aria-label", `layer ${layer}`);
-      setAttribute(element, "title", badge ? `largest change of a weight in layer ${layer}: ${badge}` : null);
-      setAttribute(element, "aria-pressed", String(!isAll && layer === at.layer));
-    });
+      const title = badge ? `largest change of a weight in layer ${layer}: ${badge}` : null;
+      const aria = { "aria-label": `layer ${layer}`, "aria-pressed": !isAll && layer === at.layer };
+      const props = { ...aria, title, "--change": String(share), onclick: () => go(layer) };
+      return ["button", props, ["span", name], ["small", badge]];
+    };
+    render(
+      this.layers,
+      { class: isAcross(maps) ? "segments strip" : "segments" },
+      ...numbers(maps.layers).map(drawLayer),
+    );
     setRovingTabindex(this.layers);
-    setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     this.allHeads.hidden = maps.layers < 2 && !isAll;
     setText(this.allHeads, isAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
-    setAttribute(this.allHeads, "aria-pressed", String(isAll));
+    setAttribute(this.allHeads, "aria-pressed", isAll);
   }
 
   /** Under a lesson's curtain the key is not named: it may be the answer. */
@@ -191,6 +197,6 @@ export class ExploreBar {
     const key = isDrawn() ? null : sortKey(this.view);
     const source = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
     setText(this.sort, `sort heads${source}`);
-    setAttributes(this.sort, { "aria-pressed": String(look.sort), disabled: key === null });
+    setAttributes(this.sort, { "aria-pressed": look.sort, disabled: key === null });
   }
 }

@@ -3,7 +3,7 @@
 
 import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 import { choice } from "../base/choice.js";
-import { contentWidth, div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
+import { contentWidth, div, h, LETTERS, render, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { FoldedTable } from "../picture/listing.js";
 import { isolated } from "../base/token_text.js";
@@ -75,9 +75,9 @@ export class FlowView {
     return view.setCursor({ row: answer.row, key: token }, { keys: [] });
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { answer, grid, view } = this;
+    const { inks } = view;
     const { state } = view.others;
     this.measure.press(state === NORM ? NORM : "");
     const [, norm] = this.measure.buttons;
@@ -86,8 +86,8 @@ export class FlowView {
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     const { tokens, layers, row } = answer;
-    fill(this.status, answer.sentences, "p", setText);
-    fill(this.notes, answer.assumes, "p", setText);
+    render(this.status, ...answer.sentences.map((text) => ["p", text]));
+    render(this.notes, ...answer.assumes.map((text) => ["p", text]));
     setText(this.left, answer.left);
     const layout = layOutFlow(answer, { width: contentWidth(this.element), height: HIGH });
     const { layer } = view.at;

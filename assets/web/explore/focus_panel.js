@@ -10,7 +10,7 @@ import { NOBODY } from "../base/facts.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { IN_TABLE } from "../picture/differences.js";
 import { choice } from "../base/choice.js";
-import { button, contentWidth, div, fill, h, LETTERS, panel, rem, setAttribute, setText, span } from "../base/dom.js";
+import { button, contentWidth, div, h, LETTERS, panel, rem, render, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MAX_WORDS } from "../picture/lines.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
@@ -172,8 +172,7 @@ export class FocusPanel {
     return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, visibleMap } = view;
     const { tokens, keys } = visibleMap;
@@ -189,13 +188,13 @@ export class FocusPanel {
     const isCovered = isDrawn() || view.alone !== "" || !matching;
     setText(this.reason, (!isCovered && !picture.baseline && telling[index]?.text) || "");
     this.telling.hidden = isCovered || telling.length < (index < 0 ? 1 : 2);
-    fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
+    render(this.changed, ...changed(view.controls, view.off, maps.tokens).map(({ text }) => ["span", text]));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
     this.element.classList.toggle("is-mean", view.reading.isMean); // of a mean no single value vector is passed on
     this.lamp.hidden = view.reading.isMean;
     setText(this.lamp, isOff ? "restore this head" : "ablate this head");
-    setAttribute(this.lamp, "aria-pressed", String(isOff));
+    setAttribute(this.lamp, "aria-pressed", isOff);
     this.lamp.disabled = Boolean(picture.fixed.off);
     setAttribute(this.lamp, "title", picture.fixed.off || ABLATES);
     const count = Math.max(tokens.length, keys.length);
@@ -217,8 +216,8 @@ export class FocusPanel {
       theme,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
-    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.overlay(mapPicture), mode, inks);
-    this.drawLegend(mapPicture, mode, inks);
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.overlay(mapPicture), mode);
+    this.drawLegend(mapPicture, mode);
     this.columns.draw();
     view.reading.draw();
     const { row } = this;
@@ -226,8 +225,8 @@ export class FocusPanel {
     else if (!maps.isHere(at.layer)) setText(this.title, `Layer ${at.layer} is not computed yet`);
   }
 
-  /** @param {MapPicture} mapPicture @param {string} mode @param {Inks} inks */
-  drawMap(mapPicture, mode, inks) {
+  /** @param {MapPicture} mapPicture @param {string} mode */
+  drawMap(mapPicture, mode) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px at the projector's type size
     const isLong = view.picture.tile > 0;
@@ -241,17 +240,17 @@ export class FocusPanel {
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;
-      asLines.draw(mapPicture, inks, room);
-    } else map.draw(mapPicture, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
+      asLines.draw(mapPicture, view.inks, room);
+    } else map.draw(mapPicture, mode === "table", view.inks, room, difference.isOn ? IN_TABLE : {});
   }
 
-  /** @param {MapPicture} picture @param {string} mode @param {Inks} inks */
-  drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
+  /** @param {MapPicture} picture @param {string} mode */
+  drawLegend({ map, whole, scale, theme, first, last }, mode) {
     const [low, ramp, high, law] = this.legend;
     const isOn = this.difference.isOn;
     this.blocked.hidden = mode !== "map" || !this.view.picture.forbidden.some(Boolean);
     for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or line widths, need no colour scale
-    if (isOn) return this.difference.drawLegend(this.legend, inks);
+    if (isOn) return this.difference.drawLegend(this.legend);
     if (mode === "lines") return setText(law, "a thicker line means a larger weight");
     const max = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
@@ -281,23 +280,15 @@ export class FocusPanel {
     const isSeveral = keyIndex !== null && visibleMap.others.some((other) => other !== keyIndex);
     const all = keyIndex === null ? [key] : [...new Set([keyIndex, ...visibleMap.others])].sort((a, b) => a - b);
     const share = keyIndex === null ? weight : all.reduce((sum, key) => sum + row[key], 0);
-    const [query, keyName] = [
-      span("query", quoted(token)),
-      span("key", listed(all.map((key) => quoted(visibleMap.keys[key])))),
-    ];
-    const change = this.difference.describeRow();
-    if (change) this.title.replaceChildren(...change);
-    else if (best)
-      this.title.replaceChildren(
-        query,
-        keyIndex === null ? " attends most to " : " attends to ",
-        keyName,
-        all.length === 1 ? this.kindOf(all[0]) : "",
-        `: ${number(share)}`,
-        view.reading.isMean ? " on average" : "",
-      );
-    else this.title.replaceChildren(query, " attends to no token: all its weights are 0");
-    if (this.isOff) this.title.append(" ", span("off-note", OFF));
+    const query = ["span.query", quoted(token)];
+    const keyName = ["span.key", listed(all.map((key) => quoted(visibleMap.keys[key])))];
+    const verb = keyIndex === null ? " attends most to " : " attends to ";
+    const kind = all.length === 1 && this.kindOf(all[0]);
+    const mean = view.reading.isMean ? " on average" : "";
+    const none = [query, " attends to no token: all its weights are 0"];
+    const parts = best ? [query, verb, keyName, kind, `: ${number(share)}`, mean] : none;
+    const off = this.isOff ? [" ", ["span.off-note", OFF]] : [];
+    render(this.title, ...(this.difference.describeRow() ?? parts), ...off);
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
     setText(this.from, `How is ${number(share)} calculated? →`);
@@ -314,7 +305,7 @@ export class FocusPanel {
     this.drawTitle(token, best[0], row);
     setText(this.queryLabel, isolated(token));
     setAttribute(this.summary, "data-empty", best.length ? null : "");
-    fillLooks(this.list, keys, best);
+    drawLooks(this.list, keys, best);
     this.view.values.draw(row);
     setText(this.sum, [picture.mean, reading.sentence].filter(Boolean).join(" "));
     const lines = story(tokens, visibleMap.row, row, keys, this.view.media.rows === "words" ? "word" : "token");
@@ -328,24 +319,21 @@ export class FocusPanel {
 }
 
 /** The keys with the largest weights of a row. @param {Float32Array} row */
-export const looksOf = (row) =>
+const looksOf = (row) =>
   sortByWeight(row)
     .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
 /** Draw keys with their weights as bars.
  * @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
-export function fillLooks(list, tokens, best) {
-  fill(list, best, makeBar, (bar, [key, weight]) => {
-    const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
-    setText(name, isolated(tokens[key]));
-    /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
-    setText(value, number(weight));
+function drawLooks(list, tokens, best) {
+  const bars = best.map(([key, weight]) => {
+    const track = ["span.track", ["span", { style: `width: ${100 * weight}%;` }]];
+    const name = ["span.badge.key", isolated(tokens[key])];
+    return ["div.key-bar", { role: "listitem" }, name, track, ["span.value", number(weight)]];
   });
+  render(list, ...bars);
 }
-
-const makeBar = () =>
-  h("div", { class: "key-bar", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
 
 /** Join names: "a", "a and b", "a, b and c together". @param {string[]} names */
 const listed = (names) =>
@@ -369,8 +357,7 @@ export class PinnedPanel {
     this.element = panel("pinned", "Pinned map", header, this.map.element, div("map-foot", this.readout), this.summary);
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { picture, look, theme } = this.view;
     const { pin, pinWeights } = picture;
     if (!pin) return;
@@ -393,8 +380,8 @@ export class PinnedPanel {
     });
     this.summary.hidden = row === null;
     setText(this.queryLabel, isolated(pin.tokens[row ?? 0]));
-    fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
+    drawLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
     this.map.map.project(this.view.foot.isOn);
-    this.map.draw(mapPicture, look.table, inks, roomFor(this.view, this.map.element));
+    this.map.draw(mapPicture, look.table, this.view.inks, roomFor(this.view, this.map.element));
   }
 }

@@ -1,8 +1,5 @@
 // Measures of all heads: the selected ones, their order, and means over several texts.
 
-/** @typedef {{name: string, title: string, unit: string, description: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
- * `values`: one per head, layer by layer
- */
 /** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Settings
  * measures of both axes and of the sort order; ascending or not; the text that is measured
  */

@@ -4,7 +4,7 @@ import { digits } from "./head_measures.js";
 import { argmax } from "../base/words.js";
 import { namedPart } from "../base/choice.js";
 import { AXIS } from "../base/facts.js";
-import { contentWidth, div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { contentWidth, div, h, render, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 
 /** @typedef {{low: number, high: number, title: string}} Axis */
@@ -43,21 +43,19 @@ export class HeadPlot {
     return `${view.nameOf(index)}: ${texts.join(", ")}${suffix}`;
   }
 
-  /** @param {Measure[]} columns @param {Inks} inks */
-  draw(columns, inks) {
+  /** @param {Measure[]} columns */
+  draw(columns) {
     const { view, settings: measures, head } = this.view;
     const columnOf = (/** @type {string} */ name) => columns.find((column) => column.name === name);
     const [x, y] = [columnOf(measures.x) ?? columns[0], columnOf(measures.y) ?? columns[1] ?? columns[0]];
     this.measures = [x, y];
     this.axes.forEach((select, index) => {
-      fill(select, columns, "option", (option, { name, title }) => {
-        setText(option, title);
-        setAttribute(option, "value", name);
-      });
-      select.value = this.measures[index].name;
-      setAttribute(select, "title", this.measures[index].description);
+      const { name: value, description: title } = this.measures[index];
+      render(select, { title }, ...columns.map(({ name, title }) => ["option", { value: name }, title]));
+      select.value = value;
     });
-    const { layers, heads } = view.maps;
+    const { maps, inks } = view;
+    const { layers, heads } = maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
     this.layout = layout;
     const toIndex = (/** @type {Cell} */ [layer, column]) => layer * heads + column;

@@ -1,32 +1,28 @@
 // All heads by a measure, as a plot, as a table and by name; of the sentence, random tokens, or a text collection.
 
 import { makeListing, updateListing } from "../picture/listing.js";
-import { button, div, fill, h, setText, span } from "../base/dom.js";
+import { button, div, h, render, setText } from "../base/dom.js";
 import { digits, readShown, withValues, writeShown, HEAD, ordered } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources } from "./head_sources.js";
 import { unpackFloats } from "../wire/packets.js";
 import { argmax, counted } from "../base/words.js";
+import { Part } from "./part.js";
 
-export class HeadsView {
+export class HeadsView extends Part {
   name = "heads";
   title = "Rank all heads";
   about = "which head attends most to the previous word, or most widely?";
 
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
-    this.ofText = /** @type {Measure[]} */ ([]); // of the sentence or of random tokens
-    this.tokens = 0; // number of tokens of the text
-    this.sources = new HeadSources(this);
-    this.plot = new HeadPlot(this);
-    this.names = h("ul", { class: "named-heads", "aria-label": "Heads named in the literature" });
-    this.table = new HeadTable(this);
-    this.missing = h("p", { class: "label" });
-    this.element = div("heads-view");
-    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.missing);
-  }
+  header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
+  ofText = /** @type {Measure[]} */ ([]); // of the sentence or of random tokens
+  tokens = 0; // number of tokens of the text
+  sources = new HeadSources(this);
+  plot = new HeadPlot(this);
+  names = h("ul", { class: "named-heads", "aria-label": "Heads named in the literature" });
+  table = new HeadTable(this);
+  missing = h("p", { class: "label" });
+  element = div("heads-view", this.sources.element, this.plot.element, this.names, this.table.element, this.missing);
 
   /** The link parameters sent with the run; a text collection sends its own. */
   get route() {
@@ -88,15 +84,14 @@ export class HeadsView {
     return `L${Math.floor(index / this.heads)} H${index % this.heads}`;
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { sources, header, ofText } = this;
     sources.draw(header ? `${counted(this.count, "head")} on ${counted(this.tokens, "token")}.` : "…");
     const measures = sources.isCollection ? sources.texts.pool.pooled(header?.measures ?? []) : ofText;
     const columns = measures.filter(({ values }) => values);
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
       return;
-    this.plot.draw(columns, inks);
+    this.plot.draw(columns);
     this.drawNames(columns, header.names);
     this.table.draw(columns);
     setText(this.missing, withoutOf(measures));
@@ -106,18 +101,14 @@ export class HeadsView {
    * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, source
    */
   drawNames(columns, names) {
-    const results = names.flatMap(([measure, title, unit]) => {
+    const items = names.flatMap(([measure, title, who]) => {
       const values = columns.find(({ name }) => name === measure)?.values;
-      return values ? [{ title, who: unit, at: argmax(values), value: values[argmax(values)] }] : [];
+      if (!values) return [];
+      const at = argmax(values);
+      const text = `is closest to ${title} (${who}), with ${digits(values[at])}`;
+      return [["li", ["button", { onclick: () => this.open(at) }, this.nameOf(at)], ["span.label", text]]];
     });
-    const makePress = () => /** @type {HTMLElement} */ (button(""));
-    const make = () => h("li", {}, makePress(), span("label"));
-    fill(this.names, results, make, (item, { title, who, at, value }) => {
-      const [press, status] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
-      setText(press, this.nameOf(at));
-      press.onclick = () => this.open(at);
-      setText(status, `is closest to ${title} (${who}), with ${digits(value)}`);
-    });
+    render(this.names, ...items);
   }
 }
 

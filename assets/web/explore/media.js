@@ -2,7 +2,7 @@
 
 import { isolated } from "../base/token_text.js";
 import { fillChoice } from "../base/choice.js";
-import { areSame, div, h, setAttribute, setAttributes, setText, span, svg, urlOf } from "../base/dom.js";
+import { areSame, div, h, render, setAttribute, setAttributes, setText, span, urlOf } from "../base/dom.js";
 import { drawChoice, makeChoice } from "../sheets/patches.js";
 import { number, sortByWeight } from "../base/words.js";
 import { setParam } from "../link/link.js";
@@ -177,9 +177,7 @@ class SoundBoard {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.moments = svg("g", {});
-    this.picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, this.moments);
-    this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" }, this.picture);
+    this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" });
     this.player = h("audio", { controls: "", preload: "none" });
     this.hint = h("p", { class: "label" });
     this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.hint);
@@ -222,21 +220,19 @@ class SoundBoard {
     const { wave } = sound;
     const isLookedAt = group !== "decoder";
     const max = Math.max(...weights.subarray(0, wave.length)) || 1; // of the moments: the silence after the sound may have more weight
-    setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
     const moments = bars(wave).map(({ top, height }, index) => {
-      const moment = /** @type {SVGElement} */ (svg("rect", { x: index, y: top, width: 1, height }));
-      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[index] / max)}%` : "0%");
-      return moment;
+      const share = isLookedAt ? `${100 * Math.sqrt(weights[index] / max)}%` : "0%";
+      return ["rect", { x: index, y: top.toFixed(2), width: 1, height: height.toFixed(2), "--share": share }];
     });
     const { now } = this;
-    const place = now === null ? [] : [svg("rect", { x: now, y: 0, width: 1, height: HEIGHT, class: "place" })];
-    this.moments.replaceChildren(...moments, ...place);
+    const place = now !== null && ["rect.place", { x: now, y: 0, width: 1, height: HEIGHT }];
     const keys = maps.columns ?? maps.tokens;
     const [[best, weight]] = sortByWeight(weights);
     const sentence = `${isolated(maps.tokens[this.view.at.row])} attends most to ${isolated(keys[best])}: ${number(weight)}`;
-    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: sentence };
-    for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
-    setAttributes(this.slider, { tabindex: isLookedAt ? "0" : null, "aria-disabled": isLookedAt ? null : "true" });
+    const values = { "aria-valuemin": 0, "aria-valuemax": wave.length - 1, "aria-valuenow": now ?? best };
+    const use = { tabindex: isLookedAt ? "0" : null, "aria-disabled": isLookedAt ? null : "true" };
+    const size = { viewBox: `0 0 ${wave.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+    render(this.slider, { ...values, ...use, "aria-valuetext": sentence }, ["svg", size, ["g", ...moments, place]]);
   }
 }
 

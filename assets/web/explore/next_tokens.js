@@ -37,7 +37,7 @@ export class NextTokens {
   /** @param {boolean} is whether the fields below the line are visible */
   open(is) {
     this.room.hidden = !is;
-    setAttribute(this.more, "aria-expanded", String(is));
+    setAttribute(this.more, "aria-expanded", is);
   }
 
   /** @param {KeyboardEvent} event */
@@ -90,7 +90,7 @@ export class NextTokens {
     if (isSet && !this.isSet) this.open(true);
     this.isSet = isSet;
     this.word.draw(picture.sampling[2], picture.wordSentence);
-    setAttribute(this.losses, "aria-pressed", String(this.view.look.surprise));
+    setAttribute(this.losses, "aria-pressed", this.view.look.surprise);
     this.drawLosses();
   }
 

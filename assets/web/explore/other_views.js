@@ -3,12 +3,13 @@
 
 import { ChannelsView } from "./channels_view.js";
 import { setRovingTabindex } from "../base/choice.js";
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, h, render, setAttribute, setText } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
 import { ApiClient } from "../wire/api_client.js";
+import { Part } from "./part.js";
 
 /** @typedef {object} OtherView
  * @property {string} name its name in the link
@@ -18,31 +19,32 @@ import { ApiClient } from "../wire/api_client.js";
  * @property {() => Values} params parameters added to the query of the run
  * @property {HTMLElement} element
  * @property {(parts: Uint8Array[]) => void} take
- * @property {(colours: Inks) => void} draw draws it, also before the first response
+ * @property {() => void} draw draws it, also before the first response
  * @property {() => void} [close] cancels its own requests
  */
 
-export class OtherViews {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.current = /** @type {OtherView | null} */ (null); // the view drawn last
-    /** @type {OtherView[]} */
-    this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
-    const handlers = {
+export class OtherViews extends Part {
+  current = /** @type {OtherView | null} */ (null); // the this.view drawn last
+  /** @type {OtherView[]} */
+  all = [new HeadsView(this.view), new FlowView(this.view), new ChannelsView(this.view)];
+  wire = new ApiClient(
+    {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.refusal, sentence), // the previous content stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
-    };
-    this.wire = new ApiClient(handlers, view.lifetime.signal);
-    this.toggles = this.all.map((view) => button(view.title, () => this.show(this.open === view ? null : view)));
-    const lines = this.all.flatMap(({ about }, index) => [this.toggles[index], span("label", about)]);
-    this.row = h("div", { class: "view-toggles", role: "group", "aria-label": "Other views" }, ...lines);
-    this.refusal = h("p", { class: "label refusal", role: "status" });
-    this.room = div("view-room");
-    this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });
-    this.element.append(this.row, this.refusal, this.room);
-  }
+    },
+    this.view.lifetime.signal,
+  );
+  row = h("div", { class: "view-toggles", role: "group", "aria-label": "Other views" });
+  refusal = h("p", { class: "label refusal", role: "status" });
+  room = div("view-room");
+  element = h(
+    "section",
+    { class: "other-views", "aria-label": "Other views of this run" },
+    this.row,
+    this.refusal,
+    this.room,
+  );
 
   /** The open view, from the link. @returns {OtherView | null} */
   get open() {
@@ -79,8 +81,7 @@ export class OtherViews {
     this.wire.ask(open.route, query, this.view.visit);
   }
 
-  /** @param {Inks} colours */
-  draw(colours) {
+  draw() {
     const { view, open, room, current } = this;
     if (open !== current) {
       current?.close?.();
@@ -88,12 +89,17 @@ export class OtherViews {
       setText(this.refusal, "");
       this.current = open;
     }
-    this.toggles.forEach((press, index) => setAttribute(press, "aria-pressed", String(this.all[index] === open)));
+    const lines = this.all.flatMap((view) => {
+      const isOpen = view === open;
+      const press = ["button", { "aria-pressed": isOpen, onclick: () => this.show(isOpen ? null : view) }, view.title];
+      return [press, ["span.label", view.about]];
+    });
+    render(this.row, ...lines);
     setRovingTabindex(this.row);
     room.hidden = !open;
     if (!open || view.alone || (view.projector && !view.narrow)) return; // there is room for one picture only
     if (room.firstChild !== open.element) room.replaceChildren(open.element);
     this.ask(open);
-    open.draw(colours);
+    open.draw();
   }
 }

@@ -1,23 +1,18 @@
 // The progress of a long text through the model: computed layers, time, and a stop button.
 
-import { button, div, h, setText, span } from "../base/dom.js";
+import { div, render } from "../base/dom.js";
 import { runOf } from "./state.js";
 import { mapsOf, unpack } from "../wire/packets.js";
+import { Part } from "./part.js";
 
-export class Progress {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.run = ""; // the run in progress
-    this.done = this.layers = 0;
-    this.isStopped = false;
-    this.digest = ""; // digest of the picture whose layers are here
-    this.body = new Uint8Array(); // thumbnails of the layers
-    this.bar = h("progress", { "aria-label": "Layers computed" });
-    this.text = span("label");
-    this.stopper = button("", () => this.toggle());
-    this.element = div("progress-line", this.bar, this.text, this.stopper);
-  }
+export class Progress extends Part {
+  run = ""; // the run in progress
+  done = 0;
+  layers = 0;
+  isStopped = false;
+  digest = ""; // digest of the picture whose layers are here
+  body = new Uint8Array(); // thumbnails of the layers
+  element = div("progress-line");
 
   /** The maps that have arrived, merged with the earlier layers of a long text.
    * @param {Uint8Array} packed @param {URLSearchParams} query
@@ -68,8 +63,8 @@ export class Progress {
   draw() {
     this.element.hidden = !this.run;
     if (!this.run) return;
-    Object.assign(this.bar, { max: this.layers, value: this.done });
-    setText(this.text, this.sentence);
-    setText(this.stopper, this.isStopped ? "continue" : "stop");
+    const bar = { max: this.layers, value: this.done, "aria-label": "Layers computed" };
+    const press = ["button", { onclick: () => this.toggle() }, this.isStopped ? "continue" : "stop"];
+    render(this.element, ["progress", bar], ["span.label", this.sentence], press);
   }
 }

@@ -165,13 +165,13 @@ export class ReadingAids {
     const isLong = picture.tile > 0;
     for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // a long text loads its maps layer by layer
     this.means.draw();
-    setAttribute(this.more, "aria-pressed", String(this.adds));
-    setAttribute(this.words, "aria-pressed", String(look.words));
+    setAttribute(this.more, "aria-pressed", this.adds);
+    setAttribute(this.words, "aria-pressed", look.words);
     this.words.disabled = isLong;
     setAttribute(this.words, "title", isLong ? LONG : WORDS);
-    setAttribute(this.first, "aria-pressed", String(!look.nofirst));
+    setAttribute(this.first, "aria-pressed", !look.nofirst);
     this.first.hidden = maps.ends[0] > 0 || maps.columns !== null || isLong;
-    setAttribute(this.renorm, "aria-pressed", String(look.renorm));
+    setAttribute(this.renorm, "aria-pressed", look.renorm);
     this.renorm.disabled = !look.renorm && !visibleMap.first && !visibleMap.last;
     setAttribute(
       this.renorm,

@@ -9,7 +9,7 @@ import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 
 /** `text`: null while the page chooses the sentence, which is then `sentence`; `off`: ablated heads; `pin`, `panel`: the
  * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up.
- * @typedef {import("../link/place.js").Place & {text: string | null, sentence: string, look: Look, off: Set<string>,
+ * @typedef {Cursor & {text: string | null, sentence: string, look: Look, off: Set<string>,
  *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>}} State
  */
 

@@ -1,11 +1,12 @@
 // Suggested changes to try on the current sentence, one at a time: a click applies one, and the page shows its effect.
 
-import { button, h, setText, span } from "../base/dom.js";
+import { button, render } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
 import { go } from "../link/navigation.js";
 import { sentenceOf } from "./state.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { quoted, sortByWeight, toggle } from "../base/words.js";
+import { Part } from "./part.js";
 
 const STRONG = 0.05; // weight of a noteworthy cell
 const TWINS = [
@@ -18,17 +19,9 @@ const TWINS = [
 const nameOf = (run, index) =>
   isWord(run, index) && /\p{L}/u.test(run.tokens[index]) ? run.tokens[index].toLowerCase() : "";
 
-export class Suggestions {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.index = 0; // of the next suggestion
-    this.text = span("text");
-    this.count = span("count");
-    const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
-    const parts = [star, h("strong", {}, "Try: "), this.text, " ", this.count];
-    this.element = button("", () => this.take(), { class: "try suggestions" }, ...parts);
-  }
+export class Suggestions extends Part {
+  index = 0; // of the next suggestion
+  element = button("", () => this.take(), { class: "try suggestions" });
 
   /** The suggestions that apply here: other words, no positions, the head ablated.
    * @returns {{label: string, change: import("./state.js").Edit}[]}
@@ -74,7 +67,8 @@ export class Suggestions {
     this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || visibleMap.isWords;
     if (this.element.hidden || !weights || waiting || !text.trim()) return; // the weights are pending, or there are none
     const { steps, index } = this;
-    setText(this.text, steps[index]?.label ?? "lesson 1 ›");
-    setText(this.count, index < steps.length ? `${index + 1} of ${steps.length}` : "");
+    const label = ["span.text", steps[index]?.label ?? "lesson 1 ›"];
+    const count = ["span.count", index < steps.length ? `${index + 1} of ${steps.length}` : ""];
+    render(this.element, ["span.star", { "aria-hidden": "true" }, "✦"], ["strong", "Try: "], label, " ", count);
   }
 }

@@ -1,10 +1,10 @@
 // The contribution of each key to the row in focus: weight times the length of its value vector.
 
 import { valuesOff } from "../link/changes.js";
-import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
-import { fillShare, listOf, makeShare } from "../picture/table.js";
+import { button, div, h, render, setAttribute, setText } from "../base/dom.js";
 import { isWord } from "../wire/packets.js";
 import { number, percent, quoted, sortByWeight } from "../base/words.js";
+import { Part } from "./part.js";
 
 const MAX_LISTED = 5; // keys in the list
 const COLUMNS = ["key", "weight", "length", "share"];
@@ -14,23 +14,20 @@ const LEGEND = "norm: ‖v‖ of the column’s value in this head; share: weigh
 /** Format a value: 0.0132 -> "0.013". @param {number} value */
 const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
 
-export class ValueLengths {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.opener = button("value norms", () => view.setDisplay({ values: !view.look.values }), { title: CONTRIBUTION });
-    this.status = h("p", { class: "contribution", role: "status" });
-    this.rows = h("tbody");
-    this.table = listOf(COLUMNS, this.rows, { title: LEGEND });
-    this.element = div("values", this.status, this.table);
-  }
+export class ValueLengths extends Part {
+  opener = button("value norms", () => this.view.setDisplay({ values: !this.view.look.values }), {
+    title: CONTRIBUTION,
+  });
+  status = h("p", { class: "contribution", role: "status" });
+  table = h("table", { title: LEGEND });
+  element = div("values", this.status, this.table);
 
   /** @param {Float32Array} row weights of the row in focus */
   draw(row) {
     const { view } = this;
     const { look, picture, maps, at, controls } = view;
     const { values } = picture;
-    setAttribute(this.opener, "aria-pressed", String(look.values));
+    setAttribute(this.opener, "aria-pressed", look.values);
     const { lengths } = picture.fixed;
     const isOther = view.reading.isMean || view.reading.isOn; // merged words and means have no value vector of their own
     this.opener.disabled = isOther || Boolean(lengths) || picture.tile > 0;
@@ -48,13 +45,16 @@ export class ValueLengths {
     const listed = sortByWeight(row).slice(0, MAX_LISTED);
     const nothing = `Nothing is passed on to ${quoted(maps.tokens[at.row])}.`;
     setText(this.status, all ? this.sentence(row, share, most, isZeroed) : nothing);
-    fill(this.rows, listed, makeRow, (line, [key, weight]) => {
-      const [name, weightCell, length, shareCell] = /** @type {HTMLElement[]} */ ([...line.children]);
-      setText(name, maps.keys[key]);
-      setText(length, digits(values[key]));
-      fillShare(weightCell, percent(weight), weight);
-      fillShare(shareCell, percent(share(key)), share(key));
+    const drawShare = (/** @type {number} */ part, kind = /** @type {string | null} */ (null)) => {
+      const track = ["div.track", { "aria-hidden": "true" }, ["span", { style: `width: ${100 * part}%;` }]];
+      return ["td", { class: kind }, ["span", percent(part)], track];
+    };
+    const rows = listed.map(([key, weight]) => {
+      const name = ["th", { scope: "row" }, maps.keys[key]];
+      return ["tr", name, drawShare(weight), ["td", digits(values[key])], drawShare(share(key), "value-share")];
     });
+    const head = COLUMNS.map((column) => ["th", { scope: "col" }, column]);
+    render(this.table, ["thead", ["tr", ...head]], ["tbody", ...rows]);
   }
 
   /** The sentence on the contribution of the key with the most weight, and on the largest contribution.
@@ -78,5 +78,3 @@ export class ValueLengths {
     return `${query} attends to ${keyName} with weight ${number(weight)}${long}, which makes ${percent(share(best))} of what is passed on.${rest}`;
   }
 }
-
-const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare(), h("td"), makeShare("value-share"));

@@ -2,8 +2,9 @@
 
 import { themeOf } from "../base/colour.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, div, fetchRoute, fill, h, setText, UserError } from "../base/dom.js";
+import { button, div, fetchRoute, h, render, setText, UserError } from "../base/dom.js";
 import { views } from "../base/view_base.js";
+import { fileNameOf } from "../link/changes.js";
 import { read } from "../link/link.js";
 import { picturesOfPage, pngOf } from "./picture_file.js";
 
@@ -23,28 +24,7 @@ const KINDS = {
   html: ["HTML file", "text/html", "every head, with tooltips and tables; needs no server"],
 };
 /** @typedef {keyof typeof KINDS} Kind */
-const MAX_LETTERS = 60; // characters of a file name
 const OF_SERVER = ["csv", "npz", "html"];
-
-/** The changes of a link to the model, as text. @param {URLSearchParams} link */
-function changes(link) {
-  const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
-  const off = link.getAll("off");
-  const heads = off.length > 1 ? `${off.length} heads` : off[0];
-  const position = pos === "none" ? "no positions" : pos && `${pos} positions`;
-  return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
-}
-
-/** The file name of a picture, such as "it-animal-no-positions": the words that its title quotes, or the name of the
- * page, and the changes.
- * @param {string} page @param {string} title @param {URLSearchParams} link
- */
-export function fileNameOf(page, title, link) {
-  const quoted = [...title.matchAll(/“([^”]*[\p{L}\p{N}][^”]*)”/gu)].map(([, word]) => word);
-  const words = [...(quoted.length ? quoted : [`headlight ${page}`]), ...changes(link)].join(" ");
-  const name = words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
-  return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
-}
 
 /** Download a file. @param {BlobPart} content @param {string} name @param {string} type */
 function save(content, name, type) {
@@ -80,7 +60,7 @@ export class TakeAlong {
   /** List the pictures of the page and the exports of the server. */
   list() {
     const pictures = picturesOfPage();
-    fill(this.picture, pictures, "option", (option, { name }) => setText(option, name));
+    render(this.picture, ...pictures.map(({ name }) => ["option", name]));
     this.picture.hidden = pictures.length < 2;
     for (const press of this.presses) {
       const kind = press.dataset.kind ?? "";

@@ -3,7 +3,7 @@
 
 import { addressOf, PAGES, pageNow } from "../link/navigation.js";
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { button, div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, div, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
@@ -78,10 +78,8 @@ function follow() {
   const tabs = /** @type {HTMLElement} */ (bar.querySelector(".tabs"));
   Object.assign(document.documentElement.dataset, { page: path ?? "", tabs: pages.length > 1 });
   tabs.ariaLabel = group;
-  fill(tabs, pages.length > 1 ? pages : [], "a", (tab, page) => {
-    setAttribute(tab, "data-path", page.path);
-    setText(tab, page.title);
-  });
+  const links = pages.map(({ path, title }) => ["a", { "data-path": path }, title]);
+  render(tabs, ...(links.length > 1 ? links : []));
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const linkPath = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(linkPath) + location.search);

@@ -20,7 +20,7 @@ export function openSheet(is) {
   if (is === isOpen()) return;
   document.documentElement.classList.toggle("sheet-open", is);
   const toggle = opener();
-  if (toggle) setAttribute(toggle, "aria-expanded", String(is));
+  if (toggle) setAttribute(toggle, "aria-expanded", is);
   const model = document.querySelector(MODEL);
   measured.disconnect();
   if (is && model) measured.observe(model);

@@ -19,24 +19,30 @@ const slug = (heading) =>
     .match(/[a-z0-9]+/g)
     ?.join("-");
 
-/** The thing of a name that can be seen: a keyed container, a part of a view by its class, or a panel by its heading.
- * @param {string} name
- */
-function find(name) {
-  const question = document.querySelector(".st-key-stage .question")?.parentElement;
-  if (question?.dataset.path !== pageNow().path) return undefined; // still the page before
-  const views = [...document.querySelectorAll(".st-key-stage *")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
-  const parts = (/** @type {string} */ selector) => views.flatMap((view) => [...view.querySelectorAll(selector)]);
-  const headings = parts(".panel h2").filter(({ textContent }) => slug(textContent) === name);
-  const keyed = document.querySelectorAll(`#${name}, .st-key-${name}`);
-  const things = [...keyed, ...parts(`.${name}`), ...headings.map((heading) => heading.closest(".panel"))];
-  return /** @type {HTMLElement | undefined} */ (things.find((thing) => thing?.getClientRects().length));
+/** All matching elements of the page and of the views in it. @param {string} selector */
+export function findAll(selector) {
+  const shadows = [...document.querySelectorAll(`${MAIN} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  return [document, ...shadows].flatMap((root) => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]));
 }
 
-/** Scroll to what a fragment names, as soon as it is there and until it stays where it is. @param {string} fragment */
-function land(fragment) {
-  const [, name] = fragment.match(/^#at-([a-z][\w-]*)$/) ?? [];
-  if (!name) return;
+/** The things of a name: keyed containers, parts of a view by their class, and panels by their headings.
+ * @param {string} name
+ */
+function thingsOf(name) {
+  const question = document.querySelector(".st-key-stage .question")?.parentElement;
+  if (question?.dataset.path !== pageNow().path) return []; // still the page before
+  const headings = findAll(".st-key-stage .panel h2, .view .panel h2").filter(
+    ({ textContent }) => slug(textContent) === name,
+  );
+  const panels = headings.flatMap((heading) => /** @type {HTMLElement} */ (heading.closest(".panel")) ?? []);
+  return [...findAll(`#${name}, .st-key-${name}`), ...findAll(`.view .${name}, .view.${name}`), ...panels];
+}
+
+/** Go to the first visible thing, as soon as it is there and until it stays where it is: it is scrolled into view below
+ * the bar, marked for a moment, and in focus.
+ * @param {() => HTMLElement[]} things
+ */
+export function land(things) {
   latest += 1;
   const mine = latest;
   for (const act of ACTS) addEventListener(act, () => (latest += 1), { once: true, capture: true });
@@ -45,18 +51,20 @@ function land(fragment) {
     polls += 1;
     if (mine !== latest || polls > MAX_POLLS || steady > STEADY) return;
     setTimeout(poll, POLL_MS);
-    const thing = find(name);
+    const thing = things().find((candidate) => candidate.getClientRects().length);
     if (!thing) return;
     const fold = thing.closest("details:not([open])")?.firstElementChild;
     if (fold instanceof HTMLElement) fold.click();
-    const bar = document.getElementById("headlight-bar")?.getBoundingClientRect().bottom ?? 0;
+    const bar = document.getElementById("headlight-bar");
+    const edge = bar?.getBoundingClientRect().bottom ?? 0;
     const { y, height } = thing.getBoundingClientRect();
-    if (y < bar || y + Math.min(height, innerHeight / 2) > innerHeight)
-      document.querySelector(MAIN)?.scrollBy(0, y - bar - 12);
+    const isCut = y < edge || y + Math.min(height, innerHeight / 2) > innerHeight;
+    if (isCut && !bar?.contains(thing)) document.querySelector(MAIN)?.scrollBy(0, y - edge - 12);
     steady = y === top ? steady + 1 : 0;
     top = thing.getBoundingClientRect().y;
     if (landed) return;
     landed = true;
+    if (thing.ariaExpanded === "false" && thing.dataset.key) thing.click(); // a control in a panel of its own
     thing.setAttribute("data-landed", "");
     if (thing.tabIndex < 0) thing.tabIndex = -1;
     thing.focus({ preventScroll: true });
@@ -65,13 +73,19 @@ function land(fragment) {
   poll();
 }
 
+/** @param {string} fragment */
+function landAt(fragment) {
+  const [, name] = fragment.match(/^#at-([a-z][\w-]*)$/) ?? [];
+  if (name) land(() => thingsOf(name));
+}
+
 /** Land now, and whenever a link with a fragment is followed. */
 export function listenToFragments() {
-  land(arrival.fragment);
+  landAt(arrival.fragment);
   let before = location.href;
   addEventListener("headlight-address", () => {
     if (location.href === before || location.href.endsWith("#")) return;
     before = location.href;
-    land(location.hash);
+    landAt(location.hash);
   });
 }

@@ -1,7 +1,7 @@
 // The dialog “Another model”: models cached on the server, a local folder, a model of the Hugging Face hub, and code
 // for own models. Remote users see only the last.
 
-import { button, div, fetchRoute, fill, h, LOST, setText, setTexts, span } from "../base/dom.js";
+import { fetchRoute, h, LOST, render } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
 import { descriptions } from "../link/model_name.js";
 
@@ -41,91 +41,104 @@ export const formatBytes = (bytes) =>
 
 /** A text field with a button.
  * @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
-function line(name, placeholder, does, act) {
-  const field = h("input", { "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false", dir: "auto" });
-  const press = h("button", { type: "submit" }, does);
-  const form = /** @type {HTMLFormElement} */ (h("form", { class: "form-row" }, field, press));
-  form.onsubmit = (event) => {
+function drawForm(name, placeholder, does, act) {
+  const onsubmit = (/** @type {any} */ event) => {
     event.preventDefault();
-    if (field.value.trim()) act(field.value.trim());
+    const text = event.target.elements[0].value.trim();
+    if (text) act(text);
   };
-  return { form, field, press };
+  const props = { "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false", dir: "auto" };
+  return ["form.form-row", { onsubmit }, ["input", props], ["button", { type: "submit" }, does]];
 }
 
 export class OtherModels {
+  state = {
+    machine: false, // whether models of the server's machine may be opened
+    hub: false, // whether models may be downloaded
+    models: /** @type {Found[]} */ ([]),
+    status: "",
+    id: "", // of the model of the hub whose size is known
+    size: 0, // of its missing files
+    done: /** @type {number | null} */ (null), // share of the current download
+  };
+  controller = /** @type {AbortController | null} */ (null); // of the current download
+
   /** @param {(name: string) => void} choose */
   constructor(choose) {
     this.choose = choose;
-    this.controller = /** @type {AbortController | null} */ (null); // of the current download
-    this.list = h("ul", { class: "models" });
-    this.status = h("p", { role: "status" });
-    this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
-    this.id = line("Name on the hub", "google-t5/t5-small", "Check size", (id) => this.size(id));
-    this.bring = button("", () => this.download(), { hidden: "" });
-    this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
-    this.stops = button("Stop", () => this.controller?.abort(), { hidden: "" });
-    const titled = (/** @type {string} */ title) => h("h3", {}, title);
-    const leaves = h("p", { class: "leaves" }, LEAVES);
-    const bringing = div("download-row", this.bring, this.bar, this.stops);
-    this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
-    this.machine = h("section", {}, titled("On this computer"), this.list, this.status);
-    this.machine.append(titled("Folder on this computer"), this.folder.form, this.hub);
-    this.element = h(
-      "dialog",
-      { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
-      button("×", () => this.element.close(), { autofocus: "", class: "close", "aria-label": "close" }),
-      h("h2", { id: "headlight-own-name" }, "Another model"),
-      this.machine,
-      titled("What can be opened here"),
-      ...OPENS.map((line) => h("p", {}, line)),
-      titled("In Python"),
-      h("p", {}, IN_PYTHON),
-      h("pre", {}, OWN_CODE),
-    );
-    this.element.addEventListener("close", () => this.controller?.abort());
+    const onclose = () => this.controller?.abort();
+    this.element = h("dialog", { id: "headlight-own", "aria-labelledby": "headlight-own-name", onclose });
   }
 
-  /** @param {{machine: boolean, hub: boolean}} house allowed sources */
-  allow({ machine, hub }) {
-    this.machine.hidden = !machine;
-    this.hub.hidden = !hub;
+  /** @param {Partial<OtherModels["state"]>} change */
+  set(change) {
+    Object.assign(this.state, change);
+    this.draw();
+  }
+
+  draw() {
+    const { machine, hub, models, status, id, size, done } = this.state;
+    const drawModel = (/** @type {Found} */ found) => {
+      const { title, description, why_not } = found;
+      const text = ["span.description", [description, why_not].filter(Boolean).join(": ")];
+      const props = { disabled: Boolean(why_not), onclick: () => this.take(found) };
+      return ["li", ["button", props, ["strong", { dir: "auto" }, title], text]];
+    };
+    const isBusy = done !== null;
+    const name = size ? `Download ${formatBytes(size)}` : "Open (already downloaded)";
+    const ofHub = [
+      ["h3", "From the Hugging Face hub"],
+      drawForm("Name on the hub", "google-t5/t5-small", "Check size", (text) => this.size(text)),
+      ["p.leaves", LEAVES],
+      [
+        "div.download-row",
+        ["button", { hidden: !id || isBusy, onclick: () => this.download() }, name],
+        ["progress", { max: "1", value: done ?? 0, "aria-label": "Download", hidden: !isBusy }],
+        ["button", { hidden: !isBusy, onclick: () => this.controller?.abort() }, "Stop"],
+      ],
+    ];
+    const ofMachine = [
+      ["h3", "On this computer"],
+      ["ul.models", ...models.map(drawModel)],
+      ["p", { role: "status" }, status],
+      ["h3", "Folder on this computer"],
+      drawForm("Folder", "/home/me/my-model", "Open", (path) => this.open(path)),
+      ["section", { hidden: !hub }, ...ofHub],
+    ];
+    const close = { autofocus: true, class: "close", "aria-label": "close", onclick: () => this.element.close() };
+    const others = [["h3", "What can be opened here"], ...OPENS.map((line) => ["p", line])];
+    const title = ["h2", { id: "headlight-own-name" }, "Another model"];
+    const parts = [["button", close, "×"], title, ["section", { hidden: !machine }, ...ofMachine]];
+    render(this.element, ...parts, ...others, ["h3", "In Python"], ["p", IN_PYTHON], ["pre", OWN_CODE]);
   }
 
   show() {
     if (!this.element.isConnected) document.body.append(this.element);
+    this.draw();
     this.element.showModal();
-    if (!this.machine.hidden) this.look();
+    if (this.state.machine) this.look();
   }
 
   /** List the models in the cache. */
   look() {
     this.tell("Reading the cache …", async () => {
-      this.draw(/** @type {Found[]} */ (await fetchMachine("cached")));
-      return this.list.children.length ? "" : "No downloaded Hugging Face model found on this computer.";
+      const models = /** @type {Found[]} */ (await fetchMachine("cached"));
+      this.list(models);
+      return models.length ? "" : "No downloaded Hugging Face model found on this computer.";
     });
   }
 
   /** @param {Found[]} models */
-  draw(models) {
+  list(models) {
     for (const { name, title, description } of models) descriptions.set(name, [title, description]);
-    const make = (/** @type {number} */ index) => {
-      const press = button("", () => this.take(/** @type {Found} */ (models[index])), {});
-      press.append(h("strong", { dir: "auto" }), span("description"));
-      return h("li", {}, press);
-    };
-    this.list.replaceChildren();
-    fill(this.list, models, make, (item, { title, description, why_not }) => {
-      const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
-      setTexts(press, title, [description, why_not].filter(Boolean).join(": "));
-      press.disabled = Boolean(why_not);
-    });
+    this.set({ models });
   }
 
   /** Open a model, or list the halves of a dual encoder. @param {Found} found @returns {string} the status */
   take({ name, title, description, halves }) {
     if (halves.length > 1) {
-      this.draw(halves);
-      /** @type {HTMLElement | null} */ (this.list.querySelector("button"))?.focus();
+      this.list(halves);
+      /** @type {HTMLElement | null} */ (this.element.querySelector(".models button"))?.focus();
       return `${title} is a dual encoder: choose one of its halves above.`;
     }
     descriptions.set(name, [title, description]);
@@ -136,19 +149,15 @@ export class OtherModels {
 
   /** @param {string} path */
   open(path) {
-    this.tell("Opening …", async () => {
-      return this.take(/** @type {Found} */ (await fetchMachine("folder", { path })));
-    });
+    this.tell("Opening …", async () => this.take(await fetchMachine("folder", { path })));
   }
 
   /** @param {string} id */
   size(id) {
-    this.bring.hidden = true;
+    this.set({ id: "" });
     this.tell("Asking the hub …", async () => {
       const { size } = await fetchMachine("size", { id });
-      this.bring.dataset.id = id;
-      setText(this.bring, size ? `Download ${formatBytes(size)}` : "Open (already downloaded)");
-      this.bring.hidden = false;
+      this.set({ id, size });
       return size
         ? `${id}: ${formatBytes(size)} will be downloaded to this computer’s cache.`
         : `${id} is already in this computer’s cache.`;
@@ -156,37 +165,33 @@ export class OtherModels {
   }
 
   download() {
-    const id = this.bring.dataset.id ?? "";
+    const { id } = this.state;
     this.controller = new AbortController();
     const { signal } = this.controller;
     this.tell(`Downloading ${id} …`, async () => {
-      this.bringing(true);
+      this.set({ done: 0 });
       const answer = await fetchRoute(`api/machine/download?${new URLSearchParams({ id })}`, { signal });
       let status = "";
       await eachLine(answer, (step) => {
         if (step.error) throw new Error(step.error);
         if (step.name) status = this.take(step);
-        else this.bar.setAttribute("value", String(step.done));
+        else this.set({ done: step.done });
       });
       return status;
-    }).finally(() => this.bringing(false));
-  }
-
-  /** @param {boolean} is downloading */
-  bringing(is) {
-    this.bar.hidden = this.stops.hidden = !is;
-    this.bring.hidden = is || this.bring.hidden;
-    if (!is) this.controller = null;
+    }).finally(() => {
+      this.controller = null;
+      this.set({ done: null });
+    });
   }
 
   /** Show a progress text, then the result. @param {string} doing @param {() => Promise<string>} act */
   async tell(doing, act) {
-    setText(this.status, doing);
+    this.set({ status: doing });
     try {
-      setText(this.status, await act());
+      this.set({ status: await act() });
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
-      setText(this.status, WHY[name] ?? message);
+      this.set({ status: WHY[name] ?? message });
     }
   }
 }

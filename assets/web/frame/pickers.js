@@ -1,7 +1,7 @@
 // The pickers of model and device in the bar. The link has the choice; without one the first option holds. The last
 // option opens another model.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { h, render } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
 import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { notify } from "../link/navigation.js";
@@ -47,13 +47,10 @@ class Picker {
     this.options = options;
     this.select.disabled = false;
     const names = [...new Set(options.map(([, , group]) => group))];
-    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , group]) => group === name);
-    if (names.every(Boolean))
-      fill(this.select, names, "optgroup", (group, name) => {
-        setAttribute(group, "label", name);
-        fillOptions(group, optionsOf(name));
-      });
-    else fillOptions(this.select, options);
+    const itemsOf = (/** @type {string | undefined} */ name) =>
+      options.filter(([, , group]) => group === name).map(drawOption);
+    const groups = names.map((label) => ["optgroup", { label }, ...itemsOf(label)]);
+    render(this.select, ...(names.every(Boolean) ? groups : options.map(drawOption)));
     this.element.hidden = options.length < this.fewest;
     this.follow();
   }
@@ -75,13 +72,10 @@ class Picker {
   }
 }
 
-/** @param {Element} parent @param {Option[]} options */
-function fillOptions(parent, options) {
-  fill(parent, options, "option", (option, [value, text, , subtitle]) => {
-    setAttribute(option, "value", value);
-    setText(option, subtitle && !hasSecondLine() ? `${text} · ${subtitle}` : text);
-    setAttribute(option, "data-subtitle", subtitle ?? null);
-  });
+/** @param {Option} option */
+function drawOption([value, text, , subtitle]) {
+  const isTwo = subtitle && !hasSecondLine(); // a second line that this list cannot have
+  return ["option", { value, "data-subtitle": subtitle }, isTwo ? `${text} · ${subtitle}` : text];
 }
 
 const model = new Picker("model", "Model", 1);
@@ -102,7 +96,7 @@ if (first) {
  * @param {{machine: boolean, hub: boolean, page?: string}} may
  */
 export function drawPickers(models, devices, may = { machine: false, hub: false }) {
-  others.allow(may);
+  others.set({ machine: may.machine, hub: may.hub });
   model.draw(models.length ? [...models, YOURS] : []);
   right.draw(may.page === "compare" ? [SAME, ...models] : []);
   device.draw(devices.map((name) => [name, name]));

@@ -1,13 +1,18 @@
 // The search box of the bar: terms, pages, lessons, claims and controls in one list; `/` opens it.
 
-import { button, div, fetchRoute, h, once, setAttribute, setText, span, svg } from "../base/dom.js";
+import { button, fetchRoute, h, once, render, setAttribute, setText } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { MAIN, visit } from "../link/navigation.js";
+import { visit } from "../link/navigation.js";
+import { findAll, land } from "./landing.js";
 import { normalise, search } from "./search_rank.js";
 import { isolated } from "../base/token_text.js";
 
 const LIST = "headlight-results";
-const MAX_WAIT_MS = 10_000; // for a page to render the result
+const LENS = [
+  "svg",
+  { viewBox: "0 0 24 24", "aria-hidden": "true" },
+  ["path", { d: "M10 3a7 7 0 1 0 .01 0M15 15l6 6" }],
+];
 const LOST = "The search index cannot be loaded: the server does not answer. Close this box and open it again.";
 
 /** Load the index. @type {() => Promise<SearchGroup[]>} */
@@ -17,34 +22,11 @@ const loadIndex = once(async () => (await (await fetchRoute("api/search")).json(
  * @param {SearchEntry} entry @param {boolean} carries */
 const addressOf = ({ link }, carries) => new URL(`./${link}${carries ? location.search : ""}`, document.baseURI);
 
-/** The document and the shadow roots of the views. @returns {(Document | ShadowRoot)[]} */
-const roots = () => [
-  document,
-  ...[...document.querySelectorAll(`${MAIN} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []),
-];
-
-/** All matching elements of the page and its views. @param {string} selector */
-const findAll = (selector) =>
-  roots().flatMap((root) => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]));
-
-/** Focus a term or control as soon as its page renders it, and open its folded parents. @param {string} target */
+/** Go to a term or a control, as soon as its page renders it. @param {string} target */
 function reveal(target) {
   const key = CSS.escape(target);
   const inControl = `.st-key-${key} :is(input, select, textarea, button)`;
-  const selector = `[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`;
-  const observer = new MutationObserver(focus);
-  /** Focus the first visible match; without one, wait for the next change of the page or of a view in it. */
-  function focus() {
-    const element = findAll(selector).find((match) => match.checkVisibility());
-    if (!element) return roots().forEach((root) => observer.observe(root, { childList: true, subtree: true }));
-    observer.disconnect();
-    if (element.ariaExpanded === "false" && element.dataset.key) element.click();
-    if (element.tabIndex < 0) element.tabIndex = -1; // a term is focusable only here
-    element.scrollIntoView({ block: "center" });
-    return element.focus();
-  }
-  setTimeout(() => observer.disconnect(), MAX_WAIT_MS);
-  focus();
+  land(() => findAll(`[data-term="${key}"], button[data-key="${key}"], ${inControl}, .pickers .${key} select`));
 }
 
 class SearchBox {
@@ -52,39 +34,26 @@ class SearchBox {
     this.groups = /** @type {SearchGroup[]} */ ([]);
     this.options = /** @type {HTMLAnchorElement[]} */ ([]);
     this.active = -1;
-    this.input = h("input", {
-      dir: "auto",
-      type: "text",
-      role: "combobox",
+    const aria = {
       "aria-label": "Search",
       "aria-autocomplete": "list",
       "aria-controls": LIST,
       "aria-expanded": "false",
-      autocomplete: "off",
-      spellcheck: "false",
-      placeholder: "Terms, pages, lessons, claims, controls",
-      oninput: () => this.draw(),
-    });
+    };
+    const typed = { type: "text", role: "combobox", dir: "auto", autocomplete: "off", spellcheck: "false" };
+    const placeholder = "Terms, pages, lessons, claims, controls";
+    this.input = h("input", { ...typed, ...aria, placeholder, oninput: () => this.draw() });
     this.list = h("div", { id: LIST, role: "listbox", "aria-label": "Results" });
     this.status = h("p", { role: "status" });
-    this.element = h(
-      "dialog",
-      {
-        id: "headlight-search",
-        "aria-label": "Search",
-        onclose: () => this.element.remove(),
-        onclick: ({ target }) => target === this.element && this.element.close(),
-        onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
-      },
-      div(
-        "line",
-        makeLens(),
-        this.input,
-        button("×", () => this.element.close(), { "aria-label": "close the search" }),
-      ),
-      this.status,
-      this.list,
-    );
+    this.element = h("dialog", {
+      id: "headlight-search",
+      "aria-label": "Search",
+      onclose: () => this.element.remove(),
+      onclick: ({ target }) => target === this.element && this.element.close(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
+    });
+    const close = ["button", { onclick: () => this.element.close(), "aria-label": "close the search" }, "×"];
+    render(this.element, ["div.line", LENS, this.input, close], this.status, this.list);
   }
 
   async open() {
@@ -105,9 +74,17 @@ class SearchBox {
   draw() {
     const query = this.input.value;
     const results = search(this.groups, query);
-    this.options = [];
-    this.list.replaceChildren(...results.map(({ group, entries }) => this.makeGroup(group, entries)));
-    setAttribute(this.input, "aria-expanded", String(results.length > 0));
+    let count = 0;
+    const drawGroup = (
+      /** @type {{group: SearchGroup, entries: SearchEntry[]}} */ { group: { name, carries }, entries },
+    ) => {
+      const id = `${LIST}-${name}`;
+      const options = entries.map((entry) => this.drawOption(entry, carries, count++));
+      return ["div", { role: "group", "aria-labelledby": id }, ["span", { id }, name], ...options];
+    };
+    render(this.list, ...results.map(drawGroup));
+    this.options = [...this.list.querySelectorAll("a")];
+    setAttribute(this.input, "aria-expanded", results.length > 0);
     const counts = this.groups.map(({ name, entries }) => `${entries.length} ${name.toLowerCase()}`);
     const summary = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)} can be searched.`;
     const { length } = this.options;
@@ -118,38 +95,18 @@ class SearchBox {
     this.activate(0);
   }
 
-  /** @param {SearchGroup} group @param {SearchEntry[]} entries */
-  makeGroup({ name, carries }, entries) {
-    const id = `${LIST}-${name}`;
-    const options = entries.map((entry) => this.makeOption(entry, carries));
-    return h("div", { role: "group", "aria-labelledby": id }, span("", name), ...options);
-  }
-
-  /** @param {SearchEntry} entry @param {boolean} carries */
-  makeOption(entry, carries) {
+  /** @param {SearchEntry} entry @param {boolean} carries @param {number} index */
+  drawOption(entry, carries, index) {
     const { title, also, text, page } = entry;
-    const choose = (/** @type {MouseEvent} */ event) => {
+    const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
       this.choose(entry, carries);
     };
-    const option = h(
-      "a",
-      {
-        role: "option",
-        id: `${LIST}-${this.options.length}`,
-        tabindex: "-1",
-        "aria-selected": "false",
-        onclick: choose,
-      },
-      h("strong", {}, title),
-      also.length ? span("also", also.join(", ")) : null,
-      page === title ? null : span("page", page),
-      span("text", text),
-    );
-    option.href = addressOf(entry, carries).href;
-    this.options.push(option);
-    return option;
+    const state = { role: "option", id: `${LIST}-${index}`, tabindex: "-1", "aria-selected": false };
+    const names = [also.length && ["span.also", also.join(", ")], page !== title && ["span.page", page]];
+    const { href } = addressOf(entry, carries);
+    return ["a", { ...state, href, onclick }, ["strong", title], ...names.filter(Boolean), ["span.text", text]];
   }
 
   /** Highlight the option that Enter chooses. @param {number} index */
@@ -184,9 +141,6 @@ class SearchBox {
   }
 }
 
-const makeLens = () =>
-  svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M10 3a7 7 0 1 0 .01 0M15 15l6 6" }));
-
 export function makeSearch() {
   const box = new SearchBox();
   addEventListener("keydown", (event) => {
@@ -203,6 +157,6 @@ export function makeSearch() {
     "aria-haspopup": "dialog",
     "aria-keyshortcuts": "/",
   });
-  opener.append(makeLens());
+  render(opener, LENS);
   return opener;
 }

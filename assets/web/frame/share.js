@@ -1,6 +1,6 @@
 // The Share panel of the bar: the link, its QR code, exports, and how the picture was computed.
 
-import { button, div, fetchRoute, fill, fold, h, makeCopy, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { button, div, fetchRoute, fold, h, makeCopy, render, setAttribute, setText, urlOf } from "../base/dom.js";
 import { CALLED } from "../base/facts.js";
 import { leftOut, read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
@@ -41,6 +41,9 @@ const describeFact = ([name, lines]) => [h("dt", {}, name), ...lines.map((line) 
 class SharePanel {
   constructor() {
     this.rows = div("rows");
+    this.copies = [0, 1].map((row) =>
+      makeCopy("copy link", () => this.rows.children[row].children[1].textContent ?? ""),
+    );
     this.picture = h("img", { width: 180, height: 180 });
     this.camera = button("", () => this.enlarge(), { class: "camera", title: "full screen", hidden: "" });
     this.camera.append(this.picture);
@@ -74,17 +77,12 @@ class SharePanel {
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
     const ownLink = [address && isOwn ? "link" : "link for this computer only", ""];
-    const make = () => this.makeRow();
-    fill(
-      this.rows,
-      isOwn ? [ownLink] : [["link for the class", address], ownLink],
-      make,
-      (row, [name, linkAddress]) => {
-        setText(row.children[0], name);
-        setText(row.children[1], tooLong() || linkAt(linkAddress));
-        /** @type {HTMLButtonElement} */ (row.children[2]).disabled = tooLong() !== "";
-      },
-    );
+    const links = isOwn ? [ownLink] : [["link for the class", address], ownLink];
+    const rows = links.map(([name, ownAddress], row) => {
+      this.copies[row].disabled = tooLong() !== "";
+      return ["div.link", ["span.name", name], ["code", tooLong() || linkAt(ownAddress)], this.copies[row]];
+    });
+    render(this.rows, ...rows);
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
     setText(this.room, room.now ? `Room ${room.now.code} is open` : OPEN_ROOM);
@@ -92,12 +90,6 @@ class SharePanel {
     this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
     this.show();
     this.tell();
-  }
-
-  makeRow() {
-    const code = h("code");
-    const copy = makeCopy("copy link", () => code.textContent ?? "");
-    return div("link", span("name"), code, copy);
   }
 
   /** Show the QR code of the link. */
@@ -160,7 +152,7 @@ const isOpen = () => opener.ariaExpanded === "true";
 
 /** @param {boolean} is */
 function openShare(is) {
-  setAttribute(opener, "aria-expanded", String(is));
+  setAttribute(opener, "aria-expanded", is);
   draw();
 }
 

@@ -5,12 +5,9 @@ import { fetchRoute, once } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
 import { prerequisites } from "../link/navigation.js";
 
-/** @typedef {{lesson: CourseLesson, number: number, total: number, step: CourseStep, at: number, again: boolean}} Place a step and its lesson, numbered from 1; again: the step's second question */
-
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way steps: names in order, such as "it.2" */
 
 const DONE = "headlight-lessons"; // localStorage key of completed steps
-const TAUGHT = "headlight-class"; // sessionStorage key of classroom mode
 const WAY = "headlight-way";
 const KEY = "learn"; // link parameter
 
@@ -25,7 +22,7 @@ prerequisites.lesson = load;
 /** The step in the address, such as "it.2"; "" without one. */
 export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";
 
-/** The step with this name; null if it does not exist or is not loaded. @param {string} name @returns {Place | null} */
+/** The step with this name; null if it does not exist or is not loaded. @param {string} name @returns {LessonPlace | null} */
 export function find(name) {
   const [, id, digits, more] = name.match(/^([\w-]+)\.([1-9]\d?)(\.2)?$/) ?? [];
   const lessons = course?.lessons ?? [];
@@ -41,7 +38,7 @@ export function find(name) {
   return { ...position, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
-/** The name of a step in links: "it.2"; "it.2.2" is its second question. @param {Place} place */
+/** The name of a step in links: "it.2"; "it.2.2" is its second question. @param {LessonPlace} place */
 export const nameOf = ({ lesson, at, again }) => `${lesson.id}.${at}${again ? ".2" : ""}`;
 
 /** The steps of the chosen route, if it contains this one. @param {string} name */
@@ -60,7 +57,7 @@ export function whyNot(name) {
   return `The lesson “${knownLesson.title}” has ${knownLesson.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
 }
 
-/** The address of a step; null leaves the lesson and keeps the picture. @param {Place | null} place */
+/** The address of a step; null leaves the lesson and keeps the picture. @param {LessonPlace | null} place */
 export function addressOf(place) {
   const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
   url.searchParams.delete(KEY);
@@ -68,7 +65,7 @@ export function addressOf(place) {
   return url;
 }
 
-/** The previous or next step, across lessons; null at the end. @param {Place} place @param {1 | -1} way */
+/** The previous or next step, across lessons; null at the end. @param {LessonPlace} place @param {1 | -1} way */
 export function neighbour({ lesson, at }, way) {
   const name = `${lesson.id}.${at}`;
   const walked = wayOf(name);
@@ -85,18 +82,12 @@ export function done() {
   return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
-/** Store that a step is completed. @param {Place} place */
+/** Store that a step is completed. @param {LessonPlace} place */
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
   store("localStorage", DONE, all);
 }
-
-/** Return whether classroom mode is on, in which an answer does not open the curtain. */
-export const isTaught = () => stored("sessionStorage", TAUGHT) === true;
-
-/** @param {boolean} taught */
-export const keepTaught = (taught) => store("sessionStorage", TAUGHT, taught || null);
 
 /** @param {Way | null} way null for all lessons in order */
 export const keepWay = (way) => store("sessionStorage", WAY, way);

@@ -4,19 +4,21 @@
 import * as course from "./course.js";
 import { draw as drawCurtain } from "../base/curtain.js";
 import { h, setAttribute, urlOf } from "../base/dom.js";
+import { store, stored } from "../base/storage.js";
 import { wishOf } from "./lesson_keys.js";
 import { LessonPanel, Hands } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
 import { go, pageNow, visit } from "../link/navigation.js";
 import { ApiClient } from "../wire/api_client.js";
 
+const TAUGHT = "headlight-class"; // sessionStorage key of classroom mode
 const COURSE = "lessons"; // path of the page with all lessons
 const PAUSE = 300; // ms without a change of the picture before its verdict is requested
 const WHOLE = "page"; // a picture that is the whole page
 const COMING = "The numbers are still being computed.";
 
 const hands = new Hands(() => show());
-const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
+const panel = new LessonPanel((act, letter) => acts[act](letter), hands.element);
 const black = h("div", { id: "headlight-black", hidden: "" });
 /** Step -> its answer in this tab, and whether the curtain is open.
  * @type {Map<string, {answer: string | null, open: boolean}>} */
@@ -31,7 +33,7 @@ const state = {
   notes: false,
   keys: false,
   isWholePage: false, // the whole page with all controls, not the step's picture alone
-  taught: course.isTaught(),
+  taught: stored("sessionStorage", TAUGHT) === true, // classroom mode: an answer does not open the curtain
   room: false, // the class votes by phone
 };
 let pause = 0;
@@ -71,7 +73,7 @@ const acts = {
   page: () => state.open && setState({ isWholePage: !state.isWholePage }),
   class: () => {
     setState({ taught: !state.taught });
-    course.keepTaught(state.taught);
+    store("sessionStorage", TAUGHT, state.taught || null);
   },
   keys: () => setState({ keys: !state.keys, notes: false }),
 };
@@ -143,7 +145,7 @@ function step(way) {
   take(course.nameOf(next)); // the curtain must come before the picture
   go(course.addressOf(next));
   panel.element.scrollTop = 0;
-  panel.p.title.focus({ preventScroll: true });
+  panel.element.querySelector("h1")?.focus({ preventScroll: true });
 }
 
 function toCourse() {
@@ -194,7 +196,8 @@ function show() {
   const following = place && course.neighbour(place, 1);
   const isLast = following?.lesson.id !== place?.lesson.id;
   const next = !following ? "all lessons" : isLast ? "next lesson →" : "next →";
-  panel.draw({ ...state, away, next, back: place && place.at > 1 ? "← back" : "" });
+  hands.draw(state);
+  panel.draw({ ...state, away, next, back: place && place.at > 1 ? "← back" : "", rounds: hands.rounds });
 }
 
 /** @param {KeyboardEvent} event */

@@ -1,7 +1,7 @@
 // The panel of a lesson: progress, instruction, question, choices, and after the answer the numbers. It draws a state
 // and forwards user actions. In a class a show of hands is counted per choice, in two rounds.
 
-import { button, div, fill, fold, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, h, render, setText } from "../base/dom.js";
 
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "page" | "class" | "keys"} Act */
 /**
@@ -17,6 +17,8 @@ import { button, div, fill, fold, h, setAttribute, setAttributes, setText, span 
  * @property {boolean} isWholePage whether the whole page with all controls is visible
  * @property {boolean} taught classroom mode: an answer does not open the curtain
  * @property {string} back @property {string} next texts of the previous and next links
+ * @property {string[][]} rounds the letters that the class chose, round by round
+ * @property {boolean} [isAsked] whether there are choices @property {boolean} [isClosed] whether none can be chosen
  */
 
 const OPEN = "Anyone who opens this lesson can read these notes.";
@@ -37,6 +39,8 @@ const KEYS = [
   ["?", "this list"],
 ];
 
+const ROUNDS = ["alone", "after talking"];
+
 /** The notes of a step, one per line. @param {LessonPlace} place */
 function notesOf({ lesson, step }) {
   const { references } = lesson;
@@ -45,178 +49,153 @@ function notesOf({ lesson, step }) {
   return notes.length ? notes : ["This step has no notes."];
 }
 
+/** The votes for a choice as bars, round by round; nothing before the first vote.
+ * @param {string[][]} rounds @param {string} letter */
+export const barsOf = (rounds, letter) =>
+  rounds.flatMap((hands, round) => {
+    const count = hands.filter((hand) => hand === letter).length;
+    const track = ["span.track", ["span", { style: `width: ${(100 * count) / hands.length}%;` }]];
+    return hands.length ? [["div.bar", { title: ROUNDS[round] }, track, ["span.count", count]]] : [];
+  });
+
 export class LessonPanel {
-  /** @param {(act: Act, letter?: string) => void} act @param {import("./lesson_panel.js").Hands} hands */
-  constructor(act, hands) {
+  /** @param {(act: Act, letter?: string) => void} act @param {Element | null} hands where hands are counted */
+  constructor(act, hands = null) {
     this.act = act;
     this.hands = hands;
     this.letters = /** @type {string[]} */ ([]); // of the choices
-    const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
-    this.p = {
-      placeLabel: h("p", { class: "step-position" }),
-      leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
-      title: h("h1", { tabindex: "-1" }),
-      progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
-      away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
-      instruction: h("p", { class: "instruction" }),
-      question: h("h2"),
-      choices: h("div", { class: "options", role: "group" }),
-      show: press("show", "show", { class: "strong" }),
-      taught: press("class", "count hands", { class: "quiet", title: TAUGHT }),
-      verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
-      exercise: h("p", { class: "exercise" }),
-      back: press("back"),
-      notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
-      next: press("next"),
-      lines: div("lines"),
-      overlayNotes: div("notes overlay"),
-      page: press("page", "whole page", {
-        class: "quiet",
-        title: "the page with all its controls",
-        "aria-pressed": "false",
-      }),
-      misconception: h("p", { class: "breaks" }),
-      help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: div(
-        "keys overlay",
-        h("dl", {}, ...KEYS.flatMap(([key, action]) => [h("dt", {}, key), h("dd", {}, action)])),
-      ),
-    };
-    const { p } = this;
-    const keyed = { space: p.show, W: p.page, N: p.notes, "?": p.help };
-    for (const [key, part] of Object.entries(keyed)) part.append(h("kbd", { "aria-hidden": "true" }, key));
+    this.verdict = h("div", { class: "verdict", role: "status", "aria-label": "Answer" });
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
     // a clicked button must not keep the focus: the space bar then belongs to the lesson again
     this.element.addEventListener("click", ({ detail, target }) => {
       const pressed = target instanceof Element && target.closest("button:not(.option)");
       if (detail && pressed instanceof HTMLElement) pressed.blur();
     });
-    this.arrange();
   }
 
-  arrange() {
-    const { p, hands } = this;
-    p.overlayNotes.append(p.lines);
-    setAttribute(p.keys, "tabindex", "0"); // scrollable in a low window
-    this.element.append(
-      div("head", p.placeLabel, p.leave),
-      p.title,
-      p.progress,
-      p.away,
-      p.instruction,
-      p.question,
-      p.choices,
-      div("reveal", p.show, p.taught),
-      hands.element,
-      p.verdict,
-      p.misconception,
-      p.exercise,
-      div("ways", p.back, p.next),
-      div("more", p.page, p.notes, p.help),
-      p.overlayNotes,
-      p.keys,
-    );
+  /** @param {Act} name @param {string} text @param {Record<string, any>} [props] @param {string} [key] its shortcut */
+  press(name, text, props = {}, key = "") {
+    return [
+      "button",
+      { ...props, onclick: () => this.act(name) },
+      text,
+      key && ["kbd", { "aria-hidden": "true" }, key],
+    ];
   }
 
   /** @param {PanelState} state */
   draw(state) {
-    const { p } = this;
     const { place, sentence } = state;
     this.element.hidden = false;
-    setAttribute(this.element, "data-missing", place ? null : "");
-    if (place) this.drawStep({ ...state, place });
-    else {
-      setText(p.placeLabel, "Lesson");
-      setText(p.title, "This step does not exist");
-      const all = button("all lessons", () => this.act("lessons"));
-      p.verdict.replaceChildren(h("p", {}, sentence), all);
-    }
+    if (place) return this.drawStep({ ...state, place });
+    render(this.verdict, ["p", sentence], this.press("lessons", "all lessons"));
+    const title = ["h1", { tabindex: "-1" }, "This step does not exist"];
+    render(this.element, { "data-missing": "" }, ["div.head", ["p.step-position", "Lesson"]], title, this.verdict);
   }
 
   /** @param {PanelState & {place: LessonPlace}} state */
   drawStep(state) {
-    const { p } = this;
+    const { open, away, notes, keys } = state;
     const { lesson, number, total, step, at } = state.place;
     const count = lesson.steps.length;
-    const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
     const kind = lesson.course ? `${lesson.course} · lesson` : "Lesson";
     const [name, part] = lesson.claims ? ["Claims", "claim"] : [kind, "step"];
-    p.placeLabel.replaceChildren(`${name} ${number} of ${total}`, minutes, ` · ${part} ${at} of ${count}`);
-    setText(p.title, lesson.title);
-    /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
-    setText(p.instruction, step.instruction);
-    setText(p.question, step.question);
-    setAttribute(p.choices, "aria-label", step.question);
-    p.away.hidden = !state.away;
-    this.drawChoices(state);
-    p.show.hidden = state.open;
-    setAttribute(p.taught, "aria-pressed", String(state.taught));
-    this.hands.element.hidden = !state.taught || (state.open && !this.hands.any);
-    this.hands.draw();
+    const minutes = ["span.minutes", ` · ${lesson.minutes} minutes`];
+    const isEnd = open && at === count;
+    const quiet = { class: "quiet" };
+    const taught = { ...quiet, title: TAUGHT, "aria-pressed": state.taught };
+    const whole = { ...quiet, title: "the page with all its controls", "aria-pressed": state.isWholePage };
+    const shortcuts = KEYS.flatMap(([key, action]) => [
+      ["dt", key],
+      ["dd", action],
+    ]);
+    // an overlay over the picture is a dialog while it is open
+    const over = (/** @type {boolean} */ isOpen, /** @type {string} */ label) =>
+      isOpen ? { role: "dialog", "aria-label": label } : { hidden: true };
+    this.letters = step.choices.map(({ letter }) => letter);
+    const before = this.verdict.textContent;
     this.drawVerdict(state);
-    p.page.hidden = !state.open || state.away;
-    setAttribute(p.page, "aria-pressed", String(state.isWholePage));
-    p.misconception.hidden = !state.open || at < count;
-    if (!p.misconception.hidden)
-      p.misconception.replaceChildren(h("strong", {}, "Misconception: "), lesson.misconception);
-    p.exercise.hidden = !state.open || at < count || !lesson.exercise;
-    if (!p.exercise.hidden) p.exercise.replaceChildren(h("strong", {}, "Now you. "), lesson.exercise);
-    setText(p.back, state.back);
-    setText(p.next, state.next);
-    p.back.hidden = !state.back;
-    setAttribute(p.next, "class", state.open ? "strong" : null);
-    setAttribute(p.notes, "aria-expanded", String(state.notes));
-    setAttribute(p.help, "aria-expanded", String(state.keys));
-    this.drawOver(p.overlayNotes, state.notes, "Teacher’s notes");
-    this.drawOver(p.keys, state.keys, "Keys");
-    fill(p.lines, [...notesOf(state.place), OPEN], "p", setText);
-  }
-
-  /** Open or close an overlay over the picture, a dialog while it is open.
-   * @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
-  drawOver(part, isOpen, name) {
-    part.hidden = !isOpen;
-    setAttributes(part, { role: isOpen ? "dialog" : null, "aria-label": isOpen ? name : null });
+    render(
+      this.element,
+      [
+        "div.head",
+        ["p.step-position", `${name} ${number} of ${total}`, minutes, ` · ${part} ${at} of ${count}`],
+        this.press("leave", "leave the lesson", { ...quiet, title: "the picture stays as it is" }),
+      ],
+      ["h1", { tabindex: "-1" }, lesson.title],
+      ["div.progress", { "aria-hidden": "true" }, ["span", { style: `width: ${(100 * at) / count}%;` }]],
+      ["p.away", { hidden: !away }, "This step’s picture is on another page. ", this.press("again", "go to it")],
+      ["p.instruction", step.instruction],
+      ["h2", step.question],
+      [
+        "div.options",
+        { role: "group", "aria-label": step.question, hidden: state.isAsked === false },
+        ...this.choices(state),
+      ],
+      [
+        "div.reveal",
+        this.press("show", "show", { class: "strong", hidden: open }, "space"),
+        this.press("class", "count hands", taught),
+      ],
+      this.hands,
+      this.verdict,
+      ["p.breaks", { hidden: !isEnd }, isEnd && ["strong", "Misconception: "], isEnd && lesson.misconception],
+      [
+        "p.exercise",
+        { hidden: !isEnd || !lesson.exercise },
+        isEnd && ["strong", "Now you. "],
+        isEnd && lesson.exercise,
+      ],
+      [
+        "div.ways",
+        this.press("back", state.back, { hidden: !state.back }),
+        this.press("next", state.next, { class: open ? "strong" : null }),
+      ],
+      [
+        "div.more",
+        this.press("page", "whole page", { ...whole, hidden: !open || away }, "W"),
+        this.press("notes", "teacher’s notes", { ...quiet, "aria-expanded": notes }, "N"),
+        this.press("keys", "keys", { ...quiet, "aria-expanded": keys }, "?"),
+      ],
+      [
+        "div.notes.overlay",
+        over(notes, "Teacher’s notes"),
+        ["div.lines", ...[...notesOf(state.place), OPEN].map((line) => ["p", line])],
+      ],
+      ["div.keys.overlay", { tabindex: "0", ...over(keys, "Keys") }, ["dl", ...shortcuts]], // scrollable in a low window
+    );
+    if (open && state.verdict && this.verdict.textContent !== before) this.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would be below the fold
   }
 
   /** @param {PanelState & {place: LessonPlace}} state */
-  drawChoices({ place, answer, open, verdict }) {
-    const make = (/** @type {number} */ index) => {
-      const choice = button("", () => this.act("answer", this.letters[index]), { class: "option" });
-      choice.append(span("letter"), span("text"), span("mark"), span("votes"));
-      return choice;
-    };
-    this.letters = place.step.choices.map(({ letter }) => letter);
-    fill(this.p.choices, place.step.choices, make, (choice, { letter, text }) => {
-      const [name, words, mark, votes] = choice.children;
+  choices({ place, answer, open, verdict, rounds, isClosed }) {
+    return place.step.choices.map(({ letter, text }) => {
       const [isChosen, right] = [answer === letter, open && verdict?.picked === letter];
-      setText(name, letter);
-      setText(words, text);
-      setText(mark, right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "");
-      setAttributes(choice, { "aria-pressed": String(isChosen), "data-correct": right ? "" : null });
-      this.hands.drawBars(votes, letter);
+      const mark = right ? "✓ right, as just measured" : isChosen && open ? "your answer" : "";
+      const state = { "aria-pressed": isChosen, "data-correct": right ? "" : null, disabled: isClosed ?? false };
+      const words = [
+        ["span.letter", letter],
+        ["span.text", text],
+        ["span.mark", mark],
+      ];
+      const choose = () => this.act("answer", letter);
+      return ["button.option", { ...state, onclick: choose }, ...words, ["span.votes", ...barsOf(rounds, letter)]];
     });
   }
 
   /** @param {PanelState} state */
   drawVerdict({ open, verdict, sentence, place }) {
-    const { p } = this;
-    const lines = /** @type {HTMLElement[]} */ ([]);
-    if (open && verdict) {
-      const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
-      const numbers = verdict.numbers.map(([label, , text]) => line(label, text));
-      lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
-      const { result, method, caption } = partsOf(verdict.explanation, place?.lesson.claims ?? false);
-      if (result) lines.push(h("p", { class: "because" }, result));
-      if (caption) lines.push(h("p", { class: "small" }, caption));
-      lines.push(h("ul", {}, ...numbers));
-      if (method) lines.push(fold("How it was measured", {}, h("p", {}, method)));
-    } else if (sentence) lines.push(h("p", {}, sentence));
-    const text = lines.map((line) => line.textContent).join("\n");
-    if (p.verdict.dataset.text === text) return; // announced once
-    p.verdict.dataset.text = text;
-    p.verdict.replaceChildren(...lines);
-    if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would be below the fold
+    if (!open || !verdict) return render(this.verdict, sentence && ["p", sentence]);
+    const numbers = verdict.numbers.map(([label, , text]) => ["li", ["span", label], " ", ["strong", text]]);
+    const { result, method, caption } = partsOf(verdict.explanation, place?.lesson.claims ?? false);
+    render(
+      this.verdict,
+      ["p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence],
+      result && ["p.because", result],
+      caption && ["p.small", caption],
+      ["ul", ...numbers],
+      method && ["details", ["summary", "How it was measured"], ["p", method]],
+    );
   }
 }
 
@@ -228,8 +207,6 @@ function partsOf(text, isClaim) {
     (isClaim && text.match(/^(.*?\.) (?=\p{Lu})(.*?) ?(?:The numbers: (.*))?$/su)) || [];
   return { result, method, caption: caption && caption[0].toUpperCase() + caption.slice(1) };
 }
-
-const ROUNDS = ["alone", "after talking"];
 
 export class Hands {
   /** @param {() => void} counted called when a hand is counted or removed */
@@ -267,25 +244,9 @@ export class Hands {
     this.tell();
   }
 
-  /** Return whether a hand was counted. */
-  get any() {
-    return this.rounds.some((hands) => hands.length);
-  }
-
-  draw() {
+  /** @param {{taught: boolean, open: boolean}} state */
+  draw({ taught, open }) {
+    this.element.hidden = !taught || (open && !this.rounds.flat().length);
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
-  }
-
-  /** Draw the hands of a choice as bars, round by round; nothing before the first hand.
-   * @param {Element} place @param {string} letter */
-  drawBars(place, letter) {
-    const counted = this.rounds.filter((hands) => hands.length);
-    const make = () => div("bar", span("track", h("span")), span("count"));
-    fill(place, counted, make, (bar, hands) => {
-      const count = hands.filter((hand) => hand === letter).length;
-      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = `${(100 * count) / hands.length}%`;
-      setText(bar.children[1], String(count));
-      setAttribute(bar, "title", ROUNDS[this.rounds.indexOf(hands)]);
-    });
   }
 }

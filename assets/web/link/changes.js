@@ -5,8 +5,6 @@ import { MASKS, RULE, SIDE } from "../base/facts.js";
 import { headName } from "./look.js";
 import { quoted } from "../base/words.js";
 
-/** @typedef {Record<string, string | null>} Controls link parameter -> value; null = its default */
-
 const UNSEEN = "unseen";
 const NONE = { mask: "no mask", pos: "no positional encoding" };
 
@@ -131,3 +129,25 @@ export function toggledUnseen(rule, place) {
 
 /** The rule with all keys restored. @param {string} rule */
 export const withoutUnseen = (rule) => withPlaces(rule, new Set());
+
+const MAX_LETTERS = 60; // characters of a file name
+
+/** The changes of a link to the model, as text. @param {URLSearchParams} link */
+function changesOf(link) {
+  const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
+  const off = link.getAll("off");
+  const heads = off.length > 1 ? `${off.length} heads` : off[0];
+  const position = pos === "none" ? "no positions" : pos && `${pos} positions`;
+  return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
+}
+
+/** The file name of a picture, such as "it-animal-no-positions": the words that its title quotes, or the name of the
+ * page, and the changes.
+ * @param {string} page @param {string} title @param {URLSearchParams} link
+ */
+export function fileNameOf(page, title, link) {
+  const quoted = [...title.matchAll(/“([^”]*[\p{L}\p{N}][^”]*)”/gu)].map(([, word]) => word);
+  const words = [...(quoted.length ? quoted : [`headlight ${page}`]), ...changesOf(link)].join(" ");
+  const name = words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
+  return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
+}

@@ -3,8 +3,6 @@
 
 import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 
-/** @typedef {Record<string, string | string[] | null>} Values link parameter -> value; null or [] = absent */
-
 export const OF_ONE_MODEL = ["at", "look"]; // parameters that name its heads
 export const OF_RIGHT_MODEL = ["at2", "off2"]; // the same for another right model
 

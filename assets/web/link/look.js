@@ -1,10 +1,5 @@
 // Cursor and display options, and their compact texts in the link (the Python side is headlight/link/cursor.py).
 
-/** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or the visible ones */
-/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
-/** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
-/** @typedef {Record<Switch, boolean> & {scale: Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: selected besides the one in focus */
-
 /** @type {Switch[]} */
 export const ASKED = ["all", "surprise", "values"]; // options that need data from the server
 

@@ -83,8 +83,6 @@ export function visit(address, byBar) {
   prerequisites.lesson().then(begin, begin);
 }
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean}} Page group: entry of the bar, "" for none */
-
 /** All pages, from headlight/ui/pages.py. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 

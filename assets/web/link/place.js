@@ -2,13 +2,8 @@
 
 import { parseAt } from "./look.js";
 
-/** @typedef {{layer: number, head: number, row: number, key: number | null}} Spot */
-/** `placed`: the user chose layer and head; `rowChosen`: the user chose the row.
- * @typedef {{at: Spot, placed: boolean, rowChosen: boolean}} Place
- */
-
 /** The cursor in a link; missing parts come from the picture.
- * @param {string | null} link @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Place}
+ * @param {string | null} link @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Cursor}
  */
 export function placeOf(link, picture) {
   const { layer, head, row, key } = parseAt(link ?? String(picture?.defaults.at ?? "0.0"));
@@ -17,7 +12,7 @@ export function placeOf(link, picture) {
 }
 
 /** A copy of the cursor with another layer, head, row or key; a null row leaves the row to the page.
- * @param {Place} place @param {Partial<At>} change @returns {Place}
+ * @param {Cursor} place @param {Partial<At>} change @returns {Cursor}
  */
 export function movePlace(place, { row, ...change }) {
   const rowChosen = row === undefined ? place.rowChosen : row !== null;
@@ -30,7 +25,7 @@ export function movePlace(place, { row, ...change }) {
 
 /** The cursor in a new picture: parts that the user did not choose follow the picture, and a row beyond a shorter
  * sentence is reset.
- * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
+ * @param {Cursor} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Cursor}
  */
 export function arrived(place, { layer, head, row, key }, tokens, keys) {
   const { placed } = place;
@@ -40,7 +35,7 @@ export function arrived(place, { layer, head, row, key }, tokens, keys) {
 }
 
 /** The cursor clamped to the drawn picture: a row or key beyond it counts as not chosen.
- * @param {Place} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Place}
+ * @param {Cursor} place @param {Spot} picture @param {number} tokens @param {number} keys @returns {Cursor}
  */
 export function clampPlace({ at, placed, rowChosen }, { row, key }, tokens, keys) {
   if (at.row < tokens) return { at: withKey(at, keys), placed, rowChosen };

@@ -1,6 +1,6 @@
 // The gallery of masks: each rule drawn for the current sentence; a click uses it or joins it to the current rule.
 
-import { button, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { render, setAttribute } from "../base/dom.js";
 import { ControlChips, drawThumbnail, KINDS } from "../picture/control_chips.js";
 import { readCells } from "../link/painted.js";
 
@@ -17,18 +17,21 @@ export const isUsed = (picture, { rule, painted, why_not }) =>
  */
 export function drawGallery(parent, picture, { inks, join, choose }) {
   const n = picture.tokens.length;
-  const make = (/** @type {number} */ index) => {
-    const parts = [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
-    return button("", () => choose(index), { class: "card" }, ...parts);
+  const drawCard = (/** @type {Card} */ card, /** @type {number} */ index) => {
+    const { name, line, why_not, clicks } = card;
+    const state = { "aria-pressed": isUsed(picture, card), disabled: !(join in clicks), title: card.meaning };
+    const parts = [
+      ["canvas", { "aria-hidden": "true" }],
+      ["span.name", name],
+      ["span.line", why_not || line],
+    ];
+    return ["button.card", { ...state, onclick: () => choose(index) }, ...parts];
   };
-  fill(parent, picture.cards, make, (card, rule) => {
-    const [canvas, name, line] = card.children;
-    const forbidden = readCells(rule.cells, n * n);
-    drawThumbnail(canvas, { side: SIDE, n, kind: rule.cells, inks }, (i, j) => !forbidden[i * n + j]);
-    setText(name, rule.name);
-    setText(line, rule.why_not || rule.line);
-    setAttributes(card, { title: rule.meaning, "aria-pressed": String(isUsed(picture, rule)) });
-    setAttribute(card, "disabled", !(join in rule.clicks));
+  render(parent, ...picture.cards.map(drawCard));
+  picture.cards.forEach(({ cells }, index) => {
+    const forbidden = readCells(cells, n * n);
+    const how = { side: SIDE, n, kind: cells, inks };
+    drawThumbnail(parent.children[index].children[0], how, (i, j) => !forbidden[i * n + j]);
   });
 }
 
@@ -46,7 +49,7 @@ export class MaskSwitches extends ControlChips {
     else super.show(key, focus);
   }
 
-  /** Change a number of the mask in use, or another switch. @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  /** Change a number of the mask in use, or another switch. @param {Change} change @param {boolean} [typing] */
   set(change, typing) {
     const { controls, picture } = this.view;
     const mask = picture.ruleKeys.map((key) => /** @type {const} */ ([key, controls[key]]));
@@ -55,11 +58,10 @@ export class MaskSwitches extends ControlChips {
     else super.set(change, typing);
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
-    super.draw(inks);
+  draw() {
+    super.draw();
     const now = this.value("mask");
     this.drawNumbers(KINDS.find(({ name, key }) => name === now && !key)); // a rule has its field under “combine”
-    setAttribute(this.openers[0], "aria-expanded", String(!this.view.isFolded));
+    setAttribute(this.openers[0], "aria-expanded", !this.view.isFolded);
   }
 }

@@ -2,7 +2,7 @@
 // Requested from the server once the picture is here.
 
 import { SideRequest } from "../wire/api_client.js";
-import { BlocksPanel } from "../sheets/blocks_panel.js";
+import { BlocksPanel } from "../sheets/blocks.js";
 import { div, h, setAttribute, setText } from "../base/dom.js";
 import { setParam } from "../link/link.js";
 import { SentenceBox } from "../picture/sentence.js";

@@ -2,25 +2,20 @@
 
 import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
-/** @typedef {"block" | "allow" | "row" | "column"} Tool */
-/** @typedef {"all" | "one"} Scope heads that a stroke paints */
-
 const LINES = ["row", "column"]; // tools that flip a whole line
 
 export class MaskPaint {
-  constructor() {
-    /** @type {Tool} */
-    this.tool = "block";
-    /** @type {Scope} */
-    this.scope = "all";
-    this.n = 0;
-    this.head = 0;
-    this.paintedRule = ""; // rule below the painting
-    this.base = new Uint8Array(); // cells that the rule forbids
-    this.locked = new Uint8Array(); // cells that the model itself forbids
-    this.flips = /** @type {Uint8Array[]} */ ([]); // flipped cells, one array per head
-    this.value = 0; // value that the current stroke paints: 1 = allowed
-  }
+  /** @type {Tool} */
+  tool = "block";
+  /** @type {Scope} */
+  scope = "all";
+  n = 0;
+  head = 0;
+  paintedRule = ""; // rule below the painting
+  base = new Uint8Array(); // cells that the rule forbids
+  locked = new Uint8Array(); // cells that the model itself forbids
+  flips = /** @type {Uint8Array[]} */ ([]); // flipped cells, one array per head
+  value = 0; // value that the current stroke paints: 1 = allowed
 
   /** Load a painted mask from the server.
    * @param {{n: number, heads: number, painted: string, base: string, modelMask: string, rule: string}} given

@@ -1,6 +1,5 @@
 // The Masks page: a sentence, the gallery, the painted mask, and the weights before and after.
 
-import { inks } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { contentWidth, div, h, LETTERS, panel, rem, setText, span } from "../base/dom.js";
 import { drawGallery, MaskSwitches } from "./gallery.js";
@@ -22,7 +21,6 @@ import { SentenceBox } from "../picture/sentence.js";
 import { rowOf, toBytes, unpackFloats } from "../wire/packets.js";
 import { gave, counted, sortByWeight } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
@@ -43,7 +41,7 @@ const PLACE = ["at", "pad", "big"]; // parameters that do not change the maps
 export class Painter extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
-    super(root, [viewCss, choicesCss, listingCss, sheetCss, painterCss, stageCss], "painter");
+    super(root, [choicesCss, listingCss, sheetCss, painterCss, stageCss], "painter");
     this.chosenText = /** @type {string | null} */ (null); // as in the link; null = the default
     this.controls = /** @type {Controls} */ ({}); // link parameters of the mask, the positions and the temperature
     this.off = /** @type {Set<string>} */ (new Set()); // ablated heads
@@ -74,8 +72,7 @@ export class Painter extends PlaceView {
     this.outcomes = new MaskOutcomes(this);
     this.foot = new ProjectorBar(this, this.box.element, this.switches, this.parts.gallery);
     this.grid = new PaintGrid(this);
-    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
-    this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
+    this.panels = new WeightsPanels(this);
     const p = this.parts;
     const room = div("room", this.grid.element);
     this.show(
@@ -369,7 +366,7 @@ export class Painter extends PlaceView {
   }
 
   draw(width) {
-    const { picture, at, mask, weights } = this;
+    const { picture, at, mask } = this;
     const n = picture.tokens.length;
     if (this.waiting && at.row >= n) return; // the response for the longer sentence that has this row is pending
     this.keepWithin(n, (picture.columns ?? picture.tokens).length);
@@ -385,19 +382,18 @@ export class Painter extends PlaceView {
       [`shows-${this.side}`]: this.narrow,
       "no-mask": !picture.cards.length, // a model without mask control
     });
-    const colours = inks(this.element);
     const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);
     this.parts.gallery.hidden = this.isFolded && !projecting;
-    drawGallery(this.parts.gallery, picture, { inks: colours, join: this.join, choose });
+    drawGallery(this.parts.gallery, picture, { inks: this.inks, join: this.join, choose });
     this.line.draw();
     this.bar.draw();
     this.foot.draw();
-    this.switches.draw(colours);
+    this.switches.draw();
     this.outcomes.draw();
     const [left, right] = this.panels.maps.map(({ map }) => map);
     const room = roomOf([this.grid, left, right], this, n);
-    this.drawMask(colours, room);
-    this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, room);
+    this.drawMask(room);
+    this.panels.draw(room);
     const isRead = reads(parseLook(picture.look)) === reads(this.look);
     const isPlace = picture.layer === at.layer && picture.head === at.head && isRead;
     const fits = isPlace && (!this.ahead || this.tooLong > 0);
@@ -406,14 +402,14 @@ export class Painter extends PlaceView {
     this.element.dataset.digest = picture.digest;
   }
 
-  /** @param {Inks} colours @param {Room} room */
-  drawMask(colours, room) {
+  /** @param {Room} room */
+  drawMask(room) {
     const { parts: p, mask, scrolls, theme } = this;
     const { row, key, head } = this.at;
     const { tokens } = this.picture;
     const allow = mask.allow();
     const name = mask.isShared ? "Mask of all heads" : `Mask of head ${head}`;
-    this.grid.drawMask({ tokens, allow, row, key, theme, scrolls, name }, colours, room);
+    this.grid.drawMask({ tokens, allow, row, key, theme, scrolls, name }, this.inks, room);
     const blocked = allow.reduce((sum, cell) => sum + 1 - cell, 0);
     const place = mask.isShared ? "" : ` in head ${head}`;
     const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${place}`;

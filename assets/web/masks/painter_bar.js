@@ -106,7 +106,7 @@ export class MaskLine {
     const usedCard = picture.cards.find((card) => isUsed(picture, card));
     setText(this.name, usedCard?.name ?? (picture.painted ? "painted" : picture.rule));
     setText(this.meaning, picture.meaning);
-    setAttributes(this.combine, { "aria-expanded": String(this.isOpen), "aria-pressed": String(join !== "use") });
+    setAttributes(this.combine, { "aria-expanded": this.isOpen, "aria-pressed": join !== "use" });
     this.row.hidden = !this.isOpen;
     this.joins.press(join);
     const name = picture.painted ? "Rule under the painted cells" : "Rules combined with & (and), | (or), ! (not)";

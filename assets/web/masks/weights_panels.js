@@ -13,10 +13,12 @@ import { forbids } from "../link/painted.js";
 export const heading = (title) => div("titles", h("h2", {}, title));
 
 export class WeightsPanels {
-  /** @param {{pick: (row: number, key: number | null) => void, hover: (text: string | null) => void}} actions */
-  constructor({ pick, hover }) {
+  /** @param {Painter} view */
+  constructor(view) {
+    this.view = view;
     this.maps = ["before", "after"].map((side) => {
-      const map = new BigMap({ pick, hover: (text) => hover(text && `${side}: ${text}`) });
+      const hover = (/** @type {string | null} */ text) => view.readOut(text && `${side}: ${text}`);
+      const map = new BigMap({ pick: (row, key) => view.setCursor({ row, key }), hover });
       return new MapPanel(map, `weights ${side} as a table`);
     });
     this.note = span("label");
@@ -33,12 +35,10 @@ export class WeightsPanels {
     ];
   }
 
-  /** Draw both maps.
-   * @param {Masks} picture @param {{row: number, key: number | null}} at the cell in focus
-   * @param {Weights[]} weights @param {boolean} asTable @param {Theme} theme
-   * @param {Inks} colours @param {Room} room
-   */
-  draw(picture, { row, key }, weights, asTable, theme, colours, room) {
+  /** Draw both maps. @param {Room} room */
+  draw(room) {
+    const { picture, at, weights, asTable, theme, inks } = this.view;
+    const { row, key } = at;
     const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
     const isMean = meanOf(parseLook(look)) !== "";
@@ -63,7 +63,7 @@ export class WeightsPanels {
         theme,
         forbids: isBlocked,
       });
-      panel.draw(mapPicture, asTable, colours, room);
+      panel.draw(mapPicture, asTable, inks, room);
     });
     const laws = ["colour scale widened for small weights", this.maps[0].map.omits];
     setText(this.law, laws.filter(Boolean).join("; "));

@@ -2,25 +2,13 @@
 // thumbnails and numbers, positional encodings, the temperature, and ablated heads.
 
 import { allows, nameOf } from "../link/changes.js";
+import { numbers } from "../base/choice.js";
 import { hatchOf, pixel, pixels, rgb } from "../base/colour.js";
-import {
-  button,
-  contextOf,
-  div,
-  fill,
-  h,
-  pixelRatio,
-  setAttribute,
-  setField,
-  setText,
-  span,
-  svg,
-} from "../base/dom.js";
+import { button, contextOf, div, h, pixelRatio, render, setText } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
 import { headName, headNames, headsOf } from "../link/look.js";
 import { toggle } from "../base/words.js";
 
-/** @typedef {Record<string, string | string[]>} Change link parameter -> new value */
 /** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of mask; key: parameter of its rule */
 
 export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate heads" };
@@ -38,9 +26,12 @@ const ICONS = {
   lw: "M4 4v16M20 4v16M4 4h3M4 20h3M20 4h-3M20 20h-3M9 9h.01M15 9h.01M9 15h.01M15 15h.01",
 };
 
-/** The icon of a control. @param {keyof typeof ICONS} name */
-const icon = (name) =>
-  svg("svg", { viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+/** The icon of a control. @param {string} name */
+const icon = (name) => [
+  "svg.icon",
+  { viewBox: "0 0 24 24", class: name, "aria-hidden": "true" },
+  ["path", { d: ICONS[name] }],
+];
 
 const SIDE = 8; // tokens in the thumbnail of a mask
 const PIXELS = 44; // pixels of the thumbnail
@@ -58,27 +49,12 @@ const FIELDS = { rule: "Rules combined with & (and), | (or), ! (not)", on: "Rule
 /** A radio group: Tab reaches the selected option, arrow keys select the next one. @param {string} name */
 const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
 
-/** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts its contents */
-const radio = (list, choose, ...parts) =>
-  h("label", {}, h("input", { type: "radio", name: list.ariaLabel, onchange: choose }), ...parts);
-
-/** @param {Element} choice @param {"mask" | "pos"} key @param {string} value @param {string} line its description
- * @param {string} now the selected value */
-function fillRadio({ children }, key, value, line, now) {
-  const name = nameOf(key, value);
-  const input = /** @type {HTMLInputElement} */ (children[0]);
-  setAttribute(input, "aria-label", name);
-  input.checked = value === now;
-  const [title, what] = [...children].slice(-2);
-  setText(title, name);
-  setText(what, line);
-}
-
-/** Empty a container whose contents belong to another model. @param {HTMLElement} parent @param {string} kind */
-function renew(parent, kind) {
-  if (parent.dataset.kind !== kind) parent.replaceChildren();
-  parent.dataset.kind = kind;
-}
+/** @param {HTMLElement} list @param {{name: string, line: string, checked: boolean, choose: () => void, note?: string}} option
+ * @param {...any} parts before its name */
+const radio = ({ ariaLabel }, { name, line, checked, choose, note }, ...parts) => {
+  const input = ["input", { type: "radio", name: ariaLabel, "aria-label": name, checked, onchange: choose }];
+  return ["label", { title: note }, input, ...parts, ["span.name", name], ["span.line", line]];
+};
 
 /** Canvas -> what it shows. @type {WeakMap<Element, string>} */
 const thumbnails = new WeakMap();
@@ -106,69 +82,39 @@ export function drawThumbnail(canvas, { side, n, kind, inks }, isAllowed) {
   );
 }
 
-/** Draw the encodings that the model supports, those it was trained with and none first.
- * @param {HTMLElement} list @param {[string, string][]} offered name and note of each
- * @param {string} now @param {(name: string) => void} choose
+/** A toggle for each head, with labels of layers and heads.
+ * @param {{layers: number, heads: number}} model @param {Set<string>} off ablated heads as "layer.head"
+ * @param {(head: string) => void} toggle
  */
-function drawPositions(list, offered, now, choose) {
-  const items = [true, false].flatMap((isFirst) => offered.filter(([name]) => FIRST.includes(name) === isFirst));
-  renew(list, items.map(([name]) => name).join());
-  const make = (/** @type {number} */ index) => radio(list, () => choose(items[index][0]), span("name"), span("line"));
-  fill(list, items, make, (choice, [name, note]) => {
-    fillRadio(choice, "pos", name, POSITIONS[name] ?? "", now);
-    setAttribute(choice, "title", note);
-  });
-}
-
-/** Draw a toggle for each head, with labels of layers and heads.
- * @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
- * @param {Set<string>} off ablated heads as "layer.head" @param {(head: string) => void} toggle
- */
-function drawLamps(lamps, { layers, heads }, off, toggle) {
-  renew(lamps, `${layers} ${heads}`);
-  lamps.style.setProperty("--heads", String(heads));
-  if (!lamps.children.length) lamps.append(...makeLamps(layers, heads));
-  lamps.onclick = ({ target }) => {
-    const { layer, head } = target instanceof HTMLElement ? target.dataset : {};
-    if (layer && head) toggle(`${layer}.${head}`);
+function drawLamps({ layers, heads }, off, toggle) {
+  const aside = (/** @type {string} */ text, kind = "head-label") => [`span.${kind}`, { "aria-hidden": "true" }, text];
+  const lampOf = (/** @type {number} */ layer, /** @type {number} */ head) => {
+    const [name, id] = [`layer ${layer} head ${head}`, `${layer}.${head}`];
+    const props = { "data-layer": layer, "data-head": head, "aria-label": name, title: name };
+    return ["button.lamp", { ...props, "aria-pressed": !off.has(id), onclick: () => toggle(id) }];
   };
-  for (const headLamp of lamps.querySelectorAll(".lamp")) {
-    const lamp = /** @type {HTMLElement} */ (headLamp);
-    setAttribute(lamp, "aria-pressed", String(!off.has(`${lamp.dataset.layer}.${lamp.dataset.head}`)));
-  }
-}
-
-/** Make the caption, the head numbers, and a row of toggles per layer. @param {number} layers @param {number} heads */
-function makeLamps(layers, heads) {
-  const count = (/** @type {number} */ length) => Array.from({ length }, (_, index) => index);
-  const aside = (/** @type {string} */ text, kind = "head-label") =>
-    h("span", { class: kind, "aria-hidden": "true" }, text);
-  const lampsOf = (/** @type {number} */ layer) =>
-    count(heads).map((head) => {
-      const name = `layer ${layer} head ${head}`;
-      const props = { class: "lamp", "data-layer": layer, "data-head": head, "aria-label": name, title: name };
-      return h("button", { type: "button", ...props });
-    });
+  const all = numbers(heads);
+  const rows = numbers(layers).flatMap((layer) => [
+    aside(`layer ${layer}`, "layer-label"),
+    ...all.map((head) => lampOf(Number(layer), Number(head))),
+  ]);
   return [
-    h("p", { class: "label" }, ABOUT_LAMPS),
+    { "--heads": String(heads) },
+    ["p.label", ABOUT_LAMPS],
     aside("head"),
-    ...count(heads).map((head) => aside(String(head))),
-    ...count(layers).flatMap((layer) => [aside(`layer ${layer}`, "layer-label"), ...lampsOf(layer)]),
+    ...all.map((head) => aside(head)),
+    ...rows,
   ];
 }
 
-/** A labelled number input. @param {string} label @param {Record<string, any>} props
+/** A labelled number input. @param {string} label @param {Record<string, any>} props @param {string} value
  * @param {(value: string) => void} set
  */
-export function makeNumber(label, props, set) {
-  const input = h("input", { ...props, "aria-label": label });
-  input.oninput = () => input.value && input.checkValidity() && set(String(Number(input.value)));
-  const value = h("output");
-  const say = (/** @type {string} */ now) => {
-    if (Number(input.value) !== Number(now) || !input.value) input.value = now;
-    setText(value, props.type === "range" ? now : "");
-  };
-  return { element: h("label", {}, h("span", {}, `${label} `, value), input), say };
+export function drawNumber(label, props, value, set) {
+  const oninput = (/** @type {any} */ { target }) =>
+    target.value && target.checkValidity() && set(String(Number(target.value)));
+  const name = ["span", `${label} `, ["output", props.type === "range" ? value : ""]];
+  return ["label", name, ["input", { ...props, "aria-label": label, value, oninput }]];
 }
 
 /** @template {ApiView & {change(values: Values, typing?: boolean): void}} V */
@@ -181,25 +127,19 @@ export class ControlChips {
     this.ending = ending;
     this.masks = radios(`Mask${ending}`);
     this.numbers = div("numbers");
-    this.positions = radios(`Positional encoding${ending}`);
     this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
-    const [min, max] = TEMPERATURES.map(String);
-    const slide = { type: "range", min, max, step: "0.1" };
-    this.degrees = makeNumber(`Temperature${ending}`, slide, (t) => this.set({ t }, true));
-    const ends = div("ends label", h("span", {}, "sharper attention"), h("span", {}, "softer attention"));
     const allOn = button("all on", () => this.switchOff([]));
     this.inside = /** @type {Record<string, HTMLElement>} */ ({
       mask: h("div", {}, this.masks, this.numbers),
-      pos: this.positions,
-      t: div("degrees", this.degrees.element, ends, h("p", { class: "label" }, DEGREES)),
+      pos: radios(`Positional encoding${ending}`),
+      t: div("degrees"),
       off: h("div", {}, allOn, this.lamps),
     });
     this.open = "";
     this.names = names;
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
-      const parts = [icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("current-value")];
-      return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key }, ...parts);
+      return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
     this.title = h("h3");
@@ -301,31 +241,28 @@ export class ControlChips {
     this.show("");
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { open } = this;
     const labels = this.describe();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
-      setText(opener.children[1], this.names[key]);
-      setText(opener.children[2], labels[key]);
-      setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${labels[key]}`);
-      setAttribute(opener, "aria-expanded", String(key === open));
-      setAttribute(opener, "data-differs", this.differs(key) ? "" : null);
-      setAttribute(opener, "data-idle", this.isIdle(key) ? "" : null);
-      setAttribute(opener, "title", this.whyNot(key) || GLOSSES[key] || null);
+      const [name, label] = [this.names[key], labels[key]];
+      const state = { "data-differs": this.differs(key) ? "" : null, "data-idle": this.isIdle(key) ? "" : null };
+      const title = this.whyNot(key) || GLOSSES[key] || null;
+      const aria = { "aria-label": `${name}${this.ending}: ${label}`, "aria-expanded": key === open };
+      render(opener, { ...state, ...aria, title }, icon(key), ["span.name", name], ["span.current-value", label]);
     }
     this.panel.hidden = !open;
     if (!open) return;
     const name = `${this.names[open]}${this.ending}`;
     setText(this.title, name);
     setText(this.reason, this.whyNot(open) || GLOSSES[open] || "");
-    setAttribute(this.panel, "aria-label", name);
+    this.panel.ariaLabel = name;
     for (const [key, element] of Object.entries(this.inside)) {
       element.hidden = key !== open;
       element.inert = this.isIdle(key);
     }
-    this.fill(open, inks);
+    this.fill(open);
   }
 
   /** Describe the value of each control in a few words. @returns {Record<string, string>} */
@@ -345,53 +282,66 @@ export class ControlChips {
     };
   }
 
-  /** Fill the inputs of one control. @param {string} key @param {Inks} inks */
-  fill(key, inks) {
+  /** Fill the inputs of one control. @param {string} key */
+  fill(key) {
     const { positions = [] } = "positions" in this.model ? this.model : this.view.picture;
-    if (key === "mask") this.drawMasks(inks);
-    if (key === "pos") drawPositions(this.positions, positions, this.value(key), (pos) => this.set({ pos }));
-    if (key === "off") drawLamps(this.lamps, this.model, this.off, (head) => this.switchOff(toggle(this.off, head)));
-    if (key === "t") this.degrees.say(this.value(key));
+    const { inside } = this;
+    const now = this.value(key);
+    if (key === "mask") this.drawMasks(now);
+    if (key === "pos") {
+      const items = [true, false].flatMap((isFirst) => positions.filter(([name]) => FIRST.includes(name) === isFirst));
+      const drawItem = (/** @type {[string, string]} */ [name, note]) => {
+        const option = { name: nameOf("pos", name), line: POSITIONS[name] ?? "", note };
+        return radio(inside.pos, { ...option, checked: name === now, choose: () => this.set({ pos: name }) });
+      };
+      render(inside.pos, ...items.map(drawItem));
+    }
+    if (key === "off")
+      render(this.lamps, ...drawLamps(this.model, this.off, (head) => this.switchOff(toggle(this.off, head))));
+    if (key === "t") {
+      const [min, max] = TEMPERATURES.map(String);
+      const slide = { type: "range", min, max, step: "0.1" };
+      const field = drawNumber(`Temperature${this.ending}`, slide, now, (t) => this.set({ t }, true));
+      const ends = ["div.ends.label", ["span", "sharper attention"], ["span", "softer attention"]];
+      render(inside.t, field, ends, ["p.label", DEGREES]);
+    }
   }
 
-  /** Draw the masks, each with its thumbnail and description. @param {Inks} inks */
-  drawMasks(inks) {
-    const now = this.value("mask");
+  /** Draw the masks, each with its thumbnail and description. @param {string} now */
+  drawMasks(now) {
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
-    const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
-    const make = (/** @type {number} */ index) =>
-      radio(this.masks, () => this.set({ mask: KINDS[index].name }), ...parts());
-    fill(this.masks, KINDS, make, (choice, { name, line, key }) => {
-      fillRadio(choice, "mask", name, line, now);
-      const how = { side: PIXELS, n: SIDE, kind: [name, w, first, gap].join(" "), inks };
-      choice.children[1].toggleAttribute("hidden", Boolean(key));
-      drawThumbnail(choice.children[1], how, (i, j) => allows(name, { w, first, gap }, i, j));
+    const drawKind = (/** @type {Kind} */ { name, line, key }) => {
+      const option = {
+        name: nameOf("mask", name),
+        line,
+        checked: name === now,
+        choose: () => this.set({ mask: name }),
+      };
+      return radio(this.masks, option, ["canvas", { "aria-hidden": "true", hidden: Boolean(key) }]);
+    };
+    render(this.masks, ...KINDS.map(drawKind));
+    KINDS.forEach(({ name }, index) => {
+      const how = { side: PIXELS, n: SIDE, kind: [name, w, first, gap].join(" "), inks: this.view.inks };
+      drawThumbnail(this.masks.children[index].children[1], how, (i, j) => allows(name, { w, first, gap }, i, j));
     });
     this.drawNumbers(KINDS.find(({ name }) => name === now));
   }
 
-  /** Draw the inputs of a mask's numbers, and of a rule. @param {Kind | undefined} kind */
+  /** Draw the inputs of a mask's numbers, or of a rule. @param {Kind | undefined} kind */
   drawNumbers(kind) {
-    const labels = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
-    const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
-    const makeField = () => h("label", {}, h("span"), h("input"));
-    fill(this.numbers, [...labels, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
+    const limits = { type: "number", min: "1", max: String(MAX_WINDOW) };
+    const fields = (kind?.numbers ?? []).map(([key, text]) => this.drawField(key, text, limits));
+    const key = kind?.key;
+    render(this.numbers, ...fields, key && this.drawField(key, FIELDS[key], { type: "text" }));
   }
 
-  /** Draw the input of a mask's number or rule. @param {HTMLElement} label @param {string} key @param {string} text */
-  drawField(label, key, text) {
-    const isRule = key in FIELDS;
-    const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
-    setText(name, text);
-    const limits = isRule
-      ? { type: "text", min: null, max: null }
-      : { type: "number", min: "1", max: String(MAX_WINDOW) };
-    for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
-    setAttribute(input, "aria-label", `${text}${this.ending}`);
-    input.oninput = () => {
-      if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
+  /** The input of a mask's number or rule. @param {string} key @param {string} text @param {Record<string, string>} limits */
+  drawField(key, text, limits) {
+    const oninput = (/** @type {any} */ { target: input }) => {
+      if (limits.type === "text" || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
-    input.onchange = () => this.view.redraw(); // a value that is no number gives way to the one in use
-    setField(input, this.value(key));
+    const onchange = () => this.view.redraw(); // a value that is no number gives way to the one in use
+    const state = { "aria-label": `${text}${this.ending}`, value: this.value(key) };
+    return ["label", ["span", text], ["input", { ...limits, ...state, oninput, onchange }]];
   }
 }

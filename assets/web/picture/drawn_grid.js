@@ -4,19 +4,16 @@ import { areSame, contextOf, h, setAttribute, setAttributes } from "../base/dom.
 import { isShortcut, clamp, walked } from "../base/grid_keys.js";
 
 /** @typedef {{left: number, top: number, width: number, height: number}} Box pixels */
-/** @typedef {{pick(row: number, column: number | null, adds?: boolean): void, hover(text: string | null, at: Cell | null): void}} Actions */
 /** @typedef {{name: string, how: string, size: Cell, say: (at: Cell) => string, boxOf: (at: Cell) => Box, at: (x: number, y: number) => Cell | null}} Grid
  * name and description, size, text and box of a place, and the place at a pixel
  */
 
 /** The focusable cell of a canvas grid: an invisible element at the position of the cell. */
 class GridCell {
-  constructor() {
-    this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
-    this.row = h("div", { role: "row" }, this.element);
-    this.place = ""; // key of the current cell
-    this.former = /** @type {Element | null} */ (null); // row element of the previous cell
-  }
+  element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
+  row = h("div", { role: "row" }, this.element);
+  place = ""; // key of the current cell
+  former = /** @type {Element | null} */ (null); // row element of the previous cell
 
   /** @param {string} name accessible name of the grid @param {Cell} size its rows and columns @param {Cell} cell
    * @param {string} text accessible text of the cell
@@ -60,7 +57,7 @@ class GridCell {
 }
 
 export class DrawnGrid {
-  /** @param {Actions} actions @param {string} [kind] CSS class */
+  /** @param {GridActions} actions @param {string} [kind] CSS class */
   constructor(actions, kind = "drawn map") {
     this.actions = actions;
     this.base = h("canvas", { "aria-hidden": "true" });

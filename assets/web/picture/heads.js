@@ -2,7 +2,7 @@
 
 import { picture, hatchOf } from "../base/colour.js";
 import { HEAD_KINDS } from "../base/facts.js";
-import { button, contextOf, div, fill, frame, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { button, contextOf, div, frame, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { pooled, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
@@ -40,6 +40,7 @@ export class HeadsGrid {
     this.columns = this.count = 0;
     this.width = this.height = 0; // pixels
     this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
+    this.made = /** @type {HTMLElement[]} */ ([]); // tiles, in the order of the grid
     this.grid = h("div", { class: "heads", role: "grid" });
     this.canvas = h("canvas", { class: "overlay", "aria-hidden": "true" });
     this.element = div("heads-holder", this.grid, this.canvas);
@@ -66,14 +67,13 @@ export class HeadsGrid {
     setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(visible.length / columns)}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
     setAttribute(this.element, "class", state.all ? "heads-holder all-layers" : "heads-holder");
+    while (this.made.length < visible.length) this.made.push(this.makeTile());
+    const tiles = this.made.slice(0, visible.length);
     const rows = Array.from({ length: Math.ceil(visible.length / columns) }, (_, r) =>
-      visible.slice(r * columns, (r + 1) * columns),
+      tiles.slice(r * columns, (r + 1) * columns),
     );
-    const makeRow = () => h("div", { role: "row", class: "row" });
-    const make = () => this.makeTile();
-    fill(this.grid, rows, makeRow, (row, pairs, r) =>
-      fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
-    );
+    render(this.grid, ...rows.map((row) => ["div.row", { role: "row" }, ...row]));
+    visible.forEach((pair, index) => this.updateTile(tiles[index], pair, index));
     const focus = visible.findIndex(([layer, head]) => layer === state.layer && head === state.head);
     const isWalked = this.grid.matches(":focus-within") || focus < 0;
     this.rove(isWalked ? Math.min(this.tabStop, visible.length - 1) : focus);
@@ -103,7 +103,7 @@ export class HeadsGrid {
     const name = `layer ${pair[0]} head ${pair[1]}`;
     const marks = { focused, off, away };
     for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
-    setAttributes(tile, { "aria-selected": String(focused), "data-head": id });
+    setAttributes(tile, { "aria-selected": focused, "data-head": id });
     const title = kind ? HEAD_KINDS[kind[0]].title : "";
     const is = state.all && kind ? `, ${title}` : "";
     setAttribute(tile, "aria-label", `${name}${is}${off ? ", ablated" : ""}${away ? ", hidden" : ""}`);
@@ -114,7 +114,7 @@ export class HeadsGrid {
     setAttribute(tile, "data-kind", kind?.[0] ?? null);
     setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
     const click = off ? "is ablated: restore it" : "is on: ablate it";
-    setAttributes(lamp, { "aria-pressed": String(!off), "aria-label": `${name} ${click}` });
+    setAttributes(lamp, { "aria-pressed": !off, "aria-label": `${name} ${click}` });
     setAttribute(lamp, "title", state.fixed || (off ? OFF : "on; click to ablate it (switch it off in the model)"));
     lamp.toggleAttribute("disabled", Boolean(state.fixed));
     tile.style.setProperty("--index", String(index));

@@ -1,6 +1,6 @@
 // A table of texts and numbers from headlight/ui/sheet.py, with sortable columns and clickable rows.
 
-import { button, fill, fold, h, setAttribute, setAttributes, setText } from "../base/dom.js";
+import { fold, h, render, setAttribute } from "../base/dom.js";
 
 /** @typedef {object} Listing
  * @property {string} caption
@@ -15,59 +15,35 @@ import { button, fill, fold, h, setAttribute, setAttributes, setText } from "../
 /** The class attribute of some of these names. */
 export const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
-export function makeListing() {
-  const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
-  return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
-}
-
-/** Fill a column header; of a sortable table a button, with an arrow at the sorted column.
- * @param {HTMLElement} cell @param {string} text @param {number} column @param {[number, boolean] | null | undefined} order
- * @param {(at: number) => void} sort
- */
-function fillColumn(cell, text, column, order, sort) {
-  setAttribute(cell, "aria-sort", order && column === order[0] ? (order[1] ? "descending" : "ascending") : null);
-  if (!order || !text) return setText(cell, text);
-  const arrow = column === order[0] ? (order[1] ? " ↓" : " ↑") : "";
-  fillButton(cell, text + arrow, () => sort(column));
-}
-
-/** @param {HTMLElement} cell @param {string} text @param {() => void} act */
-function fillButton(cell, text, act) {
-  if (!cell.firstElementChild) cell.replaceChildren(button(""));
-  const press = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
-  setText(press, text);
-  press.onclick = act;
-}
+export const makeListing = () => h("div", { class: "scroll listing", tabindex: "0", role: "group" }, h("table"));
 
 /** @param {HTMLElement} element @param {Listing} block
  * @param {(at: number) => void} sort called for a clicked column @param {(row: number) => void} [open] called for a clicked row
  */
-export function updateListing(element, block, sort, open) {
-  setAttribute(element, "aria-label", block.caption || block.head.join(", "));
-  element.classList.toggle("prose", Boolean(block.prose));
-  const table = /** @type {HTMLTableElement} */ (element.firstElementChild);
-  const [caption, head, body] = /** @type {[HTMLElement, HTMLTableSectionElement, HTMLElement]} */ ([
-    ...table.children,
-  ]);
-  setText(caption, block.caption);
-  caption.hidden = !block.caption;
-  const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
-  const side = (/** @type {number} */ column) => block.right[column] && "right";
-  const makeColumn = () => h("th", { scope: "col" });
-  fill(head.rows[0], block.head, makeColumn, (cell, text, column) => {
-    fillColumn(cell, text, column, block.order, sort);
-    setAttribute(cell, "role", text ? null : "cell"); // an empty corner is no header
-    setAttribute(cell, "class", classes(side(column)));
-  });
-  fill(body, block.rows, "tr", (line, texts, i) => {
-    setAttribute(line, "class", marks.get(`${i}.-1`));
-    const make = (/** @type {number} */ j) => /** @type {HTMLElement} */ (j ? h("td") : h("th", { scope: "row" }));
-    fill(line, texts, make, (cell, text, j) => {
-      if (open && !j) fillButton(cell, text, () => open(i));
-      else setText(cell, text);
-      setAttributes(cell, { title: text.length > 40 ? text : null, class: classes(side(j), marks.get(`${i}.${j}`)) });
+export function updateListing(element, { caption, head, rows, marks, right, prose, order }, sort, open) {
+  setAttribute(element, "aria-label", caption || head.join(", "));
+  element.classList.toggle("prose", Boolean(prose));
+  const classOf = new Map(marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
+  const side = (/** @type {number} */ column) => right[column] && "right";
+  const press = (/** @type {string} */ text, /** @type {() => void} */ onclick) => ["button", { onclick }, text];
+  const drawHead = (/** @type {string} */ text, /** @type {number} */ column) => {
+    const sorted = order && column === order[0] ? (order[1] ? "descending" : "ascending") : null;
+    const arrow = sorted ? (order?.[1] ? " ↓" : " ↑") : "";
+    const role = text ? null : "cell"; // an empty corner is no header
+    const props = { scope: "col", role, class: classes(side(column)), "aria-sort": sorted };
+    return ["th", props, order && text ? press(text + arrow, () => sort(column)) : text];
+  };
+  const drawRow = (/** @type {string[]} */ texts, /** @type {number} */ i) => {
+    const cells = texts.map((text, j) => {
+      const props = { title: text.length > 40 ? text : null, class: classes(side(j), classOf.get(`${i}.${j}`)) };
+      if (j) return ["td", props, text];
+      return ["th", { ...props, scope: "row" }, open ? press(text, () => open(i)) : text];
     });
-  });
+    return ["tr", { class: classOf.get(`${i}.-1`) }, ...cells];
+  };
+  const table = /** @type {Element} */ (element.firstElementChild);
+  const body = ["tbody", ...rows.map(drawRow)];
+  render(table, ["caption", { hidden: !caption }, caption], ["thead", ["tr", ...head.map(drawHead)]], body);
 }
 
 /** The numbers of a drawing as a collapsible table, filled only while it is open. */

@@ -10,30 +10,6 @@ import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { isolated } from "../base/token_text.js";
 import { BLOCKED, number, sortByWeight, short } from "../base/words.js";
 
-/** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align; `tall`: the
- * largest height of a cell in its width, by default 1.
- * @typedef {{width: number, height: number, labels?: string[], tall?: number}} Room
- */
-/**
- * @typedef {object} MapPicture
- * @property {string[]} tokens one per row
- * @property {string[]} keys one per column; differ from `tokens` in cross-attention
- * @property {string} name
- * @property {Bytes} map
- * @property {boolean} whole whether `map` has one cell per token pair; otherwise a thumbnail
- * @property {Float32Array | null} weights null while they are pending
- * @property {Float32Array | null} [ofRow] its row in focus, if only that is loaded
- * @property {number} row the query in focus; −1 = none
- * @property {number | null} key
- * @property {number[]} [others] further selected keys
- * @property {number | null} [best] strongest key of the row, marked while no key is selected
- * @property {Scale} scale
- * @property {Theme} theme
- * @property {number} first hidden tokens at the start
- * @property {number} last hidden tokens at the end
- * @property {(i: number, j: number) => boolean} forbids
- */
-
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 const HATCH = 0.35; // of the cell height, between two lines of the hatching
 const ABOVE = 48; // pixels from the centre of a finger to that of the bubble

@@ -1,8 +1,8 @@
 // A map of float32 weights in a panel, drawn or as a table, and the curtain over its cells.
 
-import { div, fill, h, setText } from "../base/dom.js";
+import { div, h, render } from "../base/dom.js";
 import { fillTable } from "./table.js";
-import { hidesRow, isLit } from "../base/curtain.js";
+import { curtain, hidesRow, isDrawn } from "../base/curtain.js";
 
 const SECOND = ".right, .difference, .pinned, .weights-after"; // panels of a second picture, compared by class
 const LARGE = 48; // pixels of a veil that fits its symbol
@@ -46,10 +46,8 @@ export class MapPanel {
  * weights are replaced by NaN before anything is drawn or read out, so that no number is behind the veil.
  */
 class MapVeil {
-  constructor() {
-    this.element = h("div", { class: "veils", "aria-hidden": "true" });
-    this.rows = /** @type {number[]} */ ([]); // hidden rows
-  }
+  element = h("div", { class: "veils", "aria-hidden": "true" });
+  rows = /** @type {number[]} */ ([]); // hidden rows
 
   /** A copy of a map without its hidden weights.
    * @template {MapPicture} Map @param {Map} picture @param {Element} place its container @returns {Map} */
@@ -76,13 +74,14 @@ class MapVeil {
     if (this.element.parentElement !== map.element) map.element.append(this.element);
     Object.assign(this.element.style, pixels({ left, top, width: across, height: side }));
     const visibleRows = this.rows.map((hidden) => hidden - first).filter((row) => row >= 0 && row < n);
-    const lit = isLit() && !visibleRows.length && row >= first && row - first < n ? [[row - first, 1]] : [];
+    const lit =
+      curtain.lit && !isDrawn() && !visibleRows.length && row >= first && row - first < n ? [[row - first, 1]] : [];
     this.element.hidden = !visibleRows.length && !lit.length;
-    fill(this.element, [...blocks(visibleRows), ...lit], "div", (veil, [from, count]) => {
-      veil.className = lit.length ? "lit" : "veil";
-      setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
-      Object.assign(veil.style, pixels({ left: 0, top: from * step, width: across, height: count * step }));
-    });
+    const drawVeil = (/** @type {number[]} */ [from, count]) => {
+      const style = `left: 0px; top: ${from * step}px; width: ${across}px; height: ${count * step}px;`;
+      return ["div", { class: lit.length ? "lit" : "veil", style }, !lit.length && count * step >= LARGE && "?"];
+    };
+    render(this.element, ...[...blocks(visibleRows), ...lit].map(drawVeil));
   }
 }
 

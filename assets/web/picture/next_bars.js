@@ -1,7 +1,7 @@
 // The likeliest next tokens as bars, each with its probability and the one it is compared with, and a field that looks
 // up the probability of a word.
 
-import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
+import { div, h, render, setField, setText, span } from "../base/dom.js";
 import { isolated } from "../base/token_text.js";
 import { number, quoted } from "../base/words.js";
 
@@ -13,30 +13,20 @@ const PARTIAL = "part of a character, which cannot be onInput";
  * @param {{choose?: (at: number) => void, context: string}} way context: label of the compared probability
  */
 export function drawNext(list, tokens, { choose, context }) {
-  const make = (/** @type {number} */ index) => {
-    const press = choose ? button("", () => choose(index), { class: "next" }) : div("next");
-    press.append(span("token-label"), span("value"), h("i"), h("i", { class: "baseline" }));
-    return h("li", {}, press);
+  const draw = (/** @type {NextToken} */ { label, text, chance, baseline }, /** @type {number} */ index) => {
+    const [now, was] = [number(chance), baseline === null ? "" : number(baseline)];
+    const bars = [
+      ["span.token-label", isolated(label)],
+      ["span.value", { title: was ? `${context} → now` : null }, was ? `${was} → ${now}` : now],
+      ["i", { "--share": String(chance) }],
+      ["i.baseline", { "--share": String(baseline ?? 0), hidden: !was }],
+    ];
+    if (!choose) return ["li", ["div.next", ...bars]];
+    const name = `append ${isolated(label)}: probability ${now}${was && `, ${was} ${context}`}`;
+    const props = { "aria-label": name, title: text ? "append it to the sentence" : PARTIAL, disabled: !text };
+    return ["li", ["button.next", { ...props, onclick: () => choose(index) }, ...bars]];
   };
-  fill(list, tokens, make, (item, token) => {
-    const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
-    drawToken(press, token, context);
-    if (!choose) return;
-    press.disabled = !token.text;
-    setAttribute(press, "title", token.text ? "append it to the sentence" : PARTIAL);
-    setAttribute(press, "aria-label", `append ${textOf(token, context)}`);
-  });
-}
-
-/** @param {HTMLElement} element @param {NextToken} token @param {string} context */
-function drawToken(element, { label, chance, baseline }, context) {
-  const [name, value, now, was] = /** @type {HTMLElement[]} */ ([...element.children]);
-  setText(name, isolated(label));
-  setText(value, baseline === null ? number(chance) : `${number(baseline)} → ${number(chance)}`);
-  setAttribute(value, "title", baseline === null ? null : `${context} → now`);
-  now.style.setProperty("--share", String(chance));
-  was.style.setProperty("--share", String(baseline ?? 0));
-  was.hidden = baseline === null;
+  render(list, ...tokens.map(draw));
 }
 
 /** The effect of a change on the next token, as a sentence; "" without a change.
@@ -50,10 +40,6 @@ export function nextMoved(tokens) {
   if (was === now) return `The most likely next word is still ${last}: ${chance} (before: ${before}).`;
   return `The most likely next word is now ${last}: ${chance} (before: ${first}, ${before}).`;
 }
-
-/** @param {NextToken} token @param {string} context */
-const textOf = ({ label, chance, baseline }, context) =>
-  `${isolated(label)}: probability ${number(chance)}${baseline === null ? "" : `, ${number(baseline)} ${context}`}`;
 
 /** The field for a word and the sentence on its probability. @param {(word: string) => void} onInput */
 export function makeWord(onInput) {

@@ -1,7 +1,7 @@
 // The bar at the bottom of a projected picture, so that a class sees each action: the sentence, the head, the changes,
 // and the shortcut of each. It has no state of its own.
 
-import { button, div, fill, h, setAttribute, setAttributes, setText, span, topOf } from "../base/dom.js";
+import { button, div, h, render, setAttribute, setText, span, topOf } from "../base/dom.js";
 import { MASKS } from "../base/facts.js";
 import { nameOf } from "../link/changes.js";
 import { NAMES } from "./control_chips.js";
@@ -85,13 +85,10 @@ export class ProjectorBar {
     /** @param {string[]} names @param {string} now not necessarily one of them */
     const draw = (names, now, whyNot = "") => {
       const all = names.includes(now) ? names : [now, ...names];
-      fill(list, all, "option", (option, optionName) => {
-        setAttribute(option, "value", optionName);
-        setText(option, optionName === "none" ? nameOf(kind, optionName) : `${SHORT[kind]}: ${optionName}`);
-      });
+      const textOf = (/** @type {string} */ name) => (name === "none" ? nameOf(kind, name) : `${SHORT[kind]}: ${name}`);
+      const options = all.map((value) => ["option", { value }, textOf(value)]);
+      render(list, { disabled: whyNot !== "", title: whyNot || null }, ...options);
       list.value = now;
-      list.disabled = whyNot !== "";
-      setAttribute(list, "title", whyNot || null);
     };
     return { element, list, draw };
   }
@@ -166,9 +163,8 @@ export class ProjectorBar {
     const { view, choices } = this;
     for (const { axis, now } of this.places) setText(now, `${axis} ${view.at[axis]}`);
     const off = choices.off.has(this.head);
-    setText(this.lamp, off ? "○ off" : "● on");
-    this.lamp.append(hint("o"));
-    setAttributes(this.lamp, { "aria-label": `head on${choices.ending}`, "aria-pressed": String(!off) });
+    const state = { "aria-label": `head on${choices.ending}`, "aria-pressed": !off };
+    render(this.lamp, state, off ? "○ off" : "● on", ["kbd", { "aria-hidden": "true" }, "o"]);
     const { positions } = view.picture;
     this.mask.draw(
       MASKS.map(({ name }) => name),

@@ -1,12 +1,10 @@
 // The map as a table of float32 weights, and lists of shares with bars.
 
-import { cssOf, inkOn, mostOf } from "../base/colour.js";
-import { h, setText } from "../base/dom.js";
+import { mostOf, tintOf } from "../base/colour.js";
+import { h } from "../base/dom.js";
 import { isolated } from "../base/token_text.js";
 import { BLOCKED, sortByWeight } from "../base/words.js";
 import { rowOf } from "../wire/packets.js";
-
-/** @typedef {{what?: string, write?: (value: number) => string}} Writing what: noun of the numbers; write: their format */
 
 const NONE = "—"; // a masked cell
 const WHOLE_UP_TO = 64; // tokens; beyond that only the row in focus is listed, and the CSV has the whole map
@@ -19,20 +17,6 @@ const filled = new WeakMap();
 const cell = (tag, text, props = {}) => h(tag, props, text);
 /** @param {HTMLElement} head @param {HTMLElement[]} body */
 const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
-
-/** A cell for a share, with its bar. @param {string | null} [kind] CSS class */
-export const makeShare = (kind = null) =>
-  h("td", { class: kind }, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
-
-/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's width */
-export function fillShare(cell, text, share) {
-  setText(cell.children[0], text);
-  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
-}
-
-/** An empty table with these columns. @param {string[]} columns @param {HTMLElement} rows */
-export const listOf = (columns, rows, props = {}) =>
-  h("table", props, h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))), rows);
 
 /** A cell whose accessible text is its meaning. @param {string} text @param {Record<string, string | null>} [props] */
 const valueCell = (text, props) => cell("td", text, { "aria-label": text === NONE ? BLOCKED : null, ...props });
@@ -72,8 +56,6 @@ function wholeTable(picture, weights, format) {
   const { tokens, keys, row, key, others = [], first, last, map, scale, theme } = picture;
   const n = keys.length;
   const max = mostOf(map.bytes, scale);
-  const tint = (/** @type {number} */ byte) =>
-    `background:${cssOf(byte, theme, scale, max)};color:${inkOn(byte, theme, scale, max)}`;
   const isTinted = map.size === tokens.length && !("sides" in picture);
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
@@ -84,7 +66,7 @@ function wholeTable(picture, weights, format) {
     const strongest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
     const cells = columns.map((j) => {
       const isMost = weights[i * n + j] === strongest && strongest > 0;
-      const style = isTinted ? tint(map.bytes[i * n + j]) : null;
+      const style = isTinted ? tintOf(map.bytes[i * n + j], theme, scale, max) : null;
       return valueCell(format(i, j), { style, class: isMost ? "maximum" : null });
     });
     return h(

@@ -1,6 +1,5 @@
 // The visible window of a map that does not fit: a square of cells, and the loaded piece of the map that contains it.
 
-/** @typedef {{row: number, column: number, size: number}} Window first row and column, and the side length */
 /** @typedef {{row: number, column: number, step: number}} Piece first row and column, and the block size for max-pooling */
 
 const MIN_CELLS = 16; // per side
@@ -18,7 +17,7 @@ export function sizesOf(n) {
 export const stepOf = (size) => Math.ceil(size / FINEST);
 
 /** Clamp a window to the map and align it with its blocks.
- * @param {Window} window @param {number} n @returns {Window}
+ * @param {MapWindow} window @param {number} n @returns {MapWindow}
  */
 export function clampWindow({ row, column, size }, n) {
   const step = stepOf(size);
@@ -28,7 +27,7 @@ export function clampWindow({ row, column, size }, n) {
 }
 
 /** Zoom a window around a fixed cell.
- * @param {Window} window @param {number} n @param {number} factor steps of size @param {[number, number]} cell
+ * @param {MapWindow} window @param {number} n @param {number} factor steps of size @param {[number, number]} cell
  */
 export function zoomed(window, n, factor, [i, j]) {
   const sizes = sizesOf(n);
@@ -40,7 +39,7 @@ export function zoomed(window, n, factor, [i, j]) {
 }
 
 /** Move a window as little as needed to contain a cell.
- * @param {Window} window @param {number} n @param {[number, number]} cell */
+ * @param {MapWindow} window @param {number} n @param {[number, number]} cell */
 export function including({ row, column, size }, n, [i, j]) {
   const step = stepOf(size);
   const move = (/** @type {number} */ cell, /** @type {number} */ begin) => {
@@ -51,7 +50,7 @@ export function including({ row, column, size }, n, [i, j]) {
   return top === row && left === column ? { row, column, size } : clampWindow({ row: top, column: left, size }, n);
 }
 
-/** The piece that contains a window. @param {Window} window @returns {Piece} */
+/** The piece that contains a window. @param {MapWindow} window @returns {Piece} */
 export function pieceOf({ row, column, size }) {
   const step = stepOf(size);
   const grid = GRID * step;
@@ -60,14 +59,14 @@ export function pieceOf({ row, column, size }) {
 }
 
 /** The numbers of drawn rows and columns of a window.
- * @param {Window} window @param {number} n @returns {[number, number]} */
+ * @param {MapWindow} window @param {number} n @returns {[number, number]} */
 const drawnOf = ({ row, column, size }, n) => {
   const blocks = (/** @type {number} */ from) => Math.ceil(Math.min(size, n - from) / stepOf(size));
   return [blocks(row), blocks(column)];
 };
 
 /** Copy the cells of a window from a piece. @param {Float32Array} values @param {number} columns of the piece
- * @param {Piece} piece @param {Window} window @param {number} n
+ * @param {Piece} piece @param {MapWindow} window @param {number} n
  * @returns {{rows: number, values: Float32Array}}
  */
 export function cellsOf(values, columns, piece, window, n) {
@@ -82,7 +81,7 @@ export function cellsOf(values, columns, piece, window, n) {
 }
 
 /** The cells from the thumbnail of the map, until the piece has arrived. @param {Bytes} map
- * @param {Window} window @param {number} n @returns {Bytes}
+ * @param {MapWindow} window @param {number} n @returns {Bytes}
  */
 export function previewOf({ size: small, bytes }, window, n) {
   const block = Math.ceil(n / FINEST);

@@ -1,14 +1,13 @@
 // One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
-import { hatchOf, inks, picture } from "../base/colour.js";
-import { button, contentWidth, contextOf, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
+import { hatchOf, picture } from "../base/colour.js";
+import { contentWidth, contextOf, div, h, panel, render, setText, span } from "../base/dom.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { headChoice } from "../picture/map_choice.js";
 import { forbids } from "../link/painted.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
 import { View } from "../base/view_base.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import encodingsCss from "./encodings.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").EncodingsState & Ack} State */
@@ -29,7 +28,7 @@ const AROUND = 175; // pixels around a projected map: bar, title, frame
 /** @extends {View<State>} */
 class Encodings extends View {
   constructor(root) {
-    super(root, [viewCss, encodingsCss], "encodings", ["selection", "layer", "head"]);
+    super(root, [encodingsCss], "encodings", ["selection", "layer", "head"]);
     this.packed = ""; // source of the unpacked maps
     this.maps = /** @type {Float32Array[]} */ ([]);
     this.bytes = /** @type {Bytes[]} */ ([]);
@@ -46,20 +45,13 @@ class Encodings extends View {
     this.place = span("label");
     this.readout = h("p", { class: "readout" });
     this.note = h("p", { class: "note-below" });
-    this.groups = GROUPS.map((group) => this.makeGroup(group));
+    this.groups = h("div", { class: "all", role: "group", "aria-label": "Encodings" });
     const header = [div("titles", this.name, this.place)];
     const holder = div("holder", this.large.element);
     this.enlarged = panel("enlarged", null, header, holder, this.readout, this.note);
-    this.caption = h("p", { class: "label" });
-    const groups = this.groups.map(({ element }) => element);
     this.blocked = blockedMark();
     this.choice = headChoice(this);
-    const all = { class: "all", role: "group", "aria-label": "Encodings" };
-    this.show(
-      div("bar", ...this.choice.elements, div("legend", this.blocked)),
-      this.enlarged,
-      h("div", all, ...groups, this.caption),
-    );
+    this.show(div("bar", ...this.choice.elements, div("legend", this.blocked)), this.enlarged, this.groups);
   }
 
   /** @param {number} width */
@@ -71,12 +63,9 @@ class Encodings extends View {
     this.unpack();
     const chosenIndex = tiles.findIndex(({ name }) => name === selection);
     const index = Math.max(0, chosenIndex);
-    for (const { learnt, element, list } of this.groups) {
-      const group = tiles.filter((tile) => tile.learnt === learnt);
-      element.hidden = !group.length;
-      const make = () => this.makeTile();
-      fill(list, group, make, (tile, encoding) => this.updateTile(tile, encoding, tiles.indexOf(encoding)));
-    }
+    const caption = `Mean weight of ${place} on the previous token, by encoding. Press a map to enlarge it.`;
+    render(this.groups, ...GROUPS.map((group) => this.drawGroup(group)), ["p.label", caption]);
+    this.drawThumbnails();
     setText(this.name, tiles[index].sentence);
     setText(this.place, "each row is one word, each column a word that it may attend to");
     setText(this.note, tiles[index].note);
@@ -93,8 +82,7 @@ class Encodings extends View {
     });
     const room = { width: contentWidth(this.enlarged), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
-    this.large.draw(mapPicture, inks(this.element), room);
-    setText(this.caption, `Mean weight of ${place} on the previous token, by encoding. Press a map to enlarge it.`);
+    this.large.draw(mapPicture, this.inks, room);
     this.read(null);
   }
 
@@ -115,40 +103,39 @@ class Encodings extends View {
     this.bytes = this.maps.map((map) => ({ size: tokens.length, bytes: toBytes(map) }));
   }
 
-  /** Make a group of maps under a heading. @param {(typeof GROUPS)[number]} group */
-  makeGroup({ learnt, title, note, link }) {
-    const list = div("maps");
-    const train = h("a", { href: "./train" }, link);
-    const notes = note ? [h("p", { class: "label" }, note, train)] : [];
-    const name = h("h3", { id: learnt ? "learnt" : "unseen" }, title);
-    const attributes = { class: learnt ? "group learnt" : "group", role: "group", "aria-labelledby": name.id };
-    return { learnt, list, element: h("div", attributes, h("div", {}, name, ...notes), list) };
+  /** A group of maps under a heading. @param {(typeof GROUPS)[number]} group */
+  drawGroup({ learnt, title, note, link }) {
+    const tiles = this.state.tiles.filter((tile) => tile.learnt === learnt);
+    const id = learnt ? "learnt" : "unseen";
+    const words = note && ["p.label", note, ["a", { href: "./train" }, link]];
+    const props = { role: "group", "aria-labelledby": id, class: learnt ? "learnt" : null, hidden: !tiles.length };
+    const list = ["div.maps", ...tiles.map((tile) => this.drawTile(tile))];
+    return ["div.group", props, ["div", ["h3", { id }, title], words], list];
   }
 
-  makeTile() {
-    const name = span("name");
-    const figure = span("encoding-figure");
-    const tile = button("", () => this.choose(/** @type {string} */ (tile.dataset.name)), { class: "encoding" });
-    tile.append(h("canvas", { "aria-hidden": "true" }), name, figure);
-    return tile;
+  /** @param {EncodingTile} encoding */
+  drawTile({ name, title, figure, sentence }) {
+    const state = { "data-name": name, "aria-label": sentence, "aria-pressed": name === this.state.selection };
+    const parts = [
+      ["canvas", { "aria-hidden": "true" }],
+      ["span.name", title],
+      ["span.encoding-figure", figure],
+    ];
+    return ["button.encoding", { ...state, onclick: () => this.choose(name) }, ...parts];
   }
 
-  /** @param {Element} tile @param {EncodingTile} encoding @param {number} index */
-  updateTile(tile, encoding, index) {
-    const [canvas, name, figure] = tile.children;
-    setAttribute(tile, "data-name", encoding.name);
-    setAttribute(tile, "aria-label", encoding.sentence);
-    setAttribute(tile, "aria-pressed", String(encoding.name === this.state.selection));
-    setText(name, encoding.title);
-    setText(figure, encoding.figure);
-    const side = Math.max(24, Math.floor(contentWidth(tile)));
-    const context = contextOf(canvas, side, side);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(picture(this.bytes[index], this.theme, "root"), 0, 0, side, side);
-    const { forbidden, head, tokens, keys } = this.state;
+  drawThumbnails() {
+    const { tiles, forbidden, head, tokens, keys } = this.state;
     const isBlocked = forbids(forbidden, head, tokens.length, keys.length);
-    const room = { width: side, height: side };
-    context.drawImage(hatchOf(tokens.length, keys.length, isBlocked, room, inks(tile).hatch), 0, 0, side, side);
+    for (const tile of /** @type {Iterable<HTMLElement>} */ (this.groups.querySelectorAll(".encoding"))) {
+      const index = tiles.findIndex(({ name }) => name === tile.dataset.name);
+      const side = Math.max(24, Math.floor(contentWidth(tile)));
+      const context = contextOf(tile.firstElementChild, side, side);
+      context.imageSmoothingEnabled = false;
+      context.drawImage(picture(this.bytes[index], this.theme, "root"), 0, 0, side, side);
+      const room = { width: side, height: side };
+      context.drawImage(hatchOf(tokens.length, keys.length, isBlocked, room, this.inks.hatch), 0, 0, side, side);
+    }
   }
 
   /** The message, which has the sizes and the head in focus. */

@@ -7,9 +7,7 @@ import { answered } from "../wire/retry.js";
 import { act, room } from "./room_line.js";
 import { LETTERS } from "./tally.js";
 
-/** @typedef {"ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "gather" | "code" | "keys"} Act */
-
-/** Action -> its shortcut and its label. @type {Record<Act, [string, string]>} */
+/** Action -> its shortcut and its label. @type {Record<HostAct, [string, string]>} */
 export const ACTS = {
   ask: ["V", "ask the class"],
   close: ["V", "close the vote"],
@@ -24,7 +22,7 @@ export const ACTS = {
   keys: ["?", "keys"],
 };
 
-/** Phase of a room -> the host's next actions, in their usual order. @type {Record<string, Act[]>} */
+/** Phase of a room -> the host's next actions, in their usual order. @type {Record<string, HostAct[]>} */
 const NEXT = {
   idle: ["ask"],
   open: ["close"],
@@ -36,10 +34,10 @@ const NEXT = {
 
 /** The actions that are possible next.
  * @param {Pick<RoomState, "phase" | "round">} now @param {LessonPlace | null} place current lesson step
- * @param {boolean} isOpen whether its curtain is open @returns {Act[]}
+ * @param {boolean} isOpen whether its curtain is open @returns {HostAct[]}
  */
 export function actsOf({ phase, round }, place, isOpen) {
-  /** @type {Partial<Record<Act, boolean>>} */
+  /** @type {Partial<Record<HostAct, boolean>>} */
   const can = { ask: place !== null && !isOpen, second: secondOf(place) !== null, discuss: !round, again: !round };
   return NEXT[phase].filter((name) => can[name] ?? true);
 }
@@ -47,7 +45,7 @@ export function actsOf({ phase, round }, place, isOpen) {
 /** The second question of a step; null if it has none or is one. @param {LessonPlace | null} place */
 const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
 
-/** Run an action; resolves when it is done. @param {Act} name @param {LessonPlace | null} place current lesson step
+/** Run an action; resolves when it is done. @param {HostAct} name @param {LessonPlace | null} place current lesson step
  * @param {string} link of the current picture
  */
 export async function doAct(name, place, link) {
@@ -109,7 +107,7 @@ const KEYS = new Set(Object.values(ACTS).map(([key]) => key));
 
 /** The host's shortcuts, run in sequence: the next key waits until the previous action is done. */
 export class Keys {
-  /** @param {() => Act[]} may possible actions @param {(act: Act) => unknown} act runs an action; resolves when done */
+  /** @param {() => HostAct[]} may possible actions @param {(act: HostAct) => unknown} act runs an action; resolves when done */
   constructor(may, act) {
     this.may = may;
     this.act = act;

@@ -4,7 +4,7 @@
 import { draw as drawCurtain } from "../base/curtain.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { find, load } from "../lessons/course.js";
-import { LessonPanel, Hands } from "../lessons/lesson_panel.js";
+import { LessonPanel } from "../lessons/lesson_panel.js";
 import { setHistory } from "../link/link.js";
 import { actsOf, doAct, Keys, readShown } from "./host_acts.js";
 import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
@@ -64,8 +64,7 @@ class Phone {
     this.showsCode = true; // a projector shows the code in place of the picture until a question starts or K is pressed
     this.path = /** @type {string | null} */ (null);
     this.view = /** @type {View | null} */ (null);
-    this.hands = new Hands(() => {});
-    this.panel = new LessonPanel((name, letter) => name === "answer" && this.vote(letter ?? ""), this.hands);
+    this.panel = new LessonPanel((name, letter) => name === "answer" && this.vote(letter ?? ""));
     setAttribute(this.panel.element, "class", theme);
     this.p = {
       code: span("code"),
@@ -197,18 +196,18 @@ class Phone {
 
   /** @param {RoomState} now @param {LessonPlace} place @param {boolean} open */
   drawQuestion({ question, phase, tallies, answer, choice, voted, joined }, place, open) {
-    this.hands.letters = place.step.choices.map(({ letter }) => letter);
-    this.hands.rounds = tallies.map(handsOf);
     const prompt = this.isProjector ? `${voted} of ${joined} have voted` : (TO_DO[phase] ?? CLOSED);
     const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
     const verdict = answer && { picked, sentence: answer.text, explanation: "", numbers: [] };
     const isWaiting = !question && !open && !this.isProjector && place.step.choices.length > 0;
     const sentence = question && !answer ? prompt : isWaiting ? WAITING : "";
     const state = { sentence, answer: LETTERS[choice ?? -1] ?? null, verdict };
-    this.panel.draw({ ...PANEL, ...state, place, open: open && verdict !== null });
-    const { choices } = this.panel.p;
-    choices.hidden = !question;
-    for (const choice of choices.querySelectorAll("button")) choice.disabled = phase !== "open" || this.isProjector;
+    const votes = {
+      rounds: tallies.map(handsOf),
+      isAsked: question !== null,
+      isClosed: phase !== "open" || this.isProjector,
+    };
+    this.panel.draw({ ...PANEL, ...state, ...votes, place, open: open && verdict !== null });
   }
 }
 

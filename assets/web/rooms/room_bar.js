@@ -1,8 +1,8 @@
 // The bar of a room at the bottom of any page: for the host the next actions with shortcuts; for a phone on its own the
 // way back. The room shows the page's link and asks the lesson's step or the host's own question.
 
-import { Hands } from "../lessons/lesson_panel.js";
-import { button, div, fill, h, makeCopy, setAttribute, setText, setTexts, span, urlOf } from "../base/dom.js";
+import { barsOf } from "../lessons/lesson_panel.js";
+import { button, div, h, makeCopy, render, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { roomActions } from "../lessons/lesson.js";
@@ -35,7 +35,6 @@ class HostBar {
     this.card = ""; // open card over the page: "code", "ask", "keys" or ""
     this.met = /** @type {string | null} */ (null); // question that this page has navigated to
     this.mayDo = ""; // actions with a button
-    this.hands = new Hands(() => {}); // for the host's own question
     const press = (/** @type {HostAct} */ name) => this.do(name);
     this.press = press;
     this.keys = new Keys(() => (room.now ? [...this.acts, ...ALWAYS] : []), press);
@@ -49,8 +48,7 @@ class HostBar {
       keys: keyed("keys", press),
       projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
-    this.votes = { text: h("h2"), options: div("options") };
-    this.questionCard = div("question-card", this.votes.text, this.votes.options);
+    this.questionCard = div("question-card");
     this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
     const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
     this.overlay = div("card", ...Object.values(this.cards), this.questionCard);
@@ -232,13 +230,11 @@ class HostBar {
     roomActions.count(isStep ? rounds : []);
     this.questionCard.hidden = !question || isStep;
     if (!question || isStep) return;
-    setText(this.votes.text, question.text);
-    this.hands.rounds = rounds;
-    const make = () => div("option", span("letter"), span("text"), span("votes"));
-    fill(this.votes.options, question.options, make, (row, option, index) => {
-      setTexts(row, LETTERS[index], option);
-      this.hands.drawBars(row.children[2], LETTERS[index]);
-    });
+    const drawOption = (/** @type {string} */ text, /** @type {number} */ index) => {
+      const votes = ["span.votes", ...barsOf(rounds, LETTERS[index])];
+      return ["div.option", ["span.letter", LETTERS[index]], ["span.text", text], votes];
+    };
+    render(this.questionCard, ["h2", question.text], ["div.options", ...question.options.map(drawOption)]);
   }
 }
 
@@ -247,9 +243,7 @@ class PhoneBar {
   back = h("a", { href: "./room", class: "strong" });
   code = span("code");
 
-  constructor() {
-    this.element = h("section", { id: ID, "aria-label": "Room" }, div("strip", this.code, span("push"), this.back));
-  }
+  element = h("section", { id: ID, "aria-label": "Room" }, div("strip", this.code, span("push"), this.back));
 
   follow() {
     const { now } = room;

@@ -1,7 +1,5 @@
 // Vote counts of a class per question and round, the hint for the host, and a CSV table.
 
-/** @typedef {RoomAsked & {tallies: number[][]}} Counted a question and its votes */
-
 export const LETTERS = "ABCDEFGH"; // letters of the options
 const TALK = [35, 70]; // % of correct answers between which peer discussion helps
 

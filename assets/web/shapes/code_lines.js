@@ -2,7 +2,7 @@
 // has the shape of its result.
 
 import { SideRequest } from "../wire/api_client.js";
-import { div, fill, h, setAttribute, setText, setTexts, span } from "../base/dom.js";
+import { div, h, render, setAttribute, setText } from "../base/dom.js";
 
 /** @typedef {{text: string, shape: string, marked: boolean, folded: string}} Line folded: the lines behind a dot */
 
@@ -47,12 +47,10 @@ function linesOf(trace, step) {
 }
 
 export class CodeLines {
-  constructor() {
-    this.sourceLabel = h("p", { class: "label" });
-    this.list = h("ol");
-    this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
-    this.element = div("source", this.sourceLabel, this.room);
-  }
+  sourceLabel = h("p", { class: "label" });
+  list = h("ol");
+  room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
+  element = div("source", this.sourceLabel, this.room);
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
@@ -62,13 +60,16 @@ export class CodeLines {
       `${location}, lines ${from}–${from + lines.length - 1}: this code ran; the highlighted line made this tensor`,
     );
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
-    const make = () => h("li", {}, span("line"), span("shape"));
-    fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {
-      setTexts(line, folded ? "·" : text || " ", folded ? "" : shape);
-      setAttribute(line, "class", marked ? "marked" : folded ? "folded" : null);
-      setAttribute(line, "title", folded ? `These lines only trace values, so they are hidden:\n${folded}` : null);
-      setAttribute(line, "aria-current", marked ? "true" : null);
-    });
+    const drawLine = (/** @type {Line} */ { text, shape, marked, folded }) => {
+      const title = folded ? `These lines only trace values, so they are hidden:\n${folded}` : null;
+      const props = {
+        class: marked ? "marked" : folded ? "folded" : null,
+        title,
+        "aria-current": marked ? "true" : null,
+      };
+      return ["li", props, ["span.line", folded ? "·" : text || " "], ["span.shape", folded ? "" : shape]];
+    };
+    render(this.list, ...linesOf(trace, step).map(drawLine));
     const first = /** @type {HTMLElement | null} */ (this.list.querySelector(".marked"));
     if (first) this.room.scrollTop = first.offsetTop - this.room.clientHeight / 2;
   }
@@ -79,9 +80,8 @@ export class CodeLines {
  */
 export function wholeClasses(view) {
   const room = div("classes");
-  const make = () => h("pre", { tabindex: "0" }, h("code"));
-  const show = () =>
-    fill(room, sources.answer ?? [sources.refusal], make, (pre, source) => setText(pre.firstElementChild, source));
+  const drawSource = (/** @type {string} */ source) => ["pre", { tabindex: "0" }, ["code", source]];
+  const show = () => render(room, ...(sources.answer ?? [sources.refusal]).map(drawSource));
   const sources = /** @type {SideRequest<string[]>} */ (new SideRequest(view, "classes", show));
   const summary = h("summary");
   const ask = () => {

@@ -3,8 +3,6 @@
 import { canvasOf, hexOf, mixed, pixel, rgb } from "../base/colour.js";
 import { contextOf, LETTERS } from "../base/dom.js";
 
-/** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area clickable area of a head */
-
 const MAX_PIXELS = 300000; // elements of a tensor that are all drawn; larger ones are subsampled
 const GAP = 2; // pixels between heads
 const LEVELS = 64; // of a head's colour ramp

@@ -1,17 +1,19 @@
 // The settings of the current layer: one or two implementations, the changes of the model, and random
 // weights in place of the trained ones.
 
-import { ControlChips, makeNumber, NAMES } from "../picture/control_chips.js";
+import { ControlChips, drawNumber, NAMES } from "../picture/control_chips.js";
 import { choice, fillChoice, group, namedPart } from "../base/choice.js";
-import { div, fill, h, setText } from "../base/dom.js";
+import { div, h, render, setText } from "../base/dom.js";
 
 const OWN = "the model’s"; // trained weights
+const SLIDE = { type: "range", min: "0", max: "0.5", step: "0.05" };
+const INTEGER = { type: "number", min: "0", max: "9999", step: "1" };
 
 /** A labelled select element. @param {string} label @param {(value: string) => void} choose */
 function makeList(label, choose) {
   const select = h("select", { "aria-label": label, onchange: () => choose(select.value) });
   const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
-    fill(select, names, "option", setText);
+    render(select, ...names.map((name) => ["option", name]));
     select.value = now;
   };
   return { element: namedPart(label, select), draw };
@@ -26,12 +28,8 @@ export class StepControls extends ControlChips {
     this.second = makeList("Compare with", (vs) => this.set({ vs }));
     const sources = /** @type {[string, string][]} */ ([OWN, "random"].map((source) => [source, source]));
     this.weightSource = choice("Weights of this layer", sources, (lw) => this.set({ lw }));
-    this.biases = group("Biases");
-    const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
-    this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
-    const integer = { type: "number", min: "0", max: "9999", step: "1" };
-    this.dice = makeNumber("Random seed", integer, (dice) => this.set({ dice }, true));
-    this.random = div("numbers", namedPart("Biases", this.biases), this.drop.element, this.dice.element);
+    this.biases = namedPart("Biases", group("Biases"));
+    this.random = div("numbers");
     this.caption = h("p", { class: "label" });
     // the description below arrives with the response and moves no control
     this.inside.lw = div("weights", this.weightSource.element, this.random, this.caption);
@@ -54,26 +52,26 @@ export class StepControls extends ControlChips {
     return { ...super.describe(), lw: isOwn ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
   }
 
-  /** @param {Inks} inks */
-  draw(inks) {
+  draw() {
     const { implementations } = this.view.picture;
     this.first.draw(implementations, this.value("impl"));
     this.second.draw(["none", ...implementations], this.value("vs"));
-    super.draw(inks);
+    super.draw();
   }
 
-  /** @param {string} key @param {Inks} inks */
-  fill(key, inks) {
-    super.fill(key, inks);
+  /** @param {string} key */
+  fill(key) {
+    super.fill(key);
     if (key !== "lw") return;
     const { biases, weights } = this.view.picture;
     this.weightSource.press(this.value("lw"));
     setText(this.caption, weights);
     this.random.hidden = this.value("lw") === OWN;
-    fillChoice(this.biases, biases, biases.indexOf(this.value("biases")), (index) =>
+    fillChoice(this.biases.lastElementChild, biases, biases.indexOf(this.value("biases")), (index) =>
       this.set({ biases: biases[index] }),
     );
-    this.drop.say(this.value("drop"));
-    this.dice.say(this.value("dice"));
+    const drop = drawNumber("Dropout of the weights", SLIDE, this.value("drop"), (drop) => this.set({ drop }, true));
+    const dice = drawNumber("Random seed", INTEGER, this.value("dice"), (dice) => this.set({ dice }, true));
+    render(this.random, this.biases, drop, dice);
   }
 }

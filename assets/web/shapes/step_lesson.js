@@ -1,7 +1,7 @@
 // The exercise on the current layer: a bug in a reshape, or the layer to complete.
 
 import { SideRequest } from "../wire/api_client.js";
-import { BlocksPanel } from "../sheets/blocks_panel.js";
+import { BlocksPanel } from "../sheets/blocks.js";
 import { bringUnderBar, fold, h, setAttribute, setText } from "../base/dom.js";
 import { setParam } from "../link/link.js";
 

@@ -1,7 +1,7 @@
 // One step of one implementation: its source line, sizes, inputs and values.
 
 import { CodeLines } from "./code_lines.js";
-import { button, div, fill, h, panel, rem, setAttribute, setText, setTexts, span, topOf } from "../base/dom.js";
+import { button, div, h, panel, rem, render, setAttribute, setText, span, topOf } from "../base/dom.js";
 import { clamp } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
@@ -58,14 +58,21 @@ export class Side {
     setText(p.title, step.title);
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
-    fillTerms(p.texts, step.texts); // its names in the texts that write it differently
-    drawAxes(p.axes, step);
+    render(p.texts, { hidden: !step.texts.length }, ...termsOf(step.texts)); // its names in the texts that write it differently
+    render(p.axes, ...axesOf(step));
     setText(p.why, step.why);
     this.lesson = step.lesson;
     p.learn.hidden = !this.lesson;
     setText(p.learn, `? ${lessons[this.lesson] ?? ""}`);
     this.code.draw(trace, step);
-    this.drawFacts(step);
+    const facts = [
+      ["shape", `(${step.sizes.join(", ")})`],
+      ["strides", `(${step.strides.join(", ")})`],
+      ["contiguous", step.contiguous ? "yes" : "no"],
+      ["memory", step.view ? "view" : "own"],
+      ["bytes", step.bytes.toLocaleString("en")],
+    ];
+    render(p.facts, ...termsOf(facts));
     setText(p.status, madeFrom(step, trace));
     const width = this.element.clientWidth - PADDING;
     const paired = width > ROOMY && step.parents.length > 0;
@@ -92,25 +99,12 @@ export class Side {
     if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
   }
 
-  /** @param {Tensor} step */
-  drawFacts(step) {
-    const facts = [
-      ["shape", `(${step.sizes.join(", ")})`],
-      ["strides", `(${step.strides.join(", ")})`],
-      ["contiguous", step.contiguous ? "yes" : "no"],
-      ["memory", step.view ? "view" : "own"],
-      ["bytes", step.bytes.toLocaleString("en")],
-    ];
-    fillTerms(this.parts.facts, facts);
-  }
-
   /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
   drawPictures(parent, tensors, word, state) {
-    const picture = (/** @type {string} */ name) =>
-      h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
-    const make = () => div("pair", picture("tiles"), picture("memory"));
-    fill(parent, tensors, make, (pair, tensor) => {
-      const [tiles, memory] = [...pair.children].map((figure) => ({
+    const figure = (/** @type {string} */ kind) => [`figure.${kind}`, ["figcaption"], ["canvas", { role: "img" }]];
+    render(parent, ...tensors.map(() => ["div.pair", figure("tiles"), figure("memory")]));
+    tensors.forEach((tensor, index) => {
+      const [tiles, memory] = [...parent.children[index].children].map((figure) => ({
         caption: figure.children[0],
         canvas: /** @type {HTMLCanvasElement} */ (figure.children[1]),
       }));
@@ -129,24 +123,12 @@ export class Side {
   }
 }
 
-/** Fill a list of terms with their descriptions. @param {HTMLElement} parent @param {string[][]} terms */
-function fillTerms(parent, terms) {
-  parent.hidden = !terms.length;
-  const make = () => h("div", {}, h("dt"), h("dd"));
-  fill(parent, terms, make, (line, [term, meaning]) => {
-    setTexts(line, term, meaning);
-  });
-}
+/** The items of a list of terms with their meanings. @param {string[][]} terms */
+const termsOf = (terms) => terms.map(([term, meaning]) => ["div", ["dt", term], ["dd", meaning]]);
 
-/** Draw the axes of a step as coloured pills: "heads 12", or the size alone in a list of steps.
- * @param {Element} parent @param {TraceStep} step @param {{words?: boolean}} how
- */
-export function drawAxes(parent, step, { words = true } = {}) {
-  fill(parent, step.axes, "span", (pill, axis, index) => {
-    const { letter, size } = axis;
-    const name = `${axis.name} ${size}`;
-    setAttribute(pill, "class", `axis ${letter || "v"}`);
-    setAttribute(pill, "title", `axis ${index}: ${name}${letter ? `; ${letter} in the code` : ""}`);
-    setText(pill, words ? name : String(size));
+/** The axes of a step as coloured pills: "heads 12", or the size alone in a list of steps. @param {TraceStep} step */
+export const axesOf = ({ axes }, words = true) =>
+  axes.map(({ letter, name, size }, index) => {
+    const title = `axis ${index}: ${name} ${size}${letter ? `; ${letter} in the code` : ""}`;
+    return ["span", { class: `axis ${letter || "v"}`, title }, words ? `${name} ${size}` : size];
   });
-}

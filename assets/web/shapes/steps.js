@@ -1,7 +1,6 @@
 // The Shapes page: every tensor of one layer, step by step, in one or two implementations.
 
 import { SIDE } from "../base/facts.js";
-import { inks } from "../base/colour.js";
 import { group } from "../base/choice.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { headChoice } from "../picture/map_choice.js";
@@ -18,7 +17,6 @@ import { groupOf, madeFrom } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
 import { PlaceView } from "../wire/place_view.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
@@ -38,7 +36,7 @@ const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 export class StepView extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
-    super(root, [viewCss, choicesCss, stepsCss, listingCss, sheetCss, stageCss], "steps");
+    super(root, [choicesCss, stepsCss, listingCss, sheetCss, stageCss], "steps");
     this.values = /** @type {Values} */ ({}); // as in the link; `at` as opened
     this.box = new SentenceBox(this, (text) => this.setText(text));
     this.controls = new StepControls(this);
@@ -194,14 +192,13 @@ export class StepView extends PlaceView {
     const { isComing } = this;
     this.wait(isComing);
     const place = { head, row: at.row, key: at.key, feature: this.feature };
-    const colours = inks(this.element);
     const floor = this.foot.isOn ? this.foot.top : Number.POSITIVE_INFINITY;
-    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, floor };
+    const ink = { theme: this.theme, colours: this.inks, scale: this.projector ? PROJECTED : 1, floor };
     panels.forEach((panel, n) => this.sides[n].draw(panel.trace, panel.at, place, ink, picture.lessons));
     const query = this.query();
     if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and the user has stopped typing
     this.lesson.draw();
-    this.controls.draw(colours);
+    this.controls.draw();
     this.foot.draw();
     const title = `${p.count.textContent}: ${step.title}, shape ${step.sizes.join(", ")}`;
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);

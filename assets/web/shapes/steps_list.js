@@ -1,16 +1,12 @@
 // The list of the steps in groups, one of them selected by click or arrow keys.
 
-import { fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
-import { drawAxes } from "./step_panel.js";
+import { h, render, setAttribute } from "../base/dom.js";
+import { axesOf } from "./step_panel.js";
 import { GROUP_TITLES } from "./steps_words.js";
 
 /** @typedef {{step: TraceStep, at: number, group: number}} Listed a step, its index in the trace, and its group */
 
 const MOVES = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
-
-const makeGroup = () =>
-  h("div", { role: "group" }, h("span", { class: "group-name", "aria-hidden": "true" }), h("div"));
-const makeOption = () => h("div", { role: "option" }, span("number"), h("b"), span("axes"));
 
 export class StepList {
   /** @param {(by: number) => void} walk */
@@ -28,20 +24,22 @@ export class StepList {
    */
   draw(listed, now, goTo) {
     let n = 0; // across all groups
-    const groups = GROUP_TITLES.map((title, index) => ({
-      title,
-      steps: listed.filter(({ group }) => group === index),
-    }));
-    fill(this.element, groups, makeGroup, (element, { title, steps }) => {
-      setAttribute(element, "aria-label", title);
-      setText(element.children[0], title);
-      element.hidden = !steps.length;
-      fill(element.children[1], steps, makeOption, (option, { step, at }) => {
-        drawOption(option, step, n, at === now);
-        option.onclick = () => goTo(step.name);
-        n += 1;
-      });
-    });
+    const drawOption = (/** @type {Listed} */ { step, at }) => {
+      const name = step.name.split(/(?<=\.)/).flatMap((part) => [part, ["wbr"]]); // it breaks at its dots
+      const props = { role: "option", id: `step-${n++}`, "aria-selected": at === now, onclick: () => goTo(step.name) };
+      return ["div", props, ["span.number", n], ["b", ...name], ["span.axes", ...axesOf(step, false)]];
+    };
+    const drawGroup = (/** @type {string} */ title, /** @type {number} */ index) => {
+      const steps = listed.filter(({ group }) => group === index);
+      const name = ["span.group-name", { "aria-hidden": "true" }, title];
+      return [
+        "div",
+        { role: "group", "aria-label": title, hidden: !steps.length },
+        name,
+        ["div", ...steps.map(drawOption)],
+      ];
+    };
+    render(this.element, ...GROUP_TITLES.map(drawGroup));
     this.bringIntoSight(listed.findIndex(({ at }) => at === now));
   }
 
@@ -52,15 +50,4 @@ export class StepList {
     const overflow = option.offsetTop + option.offsetHeight - this.element.clientHeight;
     this.element.scrollTop = Math.min(place ? option.offsetTop : 0, Math.max(overflow, this.element.scrollTop));
   }
-}
-
-/** @param {Element} option @param {TraceStep} step @param {number} n its number in the list @param {boolean} isSelected */
-function drawOption(option, step, n, isSelected) {
-  const [number, name, axes] = option.children;
-  setText(number, String(n + 1));
-  // break the name at its dots
-  if (name.textContent !== step.name)
-    name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")]));
-  drawAxes(axes, step, { words: false });
-  setAttributes(option, { id: `step-${n}`, "aria-selected": String(isSelected) });
 }

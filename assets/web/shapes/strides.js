@@ -1,6 +1,6 @@
 // Strides: the jump in memory of one step along an axis, highlighted for the pointed or focused axis.
 
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, h, render, setText, span } from "../base/dom.js";
 import { counted } from "../base/words.js";
 
 const ONE = { b: "text", i: "query", j: "key", h: "head", d: "feature", c: "channel" };
@@ -39,21 +39,13 @@ export class Strides {
   draw(tensor, index) {
     Object.assign(this, { tensor, index });
     if (this.lit !== null && this.lit >= tensor.sizes.length) this.lit = null;
-    fill(
-      this.axes,
-      tensor.axes,
-      (axis) =>
-        button("", () => this.light(axis), {
-          onpointerenter: () => this.light(axis),
-          onpointerleave: () => this.light(null),
-          onfocus: () => this.light(axis),
-          onblur: () => this.light(null),
-        }),
-      (element, axis, index) => {
-        setAttribute(element, "class", `axis ${axis.letter || "v"}`);
-        setText(element, `${axis.name} ${tensor.strides[index].toLocaleString("en")}`);
-      },
-    );
+    const drawAxis = (/** @type {{name: string, letter: string}} */ { name, letter }, /** @type {number} */ axis) => {
+      const [light, away] = [() => this.light(axis), () => this.light(null)];
+      const acts = { onclick: light, onpointerenter: light, onpointerleave: away, onfocus: light, onblur: away };
+      const text = `${name} ${tensor.strides[axis].toLocaleString("en")}`;
+      return ["button", { class: `axis ${letter || "v"}`, ...acts }, text];
+    };
+    render(this.axes, ...tensor.axes.map(drawAxis));
     this.say();
   }
 

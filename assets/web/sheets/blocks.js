@@ -1,31 +1,32 @@
-// The blocks of a sheet other than matrices. Each kind makes its element once and updates it in place.
+// The blocks of a sheet (headlight/ui/sheet.py), in the server's order: text, matrices, tables and bars. Each kind makes
+// its element once and draws its contents in it.
 
 import { isDrawn } from "../base/curtain.js";
 import { isolated } from "../base/token_text.js";
-import { makeCopy } from "../base/dom.js";
 import { setRovingTabindex } from "../base/choice.js";
-import { button, div, fill, fillNotices, h, notices, setAttribute, setText, setTexts, span } from "../base/dom.js";
-import { equation } from "./equation.js";
-import { claims, lessons } from "../lessons/lesson_cards.js";
+import { div, fillNotices, h, makeCopy, notices, render, setAttribute, setText } from "../base/dom.js";
+import { drawEquation } from "./equation.js";
+import { drawClaims, lessons } from "../lessons/lesson_cards.js";
 import { classes, makeListing, updateListing } from "../picture/listing.js";
+import { MATRICES } from "./matrix.js";
 import { patches } from "./patches.js";
 import { explain } from "../base/terms.js";
 
 const IN_ONE_FRAME = 60; // characters of a segmented choice; longer ones are single buttons
+const PRESSED = '[aria-pressed="true"]';
+const ABOUT_COLOUR = "A stronger colour means that the model gave the token a higher probability.";
 
-const heading = () => div("heading", h("h2"), span("label"));
+/** A kind whose whole element is drawn from its block.
+ * @param {"div" | "dl" | "nav" | "ol" | "span"} tag @param {(block: any, sheet: any) => any[]} draw what `render` takes */
+const kind = (tag, draw) => ({
+  make: () => h(tag),
+  update: (element, block, sheet) => render(element, ...draw(block, sheet)),
+});
 
-function fillHeading(element, text, note) {
-  setTexts(element, text, note);
-}
-
-/** Large numbers, each with its derivation from the previous one. */
-function updateSteps(element, block) {
-  const make = () => h("li", {}, h("b"), span("label"));
-  fill(element, block.steps, make, (step, [value, origin]) => {
-    setTexts(step, value, origin);
-  });
-}
+const heading = (text, note) => [
+  ["h2", text],
+  ["span.label", note],
+];
 
 function makeCode() {
   const code = h("code");
@@ -36,141 +37,88 @@ function makeCode() {
 /** Lines of code with optional marks, and a file of them. */
 function updateCode(element, block) {
   const [lines, file] = element.children;
-  fill(lines.firstElementChild, block.lines, "span", (line, text, index) => {
-    setText(line, `${text}\n`);
-    setAttribute(line, "class", block.marks.includes(index) && !isDrawn() ? "marked" : null);
-  });
+  const drawLine = (text, index) => [
+    "span",
+    { class: block.marks.includes(index) && !isDrawn() ? "marked" : null },
+    `${text}\n`,
+  ];
+  render(lines.firstElementChild, ...block.lines.map(drawLine));
   file.hidden = !block.file;
   const href = `data:text/x-python;charset=utf-8,${encodeURIComponent(lines.textContent)}`;
   setText(Object.assign(file.lastElementChild, { download: block.file, href }), block.file);
 }
 
-function makeBar() {
-  const track = h("span", { class: "track", "aria-hidden": "true" }, h("span"));
-  return h("li", {}, span("bar-label"), track, span("bar-value"));
-}
-
 /** Bars on both sides of a zero line, or from the left edge if none is negative. */
-function updateBars(element, block) {
-  const [name, list, note] = element.children;
-  setText(name, block.name);
-  setText(note, block.note);
-  note.hidden = !block.note;
-  setAttribute(list, "aria-label", block.name);
-  list.style.setProperty("--label", `${Math.min(14, Math.max(2, ...block.labels.map((label) => label.length)))}ch`);
-  const signed = block.sizes.some((size) => size < 0);
-  setAttribute(list, "class", classes("bar-list", signed && "signed"));
-  fill(list, block.labels, makeBar, (item, label, index) => {
-    const [tag, track, value] = item.children;
-    setText(tag, label);
-    setAttribute(tag, "title", label);
-    setText(value, block.values[index]);
-    const size = block.sizes[index];
-    const scale = signed ? 50 : 100;
-    const bar = /** @type {HTMLElement} */ (track.firstElementChild);
-    setAttribute(bar, "class", size < 0 ? "less" : "more");
-    bar.style.insetInlineStart = `${signed ? 50 + Math.min(0, size) * scale : 0}%`;
-    bar.style.width = `${Math.abs(size) * scale}%`;
-  });
+function drawBars({ name, note, labels, sizes, values }) {
+  const signed = sizes.some((size) => size < 0);
+  const scale = signed ? 50 : 100;
+  const drawBar = (label, index) => {
+    const size = sizes[index];
+    const start = signed ? 50 + Math.min(0, size) * scale : 0;
+    const style = `inset-inline-start: ${start}%; width: ${Math.abs(size) * scale}%;`;
+    const track = ["span.track", { "aria-hidden": "true" }, ["span", { class: size < 0 ? "less" : "more", style }]];
+    return ["li", ["span.bar-label", { title: label }, label], track, ["span.bar-value", values[index]]];
+  };
+  const room = `${Math.min(14, Math.max(2, ...labels.map((label) => label.length)))}ch`;
+  const list = { class: classes("bar-list", signed && "signed"), "aria-label": name, "--label": room };
+  return [{ class: "bars" }, ["h3", name], ["ul", list, ...labels.map(drawBar)], ["p.label", { hidden: !note }, note]];
 }
 
 function makeButtons() {
   const name = h("span", { class: "label", "aria-hidden": "true" });
-  return div("choice", name, h("div", { class: "presets", role: "group" }));
+  return div("choice", name, h("div", { role: "group" }));
 }
 
-function updateButtons(element, block, sheet) {
-  const [name, group] = element.children;
-  setText(name, block.name);
-  element.classList.toggle("code", block.code);
-  const oneOf = block.buttons.every(({ pressed }) => pressed !== null);
-  const isShort = block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
-  const acts = block.buttons.every(({ pressed }) => pressed === null);
-  const look = block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets";
-  setAttribute(group, "class", look);
-  setAttribute(group, "aria-label", block.name || null);
-  let pressedButton = /** @type {HTMLElement | null} */ (null);
-  fill(group, block.buttons, button, (press, { text, event, pressed }) => {
-    setText(press, text);
-    press.onclick = () => sheet.tell(event);
-    if (pressed && press.getAttribute("aria-pressed") !== "true") pressedButton = press;
-    setAttribute(press, "aria-pressed", pressed === null ? null : String(pressed));
-  });
+function updateButtons(element, { name, buttons, code }, sheet) {
+  const [label, group] = element.children;
+  setText(label, name);
+  element.classList.toggle("code", code);
+  const oneOf = buttons.every(({ pressed }) => pressed !== null);
+  const isShort = buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
+  const acts = buttons.every(({ pressed }) => pressed === null);
+  const look = code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets";
+  const before = [...group.querySelectorAll(PRESSED)];
+  const draw = ({ text, event, pressed }) => [
+    "button",
+    { "aria-pressed": pressed, onclick: () => sheet.tell(event) },
+    text,
+  ];
+  render(group, { class: look, role: "group", "aria-label": name || null }, ...buttons.map(draw));
   if (oneOf) setRovingTabindex(group);
   else {
     for (const child of group.children) child.removeAttribute("tabindex"); // left from a roving tabindex
     group.onkeydown = null;
   }
   // on a phone they are in one line: scroll to the selected one, once
-  if (pressedButton && group.scrollWidth > group.clientWidth)
-    group.scrollLeft = pressedButton.offsetLeft - group.offsetLeft - group.clientWidth / 2;
-}
-
-function updateLinks(element, block) {
-  fill(element, block.links, "a", (link, [text, path]) => {
-    setText(link, text);
-    setAttribute(link, "href", path.startsWith("https:") ? path : `./${path}`);
-  });
+  const pressed = [...group.querySelectorAll(PRESSED)].findLast((press) => !before.includes(press));
+  if (pressed && group.scrollWidth > group.clientWidth)
+    group.scrollLeft = pressed.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
 /** The prompt and the generated tokens, coloured by probability; pointing or tapping reads one. */
-function updateContinuation(element, block) {
+function updateContinuation(element, { given, tokens }) {
   const [text, readout] = element.children;
-  const [prompt, tokens] = text.children;
-  setText(prompt, block.given);
-  const sentence = ([, token, chance]) => `“${isolated(token)}”: probability ${chance}`;
-  const make = () => h("span", {}, h("span"), h("mark"));
-  fill(tokens, block.tokens, make, (element, token) => {
-    setTexts(element, token[0], isolated(token[1]));
-    setAttribute(element.children[1], "title", sentence(token));
-    setAttribute(element, "style", `--share: ${token[3]}%`);
-    element.onpointerenter = element.onclick = () => setText(readout, sentence(token));
-  });
-  setText(
-    readout,
-    block.tokens.length ? "A stronger colour means that the model gave the token a higher probability." : "",
-  );
+  const draw = ([before, token, chance, share]) => {
+    const sentence = `“${isolated(token)}”: probability ${chance}`;
+    const read = () => setText(readout, sentence);
+    const mark = ["mark", { title: sentence }, isolated(token)];
+    return ["span", { "--share": `${share}%`, onpointerenter: read, onclick: read }, ["span", before], mark];
+  };
+  render(text, { class: "words" }, ["span.prompt", given], ["span", ...tokens.map(draw)]);
+  setText(readout, tokens.length ? ABOUT_COLOUR : "");
 }
 
-const makeContinuation = () =>
-  div("continuation", h("p", { class: "words" }, span("prompt"), h("span")), h("p", { class: "label" }));
-
-const table = {
-  make: makeListing,
-  update: (element, block, sheet) => updateListing(element, block, (sort) => sheet.tell({ sort })),
-};
-
 /** A term with its meaning, and a link to the page where it first occurs. */
-const makeTerm = () => div("term", h("dt"), h("dd"), h("dd", { class: "first-page" }, h("a")));
+const drawTerm = ([name, meaning, path, title]) => [
+  "div.term",
+  { "data-term": name },
+  ["dt", name],
+  ["dd", meaning],
+  ["dd.first-page", ["a", { href: `./${path}` }, title]],
+];
 
-const terms = {
-  make: () => h("dl", { class: "terms" }),
-  /** @param {HTMLElement} element @param {Block} block */
-  update(element, block) {
-    element.classList.toggle("long", block.long);
-    fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
-      const [word, definition, met] = line.children;
-      setAttribute(line, "data-term", name);
-      setText(word, name);
-      setText(definition, meaning);
-      const link = /** @type {HTMLAnchorElement} */ (met.firstElementChild);
-      setText(link, title);
-      setAttribute(link, "href", `./${path}`);
-    });
-  },
-};
-
-/** A verdict: the live region exists before its text, so that screen readers announce it. */
-const verdict = {
-  make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
-  update: (element, block) => {
-    setAttribute(element, "data-result", block.result || null);
-    setTexts(element, block.heading, block.reason);
-  },
-};
-
-export const PLAIN = {
-  title: { make: heading, update: (element, block) => fillHeading(element, block.text, block.note) },
+const PLAIN = {
+  title: kind("div", ({ text, note }) => [{ class: "heading" }, ...heading(text, note)]),
   text: {
     make: () => h("p"),
     update: (element, block) => {
@@ -178,9 +126,14 @@ export const PLAIN = {
       setAttribute(element, "class", classes("words", block.muted && "label"));
     },
   },
-  continuation: { make: makeContinuation, update: updateContinuation },
-  sign: { make: () => span("sign"), update: (element, block) => setText(element, block.text) },
-  verdict,
+  continuation: { make: () => div("continuation", h("p"), h("p", { class: "label" })), update: updateContinuation },
+  sign: kind("span", ({ text }) => [{ class: "sign" }, text]),
+  // the live region exists before its text, so that screen readers announce it
+  verdict: kind("div", ({ result, heading, reason }) => [
+    { class: "verdict", role: "status", "data-result": result || null },
+    ["p.words", heading],
+    ["p.words", reason],
+  ]),
   notices: { make: notices, update: (element, block) => fillNotices(element, block.sentences) },
   row: {
     make: () => div("side-by-side"),
@@ -190,22 +143,75 @@ export const PLAIN = {
     },
   },
   panel: {
-    make: () => h("section", { class: "panel" }, heading(), div("stack")),
+    make: () => h("section", { class: "panel" }, div("heading"), div("stack")),
     update: (element, block, sheet) => {
       setAttribute(element, "aria-label", block.heading);
-      fillHeading(element.children[0], block.heading, block.note);
+      render(element.children[0], { class: "heading" }, ...heading(block.heading, block.note));
       sheet.place(element.children[1], block.blocks);
     },
   },
-  table,
-  terms,
-  links: { make: () => h("nav", { class: "links" }), update: updateLinks },
-  claims,
+  table: {
+    make: makeListing,
+    update: (element, block, sheet) => updateListing(element, block, (sort) => sheet.tell({ sort })),
+  },
+  terms: kind("dl", ({ long, rows }) => [{ class: classes("terms", long && "long") }, ...rows.map(drawTerm)]),
+  links: kind("nav", ({ links }) => [
+    { class: "links" },
+    ...links.map(([text, path]) => ["a", { href: path.startsWith("https:") ? path : `./${path}` }, text]),
+  ]),
+  claims: kind("div", drawClaims),
   lessons,
-  equation,
+  equation: kind("div", drawEquation),
   patches,
-  bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
+  bars: kind("div", drawBars),
   buttons: { make: makeButtons, update: updateButtons },
   code: { make: makeCode, update: updateCode },
-  steps: { make: () => h("ol", { class: "derivation" }), update: updateSteps },
+  // large numbers, each with its derivation from the previous one
+  steps: kind("ol", ({ steps }) => [
+    { class: "derivation" },
+    ...steps.map(([value, origin]) => ["li", ["b", value], ["span.label", origin]]),
+  ]),
 };
+
+/** @type {Record<string, {make: (panel: BlocksPanel) => HTMLElement, update: (element: HTMLElement, block: any, panel: BlocksPanel) => void}>} */
+const KINDS = { ...PLAIN, ...MATRICES };
+
+export class BlocksPanel {
+  /** @param {(event: any) => number | void} tell sends an edit or click; returns the number, if any, that `acknowledged`
+   * reaches with the response
+   */
+  constructor(tell = () => {}) {
+    this.tell = tell;
+    this.acknowledged = 0;
+    this.theme = /** @type {Theme} */ ("dark");
+    this.stack = div("stack");
+    this.element = div("sheet", this.stack); // styled by sheet.css
+  }
+
+  /** @param {Block[]} blocks @param {Theme} theme */
+  draw(blocks, theme) {
+    this.theme = theme;
+    this.place(this.stack, blocks);
+  }
+
+  /** Draw an element for each block; those of the same kind and name are reused, so that focus and input survive.
+   * @param {HTMLElement} parent @param {Block[]} blocks
+   */
+  place(parent, blocks) {
+    const keys = blocks.map((block) => `${block.kind} ${block.name ?? block.heading ?? ""}`);
+    const childAt = (/** @type {number} */ index) => /** @type {HTMLElement | undefined} */ (parent.children[index]);
+    const keySet = new Set(keys);
+    for (const child of [...parent.children])
+      if (!keySet.has(/** @type {HTMLElement} */ (child).dataset.block ?? "")) child.remove();
+    blocks.forEach((block, index) => {
+      let element = childAt(index);
+      if (element?.dataset.block !== keys[index]) {
+        element = KINDS[block.kind].make(this);
+        element.dataset.block = keys[index];
+        parent.insertBefore(element, parent.children[index] ?? null);
+      }
+      KINDS[block.kind].update(element, block, this);
+    });
+    while (parent.children.length > blocks.length) parent.lastElementChild?.remove();
+  }
+}

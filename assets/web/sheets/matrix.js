@@ -1,8 +1,8 @@
 // A matrix of a sheet: read-only, or of number fields, switches or selectable cells. Arrow keys move between editable
 // cells.
 
-import { cssOf, inkOn } from "../base/colour.js";
-import { div, fill, h, setAttribute, setAttributes, setText, span } from "../base/dom.js";
+import { tintOf } from "../base/colour.js";
+import { div, h, render, setAttribute, setAttributes, setText } from "../base/dom.js";
 import { ARROWS } from "../base/grid_keys.js";
 import { isolated } from "../base/token_text.js";
 
@@ -10,23 +10,16 @@ let count = 0;
 
 function makeMatrix() {
   count += 1;
-  const header = h("header", {}, h("h3"), span("formula"), span("axes"));
-  const table = h("table", {}, h("thead", {}, h("tr")), h("tbody"));
   const reasons = h("div", { class: "reasons", id: `reasons-${count}`, role: "status" });
-  return h("section", { class: "matrix" }, header, div("scroll", table), reasons, h("p", { class: "label" }));
+  const parts = [h("header"), div("scroll", h("table")), reasons, h("p", { class: "label" })];
+  return Object.assign(h("section", { class: "matrix" }, ...parts), { fields: new Map() });
 }
 
-/** Set the background of a cell and a legible text colour. */
-function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" | "light"} */ ("dark")) {
-  cell.style.background = cell.style.color = "";
-  if (level === undefined) return;
-  if (colour === "weights") {
-    const as = /** @type {const} */ ([level, theme, "root", 255]); // √ weight, as in the maps
-    Object.assign(cell.style, { background: cssOf(...as), color: inkOn(...as) });
-  } else if (level) {
-    const tint = level < 0 ? "var(--query)" : "var(--accent)";
-    cell.style.background = `color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)`;
-  }
+/** The background of a cell and a legible text colour. @returns {string | null} */
+function styleOf(level, colour, theme) {
+  if (colour === "weights" && level !== undefined) return tintOf(level, theme, "root", 255); // √ weight, as in the maps
+  const tint = level < 0 ? "var(--query)" : "var(--accent)";
+  return level ? `background: color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)` : null;
 }
 
 /** Move the focus with arrow keys; sideways only from the ends of a field's text. */
@@ -87,7 +80,7 @@ function updateField(field, text, sheet) {
 
 function show(field, text, pressed) {
   setText(field, text);
-  setAttribute(field, "aria-pressed", String(pressed));
+  setAttribute(field, "aria-pressed", pressed);
 }
 
 function makeSwitch(sheet) {
@@ -110,77 +103,57 @@ function makeChoice(sheet) {
   return press;
 }
 
-/** Update a selectable cell; `aria-pressed` marks the one that the server has framed. */
-const updateChoice = (field, text) => show(field, text, field.closest("td").classList.contains("marked"));
-
-function updateHead(element, table, block) {
-  const [header, scroll] = element.children;
-  const [name, formula, axes] = header.children;
-  element.classList.toggle("compact", block.compact);
-  setText(name, block.name);
-  name.hidden = !block.name;
-  setText(formula, block.formula);
-  const fillAxis = (pill, [letter, text]) => {
-    setText(pill, text);
-    setAttribute(pill, "class", `axis ${letter}`);
-  };
-  fill(axes, block.axes, "span", fillAxis);
-  setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
-  // a read-only matrix is a tab stop to be scrolled; otherwise its fields are
-  setAttributes(scroll, { tabindex: block.edit ? null : "0", role: block.edit ? null : "group" });
-  setAttribute(scroll, "aria-label", block.edit ? null : block.name);
-  const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
-  const make = (index) => h(index ? "th" : "td", index ? { scope: "col" } : {});
-  fill(table.tHead.rows[0], heads, make, (cell, text, index) => {
-    setText(cell, isolated(text));
-    setAttribute(cell, "title", isolated(text));
-    setAttribute(cell, "class", index > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
-  });
-}
-
-/** Update a cell: its number or its control. */
-function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
-  const { row, col } = place;
-  const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));
-  setAttribute(cell, "class", [isWrong && "wrong", isMarked && "marked"].filter(Boolean).join(" ") || null);
-  paint(cell, block.levels?.[row][col], block.colour, sheet.theme);
-  if (!kind) {
-    setText(cell, text);
-    return;
-  }
-  const field = cell.querySelector("input, button") ?? kind.make(sheet);
-  if (!field.isConnected) cell.replaceChildren(field);
+/** The control of a cell, made once. `isPressed` marks the cell that the server has framed. */
+function fieldOf({ fields, children }, kind, block, sheet, { row, col, text, isWrong, isMarked, isStop }) {
+  const id = `${row}.${col}`;
+  const field = fields.get(id) ?? kind.make(sheet);
+  fields.set(id, field);
   field.place = { edit: block.edit, row, col };
   const name = `${block.name}, row ${isolated(block.rows[row])}, column ${isolated(block.cols[col])}`;
   setAttribute(field, "aria-label", field.localName === "button" ? `${name}: ${text}` : name); // the visible text is part of the name, for speech input
-  setAttributes(field, { "aria-invalid": isWrong ? "true" : null, "aria-describedby": isWrong ? reasons.id : null });
-  if (block.kind === "choice") setAttribute(field, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one tab stop
-  kind.update(field, text, sheet);
+  setAttributes(field, {
+    "aria-invalid": isWrong ? "true" : null,
+    "aria-describedby": isWrong ? children[2].id : null,
+  });
+  if (block.kind === "choice") setAttribute(field, "tabindex", isStop ? "0" : "-1"); // one tab stop
+  kind.update(field, text, sheet, isMarked);
+  return field;
 }
 
 function updateMatrix(element, block, sheet, kind) {
-  const [, scroll, reasons, note] = element.children;
-  const table = scroll.firstElementChild;
-  updateHead(element, table, block);
-  const wrong = new Set(block.invalid.map(([i, j]) => `${i}.${j}`));
+  const { name, formula, axes, rows, cols, sums, edit, invalid } = block;
+  const [header, scroll, reasons, note] = element.children;
+  element.classList.toggle("compact", block.compact);
+  const pills = axes.map(([letter, text]) => ["span", { class: `axis ${letter}` }, text]);
+  render(header, ["h3", { hidden: !name }, name], ["span.formula", formula], ["span.axes", ...pills]);
+  // a read-only matrix is a tab stop to be scrolled; otherwise its fields are
+  setAttributes(scroll, { tabindex: edit ? null : "0", role: edit ? null : "group", "aria-label": edit ? null : name });
+  const wrong = new Set(invalid.map(([i, j]) => `${i}.${j}`));
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
-  const context = { block, sheet, kind, reasons, wrong, marked };
-  const fillRow = (line, texts, row) => {
-    const cells = [isolated(block.rows[row]), ...texts, ...(block.sums ? [block.sums[row]] : [])];
-    const make = (index) => (index ? h("td") : h("th", { scope: "row" }));
-    fill(line, cells, make, (cell, text, index) => {
-      if (index && index <= texts.length) return updateCell(cell, text, { row, col: index - 1 }, context);
-      setText(cell, text);
-      setAttributes(cell, { title: index ? null : text, class: index ? "sum-cell" : block.axes[0]?.[0] });
-      if (index) paint(cell);
-    });
+  const drawCell = (text, row, col) => {
+    const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));
+    const kinds = [isWrong && "wrong", isMarked && "marked"].filter(Boolean).join(" ") || null;
+    const style = styleOf(block.levels?.[row][col], block.colour, sheet.theme);
+    const cell = { row, col, text, isWrong, isMarked, isStop: isMarked || !(marked.size + row + col) };
+    return ["td", { class: kinds, style }, kind ? fieldOf(element, kind, block, sheet, cell) : text];
   };
-  fill(table.tBodies[0], block.cells, "tr", fillRow);
-  const sentence = (line, [i, j, reason]) =>
-    setText(line, `${isolated(block.rows[i])}, ${isolated(block.cols[j])}: ${reason}`);
-  fill(reasons, block.invalid, "p", sentence);
-  setText(note, block.note);
-  note.hidden = !block.note;
+  const drawHead = (text, index) => {
+    const props = { class: index >= cols.length ? "sum-head" : axes[1]?.[0], title: isolated(text) };
+    return ["th", { ...props, scope: "col" }, isolated(text)];
+  };
+  const drawRow = (texts, row) => {
+    const label = isolated(rows[row]);
+    const sum = sums ? [["td.sum-cell", sums[row]]] : [];
+    const cells = texts.map((text, col) => drawCell(text, row, col));
+    return ["tr", ["th", { scope: "row", title: label, class: axes[0]?.[0] }, label], ...cells, ...sum];
+  };
+  const heads = [...cols, ...(sums ? ["row sum"] : [])].map(drawHead);
+  const table = { "aria-label": formula ? `${name} = ${formula}` : name };
+  const body = block.cells.map(drawRow);
+  render(scroll.firstElementChild, table, ["thead", ["tr", ["td"], ...heads]], ["tbody", ...body]);
+  const lines = invalid.map(([i, j, reason]) => ["p", `${isolated(rows[i])}, ${isolated(cols[j])}: ${reason}`]);
+  render(reasons, ...lines);
+  render(note, { hidden: !block.note }, block.note);
 }
 
 const matrix = (kind) => ({
@@ -191,6 +164,6 @@ const matrix = (kind) => ({
 export const MATRICES = {
   matrix: matrix(null),
   number: matrix({ make: makeField, update: updateField }),
-  choice: matrix({ make: makeChoice, update: updateChoice }),
+  choice: matrix({ make: makeChoice, update: (field, text, _, isPressed) => show(field, text, isPressed) }),
   switch: matrix({ make: makeSwitch, update: updateSwitch }),
 };

@@ -2,7 +2,7 @@
 
 import { isolated } from "../base/token_text.js";
 import { setRovingTabindex } from "../base/choice.js";
-import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, h, render, setText } from "../base/dom.js";
 import { argmax, number } from "../base/words.js";
 
 const HOW =
@@ -38,29 +38,21 @@ export function makeChoice(image) {
 
 /** @param {Element} choice element from `makeChoice` @param {Row} row @param {(token: number) => void} choose */
 export function drawChoice({ children: [picture, own] }, row, choose) {
-  const { name, across, tokens, weights, max, inside } = row;
+  const { name, across, tokens, weights, max, inside, rest } = row;
   const grid = /** @type {HTMLElement} */ (picture.lastElementChild);
-  const count = tokens.length - row.rest;
-  /** @type {HTMLElement} */ (picture).style.setProperty("--across", String(across));
-  /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
-  setAttribute(grid, "aria-label", `${name}: patches`);
-  setAttribute(own, "aria-label", `${name}: tokens outside the picture`);
-  const fillToken = (press, token, index) => {
-    const weight = weights[index];
-    press.onclick = () => choose(index);
-    press.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / max))}%`);
-    setAttribute(press, "aria-pressed", String(index === row.row));
-    setAttribute(press, "aria-label", `${placeOf(token)}: ${number(weight)}`);
-    setAttribute(press, "title", `${placeOf(token)}: ${number(weight)}`);
+  const drawToken = (/** @type {string} */ token, /** @type {number} */ index) => {
+    const label = `${placeOf(token)}: ${number(weights[index])}`;
+    const state = { "aria-pressed": index === row.row, "aria-label": label, title: label };
+    const share = `${100 * Math.sqrt(Math.min(1, weights[index] / max))}%`;
+    const props = { ...state, class: inside.includes(index - rest) ? "inside" : null, "--share": share };
+    const text = index < rest ? `${isolated(token)} ${number(weights[index])}` : "";
+    return ["button", { ...props, onclick: () => choose(index) }, text];
   };
-  fill(own, tokens.slice(0, row.rest), button, (press, token, index) => {
-    setText(press, `${isolated(token)} ${number(weights[index])}`);
-    fillToken(press, token, index);
-  });
-  fill(grid, tokens.slice(row.rest), button, (press, token, index) => {
-    setAttribute(press, "class", inside.includes(index) ? "inside" : null);
-    fillToken(press, token, row.rest + index);
-  });
+  const all = tokens.map(drawToken);
+  render(own, { "aria-label": `${name}: tokens outside the picture` }, ...all.slice(0, rest));
+  render(grid, { "aria-label": `${name}: patches` }, ...all.slice(rest));
+  const sides = { "--across": String(across), "--down": String((tokens.length - rest) / across) };
+  render(picture, sides, ...picture.children);
   setRovingTabindex(/** @type {HTMLElement} */ (own));
   setRovingTabindex(grid, across);
 }

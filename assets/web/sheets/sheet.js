@@ -1,10 +1,9 @@
-// A sheet of blocks (blocks_panel.js) as a Streamlit component. Edits and clicks are sent as numbered events, repeated
+// A sheet of blocks (blocks.js) as a Streamlit component. Edits and clicks are sent as numbered events, repeated
 // until the server acknowledges them.
 
-import { BlocksPanel } from "./blocks_panel.js";
+import { BlocksPanel } from "./blocks.js";
 import { mount } from "../base/mount.js";
 import { View } from "../base/view_base.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import patchesCss from "./patches.css" with { type: "css" };
 import sheetCss from "./sheet.css" with { type: "css" };
@@ -14,7 +13,7 @@ import sheetCss from "./sheet.css" with { type: "css" };
 /** @extends {View<import("../base/messages.js").SheetState & Ack>} */
 export class Sheet extends View {
   constructor(root) {
-    super(root, [viewCss, listingCss, sheetCss, patchesCss], "sheet");
+    super(root, [listingCss, sheetCss, patchesCss], "sheet");
     this.panel = new BlocksPanel((event) => this.tell(event));
     this.show(this.panel.stack);
   }

@@ -1,8 +1,8 @@
 // The picture of one run in a standalone file (mha_core/show): all heads, one of them enlarged, as in Explore.
 
-import { gradient, inks } from "../base/colour.js";
+import { gradient } from "../base/colour.js";
 import { fillChoice, group, mapOrTable, numbers } from "../base/choice.js";
-import { button, contentWidth, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
+import { button, contentWidth, div, h, panel, render, setAttribute, setText, span } from "../base/dom.js";
 import { HeadsGrid, columns, isAcross, order } from "../picture/heads.js";
 import { parseLook } from "../link/look.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
@@ -11,13 +11,11 @@ import { mapsOf, parts, rowOf, unpack, unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { View } from "../base/view_base.js";
 import { number, OFF, quoted, sortByWeight } from "../base/words.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "../explore/explore.css" with { type: "css" };
 import standaloneCss from "./standalone.css" with { type: "css" };
 import { isolated } from "../base/token_text.js";
 
-/** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
-/** @typedef {(at: Place) => void} OnMove called when the cursor moves */
+/** @typedef {(at: Spot) => void} OnMove called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
@@ -26,7 +24,7 @@ const LIGHT = matchMedia("(prefers-color-scheme: light)");
 class Standalone extends View {
   /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} onMove */
   constructor(root, bytes, onMove) {
-    super(root, [viewCss, exploreCss, standaloneCss], "explore standalone");
+    super(root, [exploreCss, standaloneCss], "explore standalone");
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
@@ -35,7 +33,7 @@ class Standalone extends View {
     this.maps = mapsOf(unpack(maps));
     this.floats = floats;
     const { layer, head, row } = this.state;
-    this.at = /** @type {Place} */ ({ layer, head, row, key: null });
+    this.at = /** @type {Spot} */ ({ layer, head, row, key: null });
     this.asTable = false;
     this.all = false;
     this.themed = true;
@@ -95,7 +93,7 @@ class Standalone extends View {
     );
   }
 
-  /** @param {Partial<Place>} place */
+  /** @param {Partial<Spot>} place */
   setCursor(place) {
     Object.assign(this.at, place);
     this.onMove(this.at);
@@ -127,13 +125,12 @@ class Standalone extends View {
     const { forbidden } = this.state;
     const all = this.all && !narrow;
     this.setClasses({ "with-all": all });
-    const colours = inks(this.element);
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };
     this.heads.update(state, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
-    this.heads.draw(colours);
-    this.drawFocus(colours);
+    this.heads.draw(this.inks);
+    this.drawFocus();
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
   }
 
@@ -148,16 +145,14 @@ class Standalone extends View {
     fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
     setText(this.allHeads, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setText(this.other, theme === "dark" ? "light theme" : "dark theme");
-    const makeChip = (/** @type {number} */ row) =>
-      button("", () => this.setCursor({ row, key: null }), { class: "chip" });
-    fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {
-      setText(chip, isolated(token));
-      setAttribute(chip, "aria-pressed", String(row === at.row));
-    });
+    const drawChip = (/** @type {string} */ token, /** @type {number} */ row) => {
+      const onclick = () => this.setCursor({ row, key: null });
+      return ["button.chip", { "aria-pressed": row === at.row, onclick }, isolated(token)];
+    };
+    render(this.chips, ...maps.tokens.map(drawChip));
   }
 
-  /** @param {Inks} colours */
-  drawFocus(colours) {
+  drawFocus() {
     const { at, maps, theme } = this;
     const { tokens, keys, n } = maps;
     const { exact, weights } = this.weights();
@@ -171,7 +166,7 @@ class Standalone extends View {
       ? "attends to no token: all its weights are 0"
       : `attends most to ${quoted(keys[key])}: ${number(share)}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
-    this.title.replaceChildren(`${query} ${sentence}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
+    render(this.title, `${query} ${sentence}`, ...(isOff ? [" ", ["span.off-note", OFF]] : []));
     this.large.classList.toggle("is-off", isOff);
     const label = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
     setText(this.label, exact ? label : `${label}; ${ROUNDED}`);
@@ -183,7 +178,7 @@ class Standalone extends View {
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
     const mapPicture = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
-    this.map.draw(mapPicture, this.asTable, colours, room);
+    this.map.draw(mapPicture, this.asTable, this.inks, room);
     this.say(`${name}. ${query} ${sentence}`);
   }
 }

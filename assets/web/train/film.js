@@ -1,15 +1,14 @@
 // The film: maps of models during training, side by side, from the first step to the last.
 
-import { gradient, inks } from "../base/colour.js";
+import { gradient } from "../base/colour.js";
 import { fillChoice, group, mapOrTable, namedPart, numbers } from "../base/choice.js";
-import { button, div, fill, h, panel, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, h, panel, render, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
 import { ApiView } from "../wire/api_view.js";
-import viewCss from "../base/view.css" with { type: "css" };
 import filmCss from "./film.css" with { type: "css" };
 
 const LENGTH = 6000; // ms of the whole film
@@ -21,7 +20,7 @@ const LEGEND = "rows are queries, columns are keys; layers and heads are counted
 /** @extends {ApiView<any>} */
 class FilmView extends ApiView {
   constructor(root) {
-    super(root, [viewCss, filmCss], "film");
+    super(root, [filmCss], "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
     this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // state from the page's script
@@ -146,7 +145,7 @@ class FilmView extends ApiView {
   play(isOn) {
     cancelAnimationFrame(this.playing);
     this.playing = 0;
-    setAttribute(this.parts.play, "aria-pressed", String(isOn));
+    setAttribute(this.parts.play, "aria-pressed", isOn);
     setText(this.parts.play, isOn ? "pause" : "play");
     if (!isOn) return this.redraw();
     const from = this.place === this.steps.length - 1 ? 0 : this.place;
@@ -180,13 +179,9 @@ class FilmView extends ApiView {
     this.element.hidden = !films.films.length;
     this.drawBar();
     this.drawPlayer(step);
-    const colours = inks(this.element);
-    const make = (n) => {
-      this.panels[n] = this.makePanel(n);
-      return this.panels[n].element;
-    };
-    fill(p.panels, films.films, make, (_, film, n) => this.drawPanel(this.panels[n], film, step, colours));
-    this.panels.length = films.films.length;
+    this.panels = films.films.map((_, n) => this.panels[n] ?? this.makePanel(n));
+    render(p.panels, ...this.panels.map(({ element }) => element));
+    films.films.forEach((film, n) => this.drawPanel(this.panels[n], film, step));
     this.point(this.pointed);
     p.ramp.style.backgroundImage = gradient(theme);
     for (const part of this.scale) part.hidden = choice.table; // tables have no colours
@@ -252,7 +247,7 @@ class FilmView extends ApiView {
     };
   }
 
-  drawPanel({ map, swatch, title, label, room, absent, element }, film, step, colours) {
+  drawPanel({ map, swatch, title, label, room, absent, element }, film, step) {
     const { choice, marked, theme } = this;
     const { name, causal, colours: palette } = film.header;
     const shot = film.shot(choice, step);
@@ -280,7 +275,7 @@ class FilmView extends ApiView {
     });
     const height = Math.max(220, Math.min(440, window.innerHeight - 320));
     setAttribute(room.table, "aria-label", mapPicture.name);
-    room.draw(mapPicture, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });
+    room.draw(mapPicture, choice.table, this.inks, { width: room.element.clientWidth, height }, { write: digits });
   }
 }
 

@@ -5,7 +5,6 @@ import { urlOf } from "../base/dom.js";
 import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Handlers */
-/** @typedef {"" | "pending" | "slow" | "lost"} Waiting idle; pending; pending for long; server unreachable */
 
 const SLOW = 200; // ms without a response before the picture is marked as stale
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms between retries of an unreachable server

@@ -28,7 +28,7 @@ export class PlaceView extends ApiView {
     this.pictureOf = this.relevant(query);
   }
 
-  /** @param {import("../link/place.js").Place} place */
+  /** @param {Cursor} place */
   setPlace({ at, placed, rowChosen }) {
     Object.assign(this.at, at);
     Object.assign(this, { placed, rowChosen });

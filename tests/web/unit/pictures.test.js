@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Progress } from "../../../assets/web/explore/progress.js";
-import { fileNameOf } from "../../../assets/web/files/take_along.js";
+import { fileNameOf } from "../../../assets/web/link/changes.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapsOf, pooled, specials, unpack } from "../../../assets/web/wire/packets.js";
