@@ -13,7 +13,7 @@ from headlight import ROOT
 
 FILE = ROOT / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
-    "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas",
+    "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas", "pages.frame.controls",
     "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "headlight.api.search",
     "pages.explore.handlers",
     "pages.explore.language_model", "pages.explore.heads_overview",

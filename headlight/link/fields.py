@@ -34,7 +34,7 @@ _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
-_SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
+_SAMPLING = "sampling temperature, here and on Maps; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "the next word whose probability is shown"
 _MODEL = (
@@ -135,7 +135,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "Sentence",
             _MAX_TEXT,
             noun="the sentence",
-            note="sentence, up to 12,000 characters and 512 tokens, on Explore with SmolLM2 2,048",
+            note="sentence, up to 12,000 characters and 512 tokens, on Maps with SmolLM2 2,048",
         ),
         *_SWITCHES,
         _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),
@@ -246,7 +246,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("ask2", "", "Another sentence", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
         _number("temp", 0.0, "Sampling temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
-        _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),
+        _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Maps and Shapes"),
         _choice(
             "cand", None, "Analyse the answers of", note="the model whose answers are taken apart; empty: the first"
         ),

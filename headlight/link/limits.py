@@ -4,7 +4,7 @@ from mha_core.errors import HeadlightError, SizeError
 
 MAX_TEXT_LENGTH = 12_000  # characters: 2,048 tokens of English prose have about 9,000
 MAX_QUERY_BYTES = 60_000  # two sentences and a pinned one, with up to nine bytes a character
-MAX_TOKENS = 512  # of a picture with all maps; beyond, Explore shows one layer at a time
+MAX_TOKENS = 512  # of a picture with all maps; beyond, Maps shows one layer at a time
 MAX_WORDS = 8  # of a sentence on By hand
 MAX_FEATURES = 4096  # of a head, addressable in a link
 POSITIONS = {  # in the control -> in the core

@@ -38,7 +38,7 @@ class Album(Mapping[str, bytes]):
         match = self._name.fullmatch(name)
         if match is None:
             raise HeadlightError(
-                f"this model reads {self.kind}s, no sentences: choose a bundled one, or open a file on Explore"
+                f"this model reads {self.kind}s, no sentences: choose a bundled one, or open a file on Maps"
             )
         content = store.read("data", match[1])
         if content is None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ NO_MODEL = "is neither a folder nor an id of the Hugging Face hub, such as org/n
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 log = logging.getLogger(__name__)
+UNKNOWN = ("[UNK]", "<unk>")
+MAX_WORDS = 8  # of a sentence that is made of the vocabulary
+_own_sentences: dict[str, tuple[str, ...]] = {}  # name -> the preset of a loaded model that knows few of our words
 _folders: dict[str, Path] = {}  # name -> folder that a local user has opened
 CACHE_BYTES = max(2**31, (memory.available() or 0) // 2)  # of loaded models
 offered_names: set[str] = set()  # of the models that the command offers to all users
@@ -124,7 +128,8 @@ class Foreign(ModelSource):
     @property
     def presets(self) -> tuple[str, ...]:
         """See `ModelSource`."""
-        return tuple(ALBUMS.get(input_kind(find_folder(self.name), _split_half(self.name)[1]), PRESETS))
+        kind = input_kind(find_folder(self.name), _split_half(self.name)[1])
+        return _own_sentences.get(self.name) or tuple(ALBUMS.get(kind, PRESETS))
 
     @property
     def in_code(self) -> tuple[str, str]:
@@ -157,12 +162,28 @@ class Foreign(ModelSource):
             raise WeightsFileError(f"{title} splits a picture into {count} tokens; at most {MAX_TOKENS} can be drawn")
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])
-        model.name = title
+        model.name, model.origin = title, "loaded"
+        _own_sentences[name] = _own_sentence(model)
         revision = {"revision": folder.name} if name.startswith(HUB) else {}
         first = {"model": title, "files": Foreign(name).about.summary} | revision
         notes = {key: model.facts[key] for key in ("left aside",) if key in model.facts}
         model.facts = first | notes | model.facts | first
         return model
+
+
+def _own_sentence(model: Model) -> tuple[str, ...]:
+    """Return words of the vocabulary as a sentence, where the model knows less than half of our first sentence."""
+    if model.reads != "text":
+        return ()
+
+    def unknown(text: str) -> int:
+        return sum(token in UNKNOWN for token in model.encode(text)[0])
+
+    if 2 * unknown(PRESETS[0]) <= len(model.encode(PRESETS[0])[0]):
+        return ()
+    vocabulary = map(model.tokenizer.id_to_token, range(model.tokenizer.get_vocab_size()))
+    words = (word for word in vocabulary if word and word.isalpha() and not unknown(word))
+    return tuple(filter(None, [" ".join(islice(words, MAX_WORDS))]))
 
 
 def find_folder(name: str) -> Path | None:

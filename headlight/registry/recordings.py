@@ -188,4 +188,4 @@ def offer(path: Path) -> str:
 def reject(model: Model) -> None:
     """Raise Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
-        raise Unsupported(f"{WHY}; it can be viewed on Explore")
+        raise Unsupported(f"{WHY}; it can be viewed on Maps")

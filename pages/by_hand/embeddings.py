@@ -31,16 +31,6 @@ def cached_steps(settings: Settings) -> Embedding:
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(tensors: LayerTensors, cursor: Cursor) -> Block:
-    """Return buttons to choose a token; `real_cell.move` handles their events."""
-    row = cursor.row or 0
-    tokens = [
-        (f"{place} {token}", {"part": "query", "value": place}, place == row)
-        for place, token in enumerate(tensors.tokens)
-    ]
-    return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
-
-
 def embedding_blocks(tensors: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:
     """Return a title that sums up the steps, every step for one token, and all tokens with their ids."""
     steps, row = cached_steps(settings), cursor.row or 0

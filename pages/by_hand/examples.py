@@ -68,14 +68,10 @@ def two_sentences(book: Workbook) -> list[Block]:
             [
                 sheet.panel("Embeddings", [book.block("e", "x", words, TWO, "v c", note)], _EDITABLE),
                 panels.mask(book, "a2", book.queries, book.keys),
-            ]
-        ),
-        sheet.row(
-            [
-                panels.scores(q, k, q @ k.T, book.queries, book.keys),
                 panels.formula(book, [equations.attention(len(book.queries), len(book.keys), 2, 2)]),
             ]
         ),
+        panels.scores(q, k, q @ k.T, book.queries, book.keys),
         *panels.softmax_and_output(book, stages, k, book.queries, book.keys, notes, "x of the keys"),
     ]
 
@@ -105,18 +101,12 @@ def two_heads(book: Workbook) -> list[Block]:
             [
                 sheet.panel("Inputs", [book.presets("x4", SIZES, "Inputs"), inputs], _EDITABLE),
                 panels.mask(book, "a4", TOKENS, TOKENS),
+                panels.formula(book, [equations.multi_head(3, 2, 4), equations.attention(3, 3, 2, 2, (2,))]),
             ]
         ),
         panels.division(book, [stages for *_, stages in heads]),
         sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)], even=True),
-        sheet.row(
-            [
-                sheet.panel(
-                    "Concatenated and projected", [sheet.chain(matrices, ["·", "="]), *map(sheet.text, sentences)]
-                ),
-                panels.formula(book, [equations.multi_head(3, 2, 4), equations.attention(3, 3, 2, 2, (2,))]),
-            ]
-        ),
+        sheet.panel("Concatenated and projected", [sheet.chain(matrices, ["·", "="]), *map(sheet.text, sentences)]),
     ]
 
 
@@ -135,20 +125,14 @@ def stacked_weights(book: Workbook) -> list[Block]:
     ]
     result = panels.matrix("product", product, TOKENS, FOUR, "i c", "x · both")
     text = f"Largest difference between this product and the two joined: {difference(error)}."
+    products = [
+        panels.matrix(f"head {head}", part, TOKENS, TWO, "i d", f"x · W of head {head}")
+        for head, part in enumerate(separate)
+    ]
+    single = sheet.panel("One product for both", [sheet.chain([*factors, result], ["·", "="]), sheet.text(text)])
     return [
         sheet.panel("Two heads, a matrix each", [book.presets("x4", SIZES, "Inputs"), inputs], _EDITABLE),
-        sheet.panel(
-            "One product a head",
-            [
-                sheet.row(
-                    [
-                        panels.matrix(f"head {head}", part, TOKENS, TWO, "i d", f"x · W of head {head}")
-                        for head, part in enumerate(separate)
-                    ]
-                )
-            ],
-        ),
-        sheet.panel("One product for both", [sheet.chain([*factors, result], ["·", "="]), sheet.text(text)]),
+        sheet.row([sheet.panel("One product a head", [sheet.row(products)]), single], even=True),
         as_linear(book),
     ]
 
@@ -172,8 +156,7 @@ def as_linear(book: Workbook) -> Block:
     matrix = panels.matrix("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
     text = (
         "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that are side by side above are "
-        "stacked in it. Largest difference between this product and nn.Linear head by head: "
-        f"{difference(error)}."
+        f"stacked in it. Largest difference between this product and nn.Linear head by head: {difference(error)}."
     )
     return sheet.panel(
         "The same matrix in nn.Linear",

@@ -1,21 +1,19 @@
 """The page By hand: attention step by step, on editable examples and on one weight of a model."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS
 from headlight.link.limits import MAX_TEXT_LENGTH, MAX_WORDS
-from headlight.picture import words
 from headlight.picture.settings import Settings
 from headlight.picture.traces import layer_tensors
 from headlight.registry import models
 from headlight.ui import events, sheet
 from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
-from mha_core.errors import DeviceError, HeadlightError, SizeError
+from mha_core.errors import DeviceError, SizeError
 from mha_core.token_text import quote
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
@@ -39,15 +37,12 @@ def show() -> None:
         state = State.current()
         with page.stage:
             example = choose_example()
-            with widgets.hidden_but_mounted("sentence", example in REAL):
-                sentence = controls.sentence(page.name)
-            box = widgets.hidden_but_mounted("real", example in REAL)
+            with widgets.hidden_but_mounted("real", example in REAL):
+                settings = controls.model_controls(page, "mask", "pos", "t", "off", has_head=example != "embedding")
             with widgets.hidden_but_mounted("words", example == "two sentences"):
                 state.mount_words()
             with widgets.hidden_but_mounted("shapes", example == SCALED_DOT):
                 mount_shapes()
-        with box, widgets.fold("changes", fold_title(page), lazy=True):
-            settings = replace(controls.switches(page), text=sentence)
         with page.hidden:
             state.mount()
             widgets.switch("sqrt")  # bound to the link alone; the user sees the buttons at the scores
@@ -73,15 +68,6 @@ def choose_example() -> str:
         with widgets.hidden_but_mounted("src", example == "one head"):
             widgets.segments("src")
     return example
-
-
-def fold_title(page: Form) -> str:
-    """Return the title of the folded controls: "Change the model (causal mask, 1 head off)"."""
-    try:
-        label = words.label(links.query().settings(text="-"), page.model)
-    except HeadlightError:  # it is reported below the controls
-        return "Change the model"
-    return f"Change the model ({label})"
 
 
 def mount_shapes() -> None:
@@ -162,21 +148,19 @@ def real_blocks(page: Form, example: str, requested: Settings) -> tuple[list[Blo
     tensors, settings, setting_notices = page.or_last_valid(
         requested, lambda settings: layer_tensors(settings, page.cursor.layer)
     )
-    cursor, sizes, first = page.query.place(tensors.tokens), page.query.sizes, page.query.default("at")
+    cursor, first = page.query.place(tensors.tokens), page.query.default("at")
     notices = page.link_warnings()
 
     def on_event(event: dict[str, Any]) -> None:
-        nonlocal cursor
-        cursor = real_cell.move(cursor, event, *sizes)
-        links.set_param("at", str(cursor), first)
+        current = links.query().place(tensors.tokens)  # another event may have changed it
+        links.set_param("at", str(real_cell.move(current, event)), first)
 
     notices += [*setting_notices, *tensors.notices, *models.unknown_token_notices(page.model, settings.text)]
+    answer, *parts = REAL[example](tensors, settings, cursor)
     if example == "embedding":
         notices += [notice for notice in embeddings.cached_steps(settings).notices if notice not in tensors.notices]
-        chooser = embeddings.chooser(tensors, cursor)
-    else:
-        chooser = real_cell.chooser(tensors, cursor, *sizes, cell=example == "a real cell")
-    answer, *parts = REAL[example](tensors, settings, cursor)
-    if example == "a real cell":
-        chooser, parts = sheet.row([parts[0], chooser]), parts[1:]
-    return [sheet.notices(notices), answer, chooser, *parts], on_event
+        tokens = sheet.buttons("Token", real_cell.token_buttons(tensors, "query", cursor.row or 0))
+        parts.insert(0, sheet.panel("Which token", [tokens], "counted from 0"))
+    elif example == "a real cell":
+        parts[0] = sheet.row([parts[0], real_cell.chooser(tensors, cursor)])
+    return [sheet.notices(notices), answer, *parts], on_event

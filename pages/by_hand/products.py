@@ -64,10 +64,9 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     )
     pairs = (
         "The product of row n with row m equals that of row m with row n, so each matrix is symmetric; largest "
-        "difference from its transpose: "
-        f"{difference(largest_difference(product, product.mT))}. On the diagonal each row is multiplied by itself: "
-        f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
-        f"about d = {integer(d)}, as {integer(d)} squares of standard normal numbers are added."
+        f"difference from its transpose: {difference(largest_difference(product, product.mT))}. On the diagonal each "
+        f"row is multiplied by itself: {number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, about "
+        f"d = {integer(d)}, as {integer(d)} squares of standard normal numbers are added."
     )
     labels = [str(place) for place in range(min(i, MAX_SHOWN))]
     cut = f"rows and columns 0 to {MAX_SHOWN - 1} of {i}" if i > MAX_SHOWN else ""

@@ -24,52 +24,42 @@ MAX_LISTED = 64  # keys of a row; of longer rows the largest weights
 MAX_MAPPED = 24  # tokens of a map to choose in; longer texts have rows of buttons
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
+Button = tuple[str, dict[str, Any], bool | None]
 
 
-def chooser(record: LayerTensors, cursor: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
-    """Return buttons for layer and head, and with `cell` a map to choose query and key.
-
-    `move` handles their events.
-    """
-
-    def choices(name: str, texts: Sequence[str], current: int | None) -> Block:
-        part = name.lower()
-        buttons: list[tuple[str, dict[str, Any], bool | None]] = [
-            (text, {"part": part, "value": value}, value == current) for value, text in enumerate(texts)
-        ]
-        if part == "key":
-            buttons.insert(0, ("the largest", {"part": part, "value": None}, current is None))
-        return sheet.buttons(name, buttons)
-
-    numbers = [choices("Layer", [str(n) for n in range(layers)], cursor.layer)]
-    numbers.append(choices("Head", [str(n) for n in range(heads)], cursor.head))
-    if not cell:
-        return sheet.panel("Which head", [sheet.row(numbers)], "counted from 0")
-    tokens = [f"{place} {token}" for place, token in enumerate(record.tokens)]
-    words = [choices("Query", tokens, cursor.row), choices("Key", tokens, cursor.key)]
-    if len(tokens) <= MAX_MAPPED:
-        row, weights = cursor.row or 0, record.weights[cursor.head]
-        mark = [row, int(weights[row].argmax()) if cursor.key is None else cursor.key]
-        selection = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
-        words = [sheet.attention_map("weights", record.tokens, weights.tolist()) | selection]
+def chooser(record: LayerTensors, cursor: Cursor) -> Block:
+    """Return a map, or buttons, to choose query and key; `move` handles their events."""
     note = "choose a cell; the word of its row (query) attends to the word of its column (key); counted from 0"
-    return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
+    if len(record.tokens) > MAX_MAPPED:
+        queries = token_buttons(record, "query", cursor.row)
+        keys: list[Button] = [("the largest", {"part": "key", "value": None}, cursor.key is None)]
+        keys += token_buttons(record, "key", cursor.key)
+        return sheet.panel("Which weight", [sheet.buttons("Query", queries), sheet.buttons("Key", keys)], note)
+    row, weights = cursor.row or 0, record.weights[cursor.head]
+    mark = [row, int(weights[row].argmax()) if cursor.key is None else cursor.key]
+    selection = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
+    cells = sheet.attention_map("weights", record.tokens, weights.tolist()) | selection
+    return sheet.panel("Which weight", [cells], note)
 
 
-def move(cursor: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
+def token_buttons(record: LayerTensors, part: str, place: int | None) -> list[Button]:
+    """Return a button for each token, whose event `move` handles."""
+    return [(f"{n} {token}", {"part": part, "value": n}, n == place) for n, token in enumerate(record.tokens)]
+
+
+def move(cursor: Cursor, event: Mapping[str, Any]) -> Cursor:
     """Return the cursor after an event of `chooser`, unchanged if the event is invalid."""
     if event.get("edit") == "cell":
         row, key = events.integer(event, "row"), events.integer(event, "col")
         if row is None or key is None or not {row, key} <= set(range(MAX_MAPPED)):
             return cursor
         return replace(cursor, row=row, key=key)
-    part, value = events.text(event, "part") or "", events.integer(event, "value")
-    if event.get("value") is None and part == "key":
+    field, value = {"query": "row", "key": "key"}.get(str(event.get("part"))), events.integer(event, "value")
+    if event.get("value") is None and field == "key":
         return replace(cursor, key=None)
-    if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, MAX_TEXT_LENGTH):
+    if not field or value is None or not 0 <= value < MAX_TEXT_LENGTH:
         return cursor
-    field = {"layer": "layer", "head": "head", "query": "row", "key": "key"}.get(part)
-    return replace(cursor, **{field: value}) if field else cursor
+    return replace(cursor, **{field: value})
 
 
 def cell_blocks(record: LayerTensors, settings: Settings, cursor: Cursor) -> list[Block]:

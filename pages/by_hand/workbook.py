@@ -24,8 +24,8 @@ from .codec import Matrix
 
 TOKENS = ("how", "are", "you")
 SWITCHES = frozenset({"a", "a2", "a4"})
-MASKS: dict[str, Callable[[int, int], bool]] = {  # button -> whether query i may look at key j
-    "everyone": lambda i, j: True,
+MASKS: dict[str, Callable[[int, int], bool]] = {  # button -> whether query i may attend to key j
+    "no mask": lambda i, j: True,
     "causal": lambda i, j: j <= i,
     "others only": lambda i, j: i != j,
     "no key for row 0": lambda i, j: i > 0,

@@ -1,1 +1,1 @@
-"""The page Explore."""
+"""The page Maps."""

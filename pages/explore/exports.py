@@ -1,4 +1,4 @@
-"""The files that Explore exports: tables, NPZ and HTML of the picture of a link."""
+"""The files that Maps exports: tables, NPZ and HTML of the picture of a link."""
 
 from cachetools import LRUCache
 

@@ -95,7 +95,7 @@ class MapsPart(TypedDict):
 
 
 class ExplorePicture(PictureAnswer, LanguageModelPart, MapsPart):
-    """The header of the answer of Explore."""
+    """The header of the answer of Maps."""
 
     compared: str  # the comparison with transformers, if known
     look: str  # the display options, as in the link

@@ -1,4 +1,4 @@
-"""Explore: type a sentence, see every head of a real model, and switch one thing at a time."""
+"""Maps: type a sentence, see every head of a real model, and switch one thing at a time."""
 
 import streamlit as st
 

@@ -1,54 +1,120 @@
 """Controls that form pages share, each bound to its key in the link."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from headlight.link import rules
 from headlight.link.cursor import heads_by_name
-from headlight.link.fields import DEFAULTS, MASKS
+from headlight.link.fields import DEFAULTS, FIELDS, MASKS
 from headlight.link.limits import POSITIONS
-from headlight.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
-from headlight.picture.query import RULE_KEYS
+from headlight.picture.link_query import NOT_A_RULE, to_param
+from headlight.picture.query import RULE_KEYS, parse
 from headlight.picture.settings import Settings
-from headlight.picture.words import encodings, position_note
+from headlight.picture.words import encodings
 from headlight.registry import MINILM, get_source
+from headlight.ui import events
+from mha_core.errors import HeadlightError
 
 from . import links, widgets
 from .form import Form
+from .view import Event, View
+
+VIEW = View("model_controls", "model_controls", "picture/model_controls.js")
+KEYS = ("s", "mask", "w", "first", "gap", "rule", "on", "pos", "t", "off")
+MAX_SENT = 200_000  # characters of a text from the browser; the page cuts it to its bound, and says so
 
 
-def sentence(name: str = MINILM, start: str = "") -> str:
-    """Show the sentence field of a model, updated while typing; `start` is the default text."""
-    start, placeholder = start or get_source(name).presets[0], "Type a sentence"
-    return widgets.text("s", start, live=True, label_visibility="collapsed", placeholder=placeholder)
+class ModelControls(TypedDict):
+    """The sentence and the controls of the model in the message to the browser."""
+
+    names: list[str]  # keys of the controls
+    params: dict[str, str | list[str]]  # key -> its value
+    defaults: dict[str, str | list[str]]
+    positions: list[tuple[str, str]]  # encodings that the model supports, each with its effect
+    ownMask: str  # expression of the mask that is built into the model
+    fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
+    layers: int
+    heads: int
+    layer: int | None  # in focus, None where the page does not show it
+    head: int | None
 
 
-def switches(page: Form) -> Settings:
-    """Show the controls of mask, position, temperature and heads, and return the settings without their sentence."""
-    rule, encoding, degrees, off = mask(page), position(page), widgets.slider("t"), heads_off(page)
-    cells = page.query.read("p") if st.session_state.get("mask") == "painted" else ""
-    unheard, device = page.query.read("unheard"), page.query.device
-    return Settings("", rule, encoding, degrees, off, device, cells, page.name, unheard)
+def model_controls(page: Form, *names: str, has_layer: bool = False, has_head: bool = False) -> Settings:
+    """Show the sentence and some controls of the model, in the view of Maps, and return their settings.
 
+    The controls that the link binds are hidden and take the values of the view.
 
-def mask(page: Form, *, has_painting: bool = True) -> str:
-    """Show the controls of the mask and return it as an expression.
-
-    With `has_painting` the page uses painted cells; otherwise a caption says that they are ignored.
+    Args:
+        page: the page.
+        names: none, "mask", or all of "mask", "pos", "t" and "off".
+        has_layer: whether the layer in focus can be chosen.
+        has_head: whether layer and head can.
     """
+    query, offered, heads = page.query, encodings(page.model), heads_by_name(*page.query.sizes)
+    options = {"pos": [name for name, _ in offered], "off": list(heads)}
+    changes: dict[str, Any] = {}
+    with page.hidden:
+        text = widgets.text("s", get_source(page.name).presets[0])
+        if "mask" in names:
+            changes["mask"] = mask(page)
+        if "off" in names:
+            changes |= {
+                "position": POSITIONS[widgets.choice("pos", options["pos"])],
+                "temperature": widgets.slider("t"),
+                "heads_off": tuple(sorted(heads[name] for name in widgets.multiselect("off", options["off"]))),
+                "painted": query.read("p") if st.session_state["mask"] == "painted" else "",
+                "values_off": query.read("unheard"),
+            }
+    state = ModelControls(
+        names=list(names),
+        params={key: to_param(links.value(key)) for key in KEYS if key in st.session_state},
+        defaults={key: to_param(query.default(key)) for key in KEYS},
+        positions=offered,
+        ownMask=page.model.own_mask,
+        fixed=query.fixed,
+        layers=query.sizes[0],
+        heads=query.sizes[1],
+        layer=page.cursor.layer if has_layer or has_head else None,
+        head=page.cursor.head if has_head else None,
+    )
+    VIEW.show(state, partial(_on_event, page.name, options))
+    return Settings(text, device=query.device, model=page.name, **changes)
+
+
+def _on_event(model: str, options: Mapping[str, list[str]], event: Event) -> None:
+    """Give the values of the view to the hidden controls, and its layer and head to the link."""
+    params, places = event.get("params"), {name: events.integer(event, name) for name in ("layer", "head")}
+    sent = params if isinstance(params, dict) else {}
+    texts = {key: value for key in KEYS if isinstance(value := sent.get(key), (str, list))}
+    values: dict[str, Any] = {key: events.text(texts, key, MAX_SENT) for key in texts if FIELDS[key].kind == "text"}
+    with suppress(HeadlightError):
+        others = {key: value for key, value in texts.items() if key not in values}
+        parsed = parse(urlencode(others, doseq=True, errors="replace").encode()).values
+        values |= {key: parsed.get(key, DEFAULTS[key]) for key in others}
+    for key, value in values.items():
+        names = {value} if isinstance(value, str) else {*value} if isinstance(value, list) else set()
+        if value not in (None, links.value(key)) and (key not in options or names <= {*options[key]}):
+            st.session_state[key] = value
+    query = links.query(takes_model=model != MINILM)  # the link of now: another event may have changed it
+    changed = replace(query.cursor, **{name: place for name, place in places.items() if place is not None})
+    if changed != query.cursor:
+        links.set_param("at", str(changed), query.default("at"))
+
+
+def mask(page: Form) -> str:
+    """Mount the controls of the mask and return it as an expression."""
     kind = widgets.segments("mask")
     # all fields stay mounted, so that the link keeps their values
-    rule_fields = {}
-    for rule_kind, key in RULE_KEYS.items():
-        with widgets.hidden_but_mounted(key, kind == rule_kind):
-            rule_fields[rule_kind] = key, widgets.text(key, help=WRITTEN_FORMS)
-    if kind == "painted" and not has_painting:
-        st.caption("Painted cells are ignored on this page; only the mask’s rule applies.")
-    if kind in rule_fields:
-        return _valid_or_last(page, *rule_fields[kind])
-    numbers = [widgets.integer(key, label=label) for key, label in MASKS[kind].items()]
-    return ":".join([kind, *map(str, numbers)])
+    texts = {rule_kind: (key, widgets.text(key)) for rule_kind, key in RULE_KEYS.items()}
+    if kind in texts:
+        return _valid_or_last(page, *texts[kind])
+    return ":".join([kind, *(str(widgets.integer(key, label=label)) for key, label in MASKS[kind].items())])
 
 
 def _valid_or_last(page: Form, key: str, text: str) -> str:
@@ -60,29 +126,3 @@ def _valid_or_last(page: Form, key: str, text: str) -> str:
         return rule
     st.session_state[last] = rules.normalize(text)
     return rules.normalize(text)
-
-
-def position(page: Form) -> str:
-    """Show the control of the positional encoding and return it as `Model.run` takes it."""
-    name = widgets.choice("pos", [name for name, _ in encodings(page.model)])
-    if name != DEFAULTS["pos"]:
-        st.caption(position_note(POSITIONS[name], page.model))
-    return POSITIONS[name]
-
-
-def heads_off(page: Form) -> tuple[tuple[int, int], ...]:
-    """Show the control of the ablated heads and return them as sorted (layer, head) pairs."""
-    names = widgets.multiselect("off", list(heads_by_name(*page.query.sizes)), placeholder="all on")
-    return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in names)))
-
-
-def layer(page: Form) -> None:
-    """Show the control of the layer in focus, which is part of the link's cursor."""
-    cursor, default = page.cursor, page.query.default("at")
-
-    def on_change() -> None:
-        links.set_param("at", str(replace(cursor, layer=int(st.session_state["layer_of_at"] or cursor.layer))), default)
-
-    st.session_state["layer_of_at"] = str(cursor.layer)
-    numbers = [str(number) for number in range(page.query.sizes[0])]
-    st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=on_change)

@@ -45,9 +45,8 @@ def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
     if name == NOTEBOOK and equality is not None:
         difference = scientific(equality.agreements["float32"]["einsum"].torch_out.relative)
         return [
-            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output differs by {difference} "
-            f"from nn.MultiheadAttention’s (relative, float32). The notebook reports {scientific(REPORTED, 2)} for its "
-            "own "
+            f"8 clouds of 80 points in 12 dimensions, 2 heads, no bias: einsum’s output differs by {difference} from "
+            f"nn.MultiheadAttention’s (relative, float32). The notebook reports {scientific(REPORTED, 2)} for its own "
             "random numbers."
         ]
     if name == BARE:

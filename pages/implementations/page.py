@@ -12,7 +12,7 @@ from headlight.ui import pages, sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
-from pages.frame import canvas, controls, widgets
+from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
 from . import cases, dialects, parity, timing
@@ -71,14 +71,13 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
         the inputs that could be computed, and the notices to show.
     """
     with widgets.fold("equality", "The numbers: how far is each from the exact result and from torch?", "mask", "rule"):
-        sentence = controls.sentence()
-        controls.layer(page)
-        mask = controls.mask(page, has_painting=False)
+        requested = controls.model_controls(page, "mask", has_layer=True)
+        if links.value("mask") == "painted":
+            page.notices.append("Painted cells are ignored on this page; only the mask’s rule applies.")
 
         def compute(settings: Settings) -> tuple[Picture, Equality]:
             return pictures.picture(settings), parity.compare_sentence(settings, page.cursor.layer)
 
-        requested = Settings(sentence, mask, device=page.query.device)
         (picture, equality), settings, notices = page.or_last_valid(requested, compute)
         blocks, equalities = equality_blocks(settings, equality, page.cursor.layer, sizes)
         canvas.sheet("equality", blocks)

@@ -146,8 +146,7 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
     """
     description = (
         f"All get the same random input and weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the "
-        "same module "
-        "doing the chosen task."
+        "same module doing the chosen task."
     )
     canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(description)])
     names = widgets.pills("race")
@@ -169,8 +168,7 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
         st.button("Start", key="start", type="primary", disabled=bool(problem))
     limits = (
         f"The limits are texts × heads × tokens² up to {MAX_RACED:,}, if the memory is free and within "
-        f"{MAX_SECONDS:.0f} s; "
-        f"texts × tokens × d_model² up to {MAX_PRODUCTS:,}."
+        f"{MAX_SECONDS:.0f} s; texts × tokens × d_model² up to {MAX_PRODUCTS:,}."
     )
     canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
     canvas.sheet("race_problem", [sheet.notices([problem] if problem else [])])

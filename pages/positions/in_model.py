@@ -152,6 +152,5 @@ def problem(settings: Settings) -> str:
     outcome, rounding = ("the same vector", ", up to rounding") if none <= TOLERANCE else ("nearly the same vector", "")
     return (
         f"Read backwards, the sentence is {quote(order)}. Without positional encoding each word gets {outcome} as "
-        f"before{rounding}, at whatever position it is now (largest difference {difference(none, 2)}). "
-        f"{trained_text}"
+        f"before{rounding}, at whatever position it is now (largest difference {difference(none, 2)}). {trained_text}"
     )

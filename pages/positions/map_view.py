@@ -24,7 +24,7 @@ from .in_model import OnModel
 class EncodingTile(TypedDict):
     """Small map of one encoding in the message to the browser."""
 
-    name: str  # in the control of Explore
+    name: str  # in the control of Maps
     title: str
     figure: str  # the mean weight on the previous token
     sentence: str  # the same as a sentence
@@ -49,7 +49,7 @@ class EncodingsState(TypedDict):
 
 VIEW = View("encodings_view", "encodings", "positions/encodings.js")
 AS_TRAINED = "as trained"
-# a position in Explore's control -> the encoding whose portrait this page has
+# a position in the control of Maps -> the encoding whose portrait this page has
 ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSITIONS.items()}
 
 

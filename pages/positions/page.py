@@ -34,10 +34,10 @@ def show() -> None:
     """Show the page: the problem, the sentence under each encoding, then one or two portraits."""
     with picture_page("positions", takes_model=True) as page, page.stage:
         with st.container(key="unprojected_sentence"):
-            sentence = controls.sentence(page.name)
+            requested = controls.model_controls(page)
         # the containers put the pictures above the controls that select the encodings
         top, story, head = st.container(), st.container(), st.container()
-        tokens, settings, notices = page.or_last_valid(Settings(sentence, model=page.name), pictures.tokens)
+        tokens, settings, notices = page.or_last_valid(requested, pictures.tokens)
         names, sizes, amplitude = encoding_controls(page, len(tokens))
         with story:
             run_warnings = show_sentence(page, settings, tokens)
@@ -67,7 +67,7 @@ def show_sentence(page: Form, settings: Settings, tokens: list[str]) -> list[str
         canvas.sheet("problem", [sheet.text(reason)])
         return []
     if len(tokens) > MAX_TOKENS_AT_ONCE:
-        text = f"At most {MAX_TOKENS_AT_ONCE} tokens are shown here, not {len(tokens)}; Explore shows longer texts."
+        text = f"At most {MAX_TOKENS_AT_ONCE} tokens are shown here, not {len(tokens)}; Maps shows longer texts."
         canvas.sheet("problem", [sheet.text(text)])
         return []
     with st.container(key="unprojected_problem"):
@@ -75,7 +75,7 @@ def show_sentence(page: Form, settings: Settings, tokens: list[str]) -> list[str
             "compare", ("s", settings.text), ("model", page.name), ("order", in_model.backwards(settings.text))
         )
         blocks = [sheet.text(in_model.problem(settings)), sheet.links([("Try another order on Compare →", order)])]
-        canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", blocks)])
+        canvas.sheet("problem", [sheet.panel("The problem: attention alone ignores the order", [sheet.row(blocks)])])
     on_model = in_model.on_model(settings, cursor)
     map_view.show(page, tokens, on_model)
     with widgets.fold("maps_table", "As a table"):

@@ -212,8 +212,7 @@ def _angle_text(encoding: Encoding, pair: int, turn: float | None, points: list[
     if turn is None:
         return (
             f"It is learned, so this is not a circle: the distance from the centre ranges from {number(low)} to "
-            f"{number(high)} "
-            f"over the {len(points)} positions."
+            f"{number(high)} over the {len(points)} positions."
         )
     last = encoding.width // 2 - 1
     speed = f"Pair {pair} of 0 to {last} turns by {number(turn, 6)} rad per position, a full turn in "

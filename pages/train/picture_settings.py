@@ -37,7 +37,7 @@ _SHARED: dict[str, str] = {
 
 
 def describe(runs: Runs, *, is_running: bool = False) -> str:
-    """Describe the settings of the runs: "Trained here with positions none, rotary · fused · …"."""
+    """Describe the settings of the runs: "Trained here with the positional encodings none, rotary · fused · …"."""
     recipes = _recipes(runs)
     if not recipes:
         return ""
@@ -45,7 +45,7 @@ def describe(runs: Runs, *, is_running: bool = False) -> str:
     seed_label = f"{min(seeds)} to {max(seeds)} seeds each" if len(seeds) > 1 else count(seeds.pop(), "seed")
     first = recipes[0]
     parts = [
-        f"positions {', '.join(_values(recipes, 'position'))}",
+        f"the positional encodings {', '.join(_values(recipes, 'position'))}",
         ", ".join(_values(recipes, "implementation")),
         ", ".join(_values(recipes, "n_layers")) + f" of {count(first.n_heads, 'head')}, d_model {first.d_model}",
         seed_label,

@@ -17,7 +17,7 @@ _LINKED_PAGES = ("explore", "shapes", "compare")
 
 
 def draw_links(runs: Runs, *, seen: bool) -> None:
-    """Draw a link to the page Explore for each candidate with a model."""
+    """Draw a link to the page Maps for each candidate with a model."""
     readers = {name: model for name, model in runs.model_names.items() if not get_source(model).about.reads_pictures}
     links = [(f"Analyse “{name}”", pages.link("explore", ("model", model))) for name, model in readers.items()]
     canvas.sheet("open_in", [sheet.links(links)] if seen else [])

@@ -159,4 +159,4 @@ def _open_recording(content: bytes) -> str:
         name = user.open_recording(content)
     except HeadlightError as error:
         return f"This file cannot be opened: {error}. A recording opened earlier is still there."
-    return f"Opened: {get_source(name).title}. It can be chosen as a model on Explore."
+    return f"Opened: {get_source(name).title}. It can be chosen as a model on Maps."

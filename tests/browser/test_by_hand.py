@@ -99,10 +99,38 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
     value = by_hand.page.locator(".st-key-details tr.focus td").first
     before = value.inner_text()
     expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
-    for group, name in (("Layer", "0"), ("Head", "2")):
-        by_hand.view.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True).click()
+    for name in ("layer 0", "head 2"):
+        by_hand.page.get_by_role("button", name=name, exact=True).click()
     by_hand.cell("weights", "'", "didn").click()
     expect(by_hand.view.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
     by_hand.wait_for_query(at="0.2.4.3")
     expect(value).not_to_have_text(before)  # the script's table has followed
     quoted(float(core().run(PRESETS[0]).weights[0, 2, 4, 3]), value.inner_text()[:6])
+
+
+def test_sentence_and_controls_of_a_real_cell_are_those_of_maps_and_back_undoes_each(by_hand: ByHand) -> None:
+    page = by_hand.open(ex="a real cell").page
+    page.get_by_role("button", name="Mask: no mask").press("Enter")
+    page.get_by_role("radio", name="no mask").press("ArrowRight")
+    by_hand.wait_for_query(mask="causal")
+    page.get_by_role("button", name="Positional encoding: as trained").click()
+    page.get_by_role("radio", name="no positional encoding").check(force=True)
+    by_hand.wait_for_query(mask="causal", pos="none")
+    page.get_by_role("button", name="head 2", exact=True).click()
+    by_hand.wait_for_query(at="3.2")
+    by_hand.box.fill("how are you")
+    by_hand.box.press("Enter")
+    by_hand.wait_for_query(s="how are you", mask="causal", pos="none")
+    run = core().run("how are you", mask="causal", position="none")
+    by_hand.until(lambda: len(by_hand.matrix("weights")) == len(run.tokens), "the map is that of the sentence")
+    for values in (
+        {"s": None, "at": "3.2"},
+        {"at": None, "pos": "none"},
+        {"pos": None, "mask": "causal"},
+        {"mask": None},
+    ):
+        by_hand.settled()
+        page.go_back()
+        by_hand.wait_for_query(**values)
+    expect(by_hand.box).to_have_value(PRESETS[0])
+    expect(page.get_by_role("button", name="Mask: no mask")).to_be_visible()

@@ -108,7 +108,7 @@ def test_the_proxy_is_configured_as_the_copies_need_it() -> None:
 
 
 @pytest.mark.thorough("waits until nginx asks a second time for what it keeps")
-def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: list[Copy], tmp_path: Path) -> None:
+def test_forged_proxy_headers_are_ignored_and_clients_keep_their_server(copies: list[Copy], tmp_path: Path) -> None:
     if NGINX is None:  # then the test above stands for it
         return
     with behind_nginx(tmp_path, [copy.server_port for copy in copies]) as url:

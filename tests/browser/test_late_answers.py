@@ -165,7 +165,7 @@ def test_the_first_picture_stands_where_the_view_will_stand(new_tab: NewTab, new
             assert max(abs(one - other) for _, place in places for one, other in zip(place, last, strict=True)) <= 1
 
 
-def test_what_is_typed_into_the_first_picture_is_kept(explore: Explore) -> None:
+def test_text_typed_into_the_prerendered_picture_is_kept(explore: Explore) -> None:
     holds_back(explore, from_the_start=True)
     begins_with_its_picture(explore, explore.url)
     explore.box.click()

@@ -88,7 +88,7 @@ def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab:
 
 
 @A_ROOM
-def test_a_class_votes_twice_goes_on_alone_and_gathers(new_tab: NewTab, new_phone: NewTab) -> None:
+def test_class_votes_twice_explores_freely_and_returns(new_tab: NewTab, new_phone: NewTab) -> None:
     host = new_tab(Beside).begin(IT)
     strip, code = open_room(host)
     press, status = host.keys, strip.get_by_role("status")

@@ -196,7 +196,7 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
 
 
 @pytest.mark.thorough("Answers are held back: steps are drawn without them.")
-def test_what_is_here_is_not_requested_and_late_steps_replace_what_keeps_its_name(shapes: Shapes) -> None:
+def test_loaded_steps_are_not_requested_again(shapes: Shapes) -> None:
     # what is here is not requested
     shapes.open(step="x")
     requested: list[str] = []

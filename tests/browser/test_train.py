@@ -147,7 +147,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
 
 @pytest.mark.thorough("Trains a model and stops it.")
 @pytest.mark.usefixtures("nobody_else_works")
-def test_a_run_survives_a_reload_is_stopped_and_nobody_else_sees_it(train: Train, new_phone: NewTab) -> None:
+def test_run_survives_reload_can_be_stopped_and_is_private(train: Train, new_phone: NewTab) -> None:
     train.open(**LONG).button("Train").click()
     expect(train.button("Stop")).to_be_enabled()
     expect(train.page.get_by_text("steps/s").first).to_be_visible(timeout=2 * WAIT_MS)

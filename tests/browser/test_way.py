@@ -59,7 +59,7 @@ def check_shapes(shapes: Shapes) -> None:
     assert shapes.notices() == []
 
 
-def test_there_and_back_everything_is_kept_and_a_switch_is_one_entry(explore: Explore) -> None:
+def test_state_survives_other_pages_and_a_change_is_one_entry(explore: Explore) -> None:
     explore.open(**LINK)
     check_explore(explore)
     shapes, page = explore.on(Shapes), explore.page

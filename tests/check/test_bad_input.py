@@ -60,7 +60,7 @@ def loud(x: Any) -> Any:
     ],
     ids=["raises", "a GPU", "token ids", "text", "shape", "no input", "unknown parameter", "a class"],
 )
-def test_what_cannot_be_called_is_refused_in_a_sentence(function: Any, words: str) -> None:
+def test_uncallable_object_is_refused(function: Any, words: str) -> None:
     with pytest.raises(Unsupported, match=words) as caught:
         check(function, D_MODEL, N_HEADS)
     assert "\n" not in str(caught.value)
@@ -89,19 +89,19 @@ def test_prints_are_kept_off_the_screen(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == ""
 
 
-def test_an_input_changed_in_place_is_told() -> None:
+def test_input_changed_in_place_is_reported() -> None:
     report = check(Own(lambda x: x.mul_(2)), D_MODEL, N_HEADS)
     assert "changes its input in place" in str(report)
     assert report[1].verdict == HOLDS
 
 
-def test_nan_is_told_once_and_nothing_else_judged() -> None:
+def test_nan_is_reported_once_and_stops_the_check() -> None:
     report = check(Own(after=lambda out: out * float("nan")), D_MODEL, N_HEADS)
     assert [finding.number for finding in report.failures] == [14]
     assert all("not finite" in report[number].words for number in (1, 7, 15))
 
 
-def test_what_does_not_attend_is_told() -> None:
+def test_module_without_attention_is_reported() -> None:
     assert "nothing attends" in str(check(nn.Linear(D_MODEL, D_MODEL), D_MODEL, N_HEADS))
 
 

@@ -89,7 +89,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.thorough("it takes tens of seconds and repeats the quick cases")
-def test_the_command_tells_by_its_exit_status(tmp_path: Path) -> None:
+def test_command_reports_by_its_exit_status(tmp_path: Path) -> None:
     (tmp_path / "layer.py").write_text(LAYER, encoding="utf-8")
     sizes = ("--d-model", "32", "--n-heads", "4")
     status, out, _ = run(tmp_path, "layer.py:Mine", *sizes, "--json", "--html", "report.html")

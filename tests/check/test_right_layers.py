@@ -110,7 +110,7 @@ def test_the_layer_is_left_as_it_was() -> None:
         assert_close(value, before[name], rtol=0, atol=0)
 
 
-def test_what_the_signature_does_not_say_is_found() -> None:
+def test_layout_and_mask_are_found_by_trial() -> None:
     found = identify(build("TimeFirst"), D_MODEL, N_HEADS).target
     assert found.mask is not None
     assert (found.layout, found.mask.name, found.mask.code, found.mask.shape) == (

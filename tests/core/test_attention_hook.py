@@ -144,7 +144,7 @@ def test_a_request_is_of_its_thread_alone() -> None:
     assert not request.calls
 
 
-def test_what_does_not_pass_the_seam_is_not_recorded() -> None:
+def test_attention_outside_the_hook_is_not_recorded() -> None:
     for model_type in ("bloom", "gptj", "deberta-v2"):
         request = request_of(model_of(model_type))
         found = run(model_of(model_type), request, output_attentions=True)

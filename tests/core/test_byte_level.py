@@ -28,7 +28,7 @@ def spelled(data: bytes) -> str:
 
 
 @given(st.text(min_size=1).filter(lambda text: not any(name in text for name in SPECIAL)))
-def test_nothing_is_lost(tokenizer: ByteLevel, text: str) -> None:
+def test_round_trip_preserves_every_text(tokenizer: ByteLevel, text: str) -> None:
     coded = tokenizer.encode(text)
     assert tokenizer.decode(coded.ids) == text
     assert len(coded.tokens) == len(coded.ids) == len(coded.offsets)
@@ -71,7 +71,7 @@ def test_labels() -> None:
     assert label("東") == "東", "a token in other letters is its own label"
 
 
-def test_what_is_no_text(tokenizer: ByteLevel) -> None:
+def test_invalid_text_raises(tokenizer: ByteLevel) -> None:
     with pytest.raises(HeadlightError, match="empty, and this model adds no special token"):
         tokenizer.encode("")
     for text in (7, "half \ud83d"):

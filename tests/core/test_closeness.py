@@ -39,7 +39,7 @@ def test_a_fault_is_a_thousand_times_beyond_the_bound(fault: str) -> None:
         same_function(out, expected)
 
 
-def test_what_each_comparison_refuses() -> None:
+def test_comparisons_refuse_wrong_dtypes_and_shapes() -> None:
     one = torch.ones(3, dtype=torch.float64)
     with pytest.raises(AssertionError, match="float64"):
         same_function(one.float(), one)

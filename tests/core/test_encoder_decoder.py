@@ -52,7 +52,7 @@ def dense_logits(made: EncoderDecoder, ids: Tensor, keep: Tensor, target: Tensor
     return layer_norm(x, made.out_norm) @ made.out.weight.T + made.out.bias
 
 
-def test_it_is_the_paper_s_figure_written_out_and_every_part_learns() -> None:
+def test_encoder_decoder_equals_the_papers_figure_and_every_part_learns() -> None:
     for n_layers, d_feed_forward, position in ((1, 0, "none"), (2, 20, "learned")):
         made = stack(n_layers=n_layers, d_feed_forward=d_feed_forward, position=position)
         with case((n_layers, d_feed_forward, position)):
@@ -62,7 +62,7 @@ def test_it_is_the_paper_s_figure_written_out_and_every_part_learns() -> None:
             assert [name for name, one in made.named_parameters() if one.grad is None or not one.grad.any()] == []
 
 
-def test_what_is_written_is_the_likeliest_each_time() -> None:
+def test_decoder_writes_the_likeliest_token() -> None:
     made = stack(position="sinusoidal")
     written = made.greedy(IDS, KEEP, 1, 4)
     given = torch.cat([torch.ones(2, 1, dtype=torch.int64), written[:, :-1]], dim=1)

@@ -29,7 +29,7 @@ NO_EVENT = "no event of a training run"
 
 
 @pytest.mark.parametrize("event", EVERY, ids=lambda event: type(event).__name__)
-def test_there_and_back(event: Event) -> None:
+def test_event_round_trip(event: Event) -> None:
     assert ev.from_values(json.loads(json.dumps(ev.to_values(event)))) == event
 
 

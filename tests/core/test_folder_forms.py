@@ -113,7 +113,7 @@ def test_a_bare_bert_is_what_transformers_makes_of_it(form: str, tiny_folder: Pa
     torch.testing.assert_close(run.weights, torch.cat(maps), rtol=0, atol=1e-6)
 
 
-def test_layers_and_tensors_that_are_not_computed_are_told(loaded: Any, tmp_path: Path) -> None:
+def test_unused_layers_and_tensors_are_reported(loaded: Any, tmp_path: Path) -> None:
     folder = shutil.copytree(loaded("llama").folder, tmp_path / "model")
     more = {"model.layers.0.self_attn.q_norm.weight": torch.ones(8)}
     changed(lambda found: found | more)(folder)

@@ -304,7 +304,7 @@ def check_sums(weights: Tensor, values: Tensor, sums: Tensor) -> None:
     within_rounding(sums, expected, rounding.sum_bound(c, n, c, h * n) * float(sizes.norm() / expected.norm()))
 
 
-def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: Any) -> None:
+def test_weights_times_projected_values_equal_the_output(loaded: Any) -> None:
     for model_type, name in OUTPUTS.items():
         model = loaded(model_type)
         run, sums = added(model, name)
@@ -317,7 +317,7 @@ def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: An
         within_rounding(lengths[1], values.double().square().sum(dim=-1).sqrt(), rounding.sum_bound(c, 1))
 
 
-def test_where_it_is_not_known(loaded: Any) -> None:
+def test_values_outside_the_hook_are_unsupported(loaded: Any) -> None:
     model = loaded("falcon")
     assert "outside the attention hook" in model.reasons["lengths"]
     with pytest.raises(Unsupported, match="its maps are available, its values are not"):

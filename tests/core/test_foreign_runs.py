@@ -128,7 +128,7 @@ def test_foreign_tensors(refused: Refused, classifier_files: Files) -> None:
         refused(tensors(change, classifier_files), expected)
 
 
-def test_what_is_no_safetensors_file(refused: Refused, classifier_files: Files) -> None:
+def test_invalid_safetensors_file_is_refused(refused: Refused, classifier_files: Files) -> None:
     headers = (b"[]", b"{", b'{"out.bias": 3}', b"[" * 100_000)
     with_length = (len(header).to_bytes(8, "little") + header for header in headers)
     for data in (b"", (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N.", *with_length):
@@ -175,7 +175,7 @@ def test_only_the_vocabulary_of_a_tokenizer_counts(classifier_files: Files, tmp_
     assert model.tokenize(TEXT) == trained(TINY).model().tokenize(TEXT)
 
 
-def test_what_is_no_run_in_a_zip(refused: Refused) -> None:
+def test_zip_without_a_run_is_refused(refused: Refused) -> None:
     for data in (b"", b"nonsense", b"PK\x03\x04", b"PK\x05\x06" + bytes(18)):
         refused(data, r"no zip file of a saved run|holds run\.json")
 
@@ -196,7 +196,7 @@ def test_a_name_that_comes_twice(refused: Refused, classifier_files: Files) -> N
     refused(packed.getvalue(), "and nothing else")
 
 
-def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_run_is_refused(refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(bytes(saved.MAX_PACKED_BYTES + 1), "a saved run has at most 41,943,040")
     for name in saved.FILES:
         monkeypatch.setitem(saved.MAX_BYTES, name, 1000)

@@ -95,7 +95,7 @@ def test_the_same_picture_from_a_file_a_path_and_a_tensor(loaded: Any, tmp_path:
         identical(model.run(pixels).weights, wanted)
 
 
-def test_what_is_transparent_is_white_a_turned_photo_upright_and_deep_grey_is_grey() -> None:
+def test_transparency_rotation_and_16_bit_grey_of_pictures() -> None:
     from PIL import Image
 
     clear = picture_file.read(pictures.file(picture=Image.new("RGBA", (4, 4), (9, 9, 9, 0))))

@@ -109,7 +109,7 @@ def full_after(training: OnGpu, calls: int, name: str, error: Exception = FULL) 
     setattr(training.objective, name, compute)
 
 
-def test_a_training_on_auto_goes_on_on_the_cpu() -> None:
+def test_training_on_auto_falls_back_to_the_cpu() -> None:
     training = OnGpu(AUTO, task(AUTO.task))
     full_after(training, 2, "next_loss")
     told = list(training.events())

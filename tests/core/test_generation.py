@@ -71,7 +71,7 @@ def test_a_step_back_and_forth_gives_the_same_text() -> None:
     same_function(growing.logits, logits)
 
 
-def test_a_token_of_ones_own_choice() -> None:
+def test_chosen_token_is_appended() -> None:
     growing = start()
     found = growing.append(7)
     assert isinstance(found, NewToken)
@@ -99,7 +99,7 @@ def test_the_choice() -> None:
             choose(logits, 1.0, seed)  # type: ignore[arg-type]
 
 
-def test_what_cannot_grow_is_refused(minilm: Model) -> None:
+def test_generation_refuses_unsupported_inputs(minilm: Model) -> None:
     with pytest.raises(Unsupported, match="'minilm' predicts no next token"):
         Generation(minilm, "how are you")
     with pytest.raises(MaskError, match="the text grows"):

@@ -69,7 +69,7 @@ def test_the_ends_of_the_scales() -> None:
     assert all(not own.any() for own in nothing.values()), "rows that may look at nothing count as 0"
 
 
-def test_what_cannot_be_measured_is_named() -> None:
+def test_missing_measures_are_explained() -> None:
     one: HeadMeasures = head_measures(torch.ones(1, 2, 1, 1), [5])
     assert list(one.values) == ["entropy", "distance"]
     assert one.missing["previous"] == "the text needs at least two tokens"

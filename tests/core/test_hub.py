@@ -125,7 +125,7 @@ def test_a_model_is_brought_and_found(cache: Path) -> None:
     assert [file.name for file in cache.rglob("snapshots/*/*")] == ["config.json"]
 
 
-def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_progress_is_forwarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the place of the process that brings files stands a script that says what one would."""
     script = tmp_path / "python"
 

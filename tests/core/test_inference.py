@@ -60,7 +60,7 @@ def test_each_alone_is_what_one_by_one_gives(classifier: Model) -> None:
     within_rounding(found, torch.cat(expected), rounding.sum_bound(1))  # to float32
 
 
-def test_what_cannot_be_classified(classifier: Model, language_model: Model, minilm: Model) -> None:
+def test_invalid_texts_are_not_classified(classifier: Model, language_model: Model, minilm: Model) -> None:
     with pytest.raises(TooLong, match="can read 32"):
         inference.probabilities(classifier, ["short", "the dog " * 20])
     with pytest.raises(SizeError, match="give at least one"):
@@ -99,7 +99,7 @@ def test_a_seed_decides_the_draws(language_model: Model) -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_what_does_not_go_on(classifier: Model, language_model: Model, minilm: Model) -> None:
+def test_continuation_refuses_invalid_arguments(classifier: Model, language_model: Model, minilm: Model) -> None:
     assert inference.continuation(language_model, TEXT, 0) == []
     for tokens in (-1, 501):
         with pytest.raises(HeadlightError, match="0 to 500"):

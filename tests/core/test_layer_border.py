@@ -86,7 +86,7 @@ def test_sizes_that_cannot_be_built_raise() -> None:
         ("values_off", {"ablate": Ablation(None, MAP)}),
     ],
 )
-def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str, Any]) -> None:
+def test_unsupported_requests_raise(feature: str, options: dict[str, Any]) -> None:
     x = torch.randn(B, 4, C)
     MultiHeadAttention(C, H)(x, **options)
     for kind in [kind for kind in IMPLEMENTATIONS.values() if feature not in kind.can]:

@@ -38,7 +38,7 @@ def test_the_whole_experiment_on_a_small_table(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("line", NEWS)
-def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str) -> None:
+def test_recorded_runs_agree_with_their_line_and_the_document(line: str) -> None:
     scores = []
     for seed in SEEDS:
         history = saved.read(SHIPPED / f"news-{line}-{seed}")

@@ -53,7 +53,7 @@ def test_a_system_that_does_not_report_its_memory(machine: Path, damage: str) ->
     assert memory.available() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_what_fits_and_what_does_not(machine: Path) -> None:
+def test_memory_requirement_is_checked(machine: Path) -> None:
     memory.require(4096 * MIB, "a model", "take a smaller one")
     with pytest.raises(DeviceError) as caught:
         memory.require(5_000_000_000, "a model", "take a smaller one")

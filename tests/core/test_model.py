@@ -61,7 +61,7 @@ def test_any_text_is_tokenised_or_refused(tiny: Model, text: str) -> None:
     assert run.weights.isfinite().all()
 
 
-def test_what_is_no_text_or_too_long_raises_and_nothing_is_cut(minilm: Model) -> None:
+def test_invalid_or_too_long_text_raises_and_is_not_cut(minilm: Model) -> None:
     for wrong in ("half a pair \ud83d", None, 5, b"bytes"):
         with pytest.raises(HeadlightError, match="text must be a str of whole characters"):
             minilm.run(wrong)  # type: ignore[arg-type]

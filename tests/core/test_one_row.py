@@ -59,7 +59,7 @@ def test_logits_and_gradients_are_those_of_all_rows(name: str) -> None:
     [({}, (7, 1)), ({"all_rows": True}, (7, 7)), ({"pooling": "mean"}, (7, 7)), ({"n_layers": 1}, (1,))],
     ids=["one row", "all rows", "mean", "one layer"],
 )
-def test_how_many_rows_each_layer_computes(changes: dict[str, Any], rows: tuple[int, ...]) -> None:
+def test_each_layer_computes_the_needed_rows(changes: dict[str, Any], rows: tuple[int, ...]) -> None:
     made, seen = Classifier(replace(SIZES, **changes)), list[int]()
     for layer in range(len(rows)):
         made.block(layer).attention.register_forward_hook(lambda module, given, out: seen.append(out[0].shape[1]))

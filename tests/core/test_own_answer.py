@@ -47,7 +47,7 @@ def written(folder: Path, max_length: int = 65, **inputs: Any) -> list[int]:
         pytest.param(True, id="in config.json", marks=pytest.mark.thorough("the same settings in the older file")),
     ],
 )
-def test_it_follows_the_settings_of_the_folder(
+def test_generation_follows_the_settings_of_the_folder(
     loaded: Any, tmp_path: Path, model_type: str, settings: dict[str, Any], old: bool
 ) -> None:
     folder = shutil.copytree(loaded(model_type).folder, tmp_path / "m")
@@ -66,7 +66,7 @@ def test_it_follows_the_settings_of_the_folder(
 
 
 @pytest.mark.parametrize("positions", [20, 60, 64, 65])
-def test_it_is_no_longer_than_the_positions(tmp_path: Path, positions: int) -> None:
+def test_answer_is_bounded_by_the_positions(tmp_path: Path, positions: int) -> None:
     from transformers import MarianConfig, MarianMTModel
 
     sizes = {"decoder_start_token_id": 1, "pad_token_id": 0, "eos_token_id": 98, "vocab_size": 99}
@@ -79,7 +79,7 @@ def test_it_is_no_longer_than_the_positions(tmp_path: Path, positions: int) -> N
     assert run.weights.shape[-2:] == (len(run.ids), ids.shape[1])
 
 
-def test_of_a_sound(loaded: Any, tmp_path: Path) -> None:
+def test_generation_settings_of_a_speech_model(loaded: Any, tmp_path: Path) -> None:
     folder = shutil.copytree(loaded("whisper").folder, tmp_path / "m")
     languages = {"is_multilingual": True, "lang_to_id": {"<|en|>": 20, "<|de|>": 21}, "no_timestamps_token_id": 40}
     given = {**languages, "task_to_id": {"transcribe": 30}, "suppress_tokens": [46], "_from_model_config": False}

@@ -44,7 +44,7 @@ def paper(length: int, d_model: int) -> Tensor:
     return table
 
 
-def test_where_an_encoding_acts_is_known_without_building_one() -> None:
+def test_mechanisms_are_known_without_building_an_encoding() -> None:
     for name in positions.NAMES:
         assert positions.mechanisms(name) == positions.build(name, d_model=8, n_heads=2, max_len=5).mechanisms
     assert positions.mechanisms("shuffled") == positions.mechanisms("scaled:0.5") == {"add"}
@@ -53,7 +53,7 @@ def test_where_an_encoding_acts_is_known_without_building_one() -> None:
 
 
 @each
-def test_an_encoding_goes_on_where_the_tokens_before_end(name: str) -> None:
+def test_encoding_continues_after_cached_tokens(name: str) -> None:
     whole, past = EVERY[name]().double(), 4
     later = Offset(whole, past)
     x, q, k = (torch.randn(shape, dtype=torch.float64) for shape in ((2, 9, C), (2, H, 9, D), (2, H, 9, D)))
@@ -120,7 +120,7 @@ def test_learned_adds_one_vector_a_position() -> None:
         assert torch.equal(added[:, place], x[:, place] + learned.table[place])
 
 
-def test_what_does_not_fit_raises() -> None:
+def test_wrong_sizes_raise() -> None:
     for position, shape, message in (
         (Learned(8, 5), (1, 6, 8), r"6 positions.*table has 5"),
         (Learned(8, 5), (1, 3, 6), r"d_model=8.*has 6"),

@@ -28,13 +28,15 @@ def bag(minilm64: Model) -> Run:
         (TIRED, "none", "animal", "0.04"),
     ],
 )
-def test_what_it_looks_at(minilm: Model, text: str, position: str, key: str, weight: str) -> None:
+def test_focus_of_it_depends_on_text_and_positions(
+    minilm: Model, text: str, position: str, key: str, weight: str
+) -> None:
     """In layer 3, head 1: the animal that is tired, less so where it is wide, and nothing without positions."""
     run = minilm.run(text, position=position)
     quoted(float(run.weights[3, 1, run.tokens.index("it"), run.tokens.index(key)]), weight)
 
 
-def test_layer_0_head_2_looks_at_the_previous_token(minilm: Model, bag: Run) -> None:
+def test_layer_0_head_2_attends_to_the_previous_token(minilm: Model, bag: Run) -> None:
     quoted(previous_token_weight(minilm.run(TIRED).weights[0, 2]), "0.9998")
     quoted(previous_token_weight(bag.weights[0, 2]), "0.109")
 

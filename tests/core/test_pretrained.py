@@ -119,7 +119,7 @@ def test_the_model_says_where_it_comes_from_and_its_weights_are_frozen(minilm: M
 
 @pytest.mark.faults
 @pytest.mark.thorough("imports torch and loads two models in a process of its own")
-def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
+def test_loading_imports_and_requests_nothing_unneeded() -> None:
     """In a process of its own: no network, no transformers, none of the packages' code, no page library."""
     program = """
 import sys

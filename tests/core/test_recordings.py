@@ -37,7 +37,7 @@ def recording() -> Recording:
     return Recording((own, cross), (0, 300), "A training <b>", ("Said of it.",))
 
 
-def test_what_is_written_is_read_again(recording: Recording, tmp_path: Path) -> None:
+def test_recording_round_trip(recording: Recording, tmp_path: Path) -> None:
     again = read(recording.save(tmp_path / "a.safetensors"))
     assert replace(again, groups=()) == replace(recording, groups=())
     for one, other in zip(recording.groups, again.groups, strict=True):
@@ -100,7 +100,7 @@ HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
 ]
 
 
-def test_a_header_that_lies_is_refused(recording: Recording) -> None:
+def test_header_with_wrong_sizes_is_refused(recording: Recording) -> None:
     whole = recording.to_bytes()
     cases = [(change, rf"^(?=.{{1,299}}$).*(?:{expected})") for change, expected in HOSTILE]
     check_refusals(cases, lambda change: from_bytes(rewritten(whole, change)), WeightsFileError)

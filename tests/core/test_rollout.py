@@ -53,7 +53,7 @@ def test_rollout_is_the_loop(causal: bool) -> None:
     same_function(rollout(weights), rollout_by_hand(weights))
 
 
-def test_one_token_and_rows_that_look_at_nobody() -> None:
+def test_rollout_of_one_token_and_of_empty_rows() -> None:
     assert torch.equal(rollout(torch.ones(2, 3, 1, 1)), torch.ones(3, 1, 1).double())
     weights = maps(1, 2, 4)
     weights[:, :, 2] = 0
@@ -189,7 +189,7 @@ def test_the_sum_of_the_channels_is_the_score(tiny64: Model, position: str, mask
         same_function(found.positive + found.negative, float(found.products.sum()))
 
 
-def test_what_is_not_there_is_refused(tiny: Model) -> None:
+def test_channels_of_missing_cells_are_refused(tiny: Model) -> None:
     run = tiny.run("a b", trace_layer=0)
     for head, row, key in ((3, 0, 0), (0, 4, 0), (0, 0, -1)):
         with pytest.raises(SizeError, match="there are 3 heads, 4 queries and 4 keys"):

@@ -42,7 +42,7 @@ def logits_of(stack: torch.nn.Module) -> torch.Tensor:
     "recipe", [*KINDS, replace(TINY_WORDS, steps=1, evaluations=1, bias=False, out_bias=True, position="shaw")],
     ids=lambda recipe: f"{recipe.task}-{recipe.implementation}-{recipe.position}-{recipe.biases}",
 )  # fmt: skip
-def test_there_and_back(tmp_path: Path, recipe: Recipe) -> None:
+def test_save_and_load_round_trip(tmp_path: Path, recipe: Recipe) -> None:
     made = trained(recipe)
     made.save(tmp_path / "run")
     assert saved.read(tmp_path / "run") == made.history
@@ -81,9 +81,7 @@ def test_a_saved_run_is_three_files_and_none_of_them_runs_code(saved_run: Path, 
         (saved_run / name).write_bytes(data)
 
 
-def test_a_run_that_goes_on_or_could_not_be_read_again_is_not_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unfinished_or_unreadable_run_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeadlightError, match="when it has ended"):
         saved.save(tmp_path / "run", replace(trained(TINY).history, end=None))
     monkeypatch.setitem(saved.MAX_BYTES, saved.FILES[2], 1000)

@@ -109,14 +109,14 @@ def test_a_file_says_what_the_run_changed(minilm: Model, switches: dict[str, Any
         assert said["forbidden"][head if len(said["forbidden"]) > 1 else 0] == write_cells(own)
 
 
-def test_a_models_own_mask_is_told_and_hatched(writer: Model) -> None:
+def test_built_in_mask_is_named_and_hatched(writer: Model) -> None:
     run = writer.run("how are you", temperature=2)
     said = contents(standalone(run))[0]
     assert said["changed"] == "temperature 2, causal mask: built in"
     assert said["forbidden"] == [write_cells(torch.ones(3, 3).triu(1).bool())]
 
 
-def test_what_the_caller_writes_survives_and_ends_nothing(run: Run) -> None:
+def test_callers_text_is_escaped(run: Run) -> None:
     page = standalone(run, title="a <b>", changed="painted & more", link="javascript:alert(1)")
     assert (contents(page)[0]["changed"], contents(page)[0]["link"]) == ("painted & more", "")
     assert "<title>a &lt;b&gt; · painted &amp; more</title>" in page
@@ -153,7 +153,7 @@ def test_a_cell_shows_the_whole_file_in_a_frame(run: Run, tmp_path: Path) -> Non
     assert len(repr(shown)) < 200
 
 
-def test_what_the_browser_chooses_is_state_in_python(run: Run) -> None:
+def test_choice_in_the_browser_is_state_in_python(run: Run) -> None:
     made = widget(run, layer=2, head=5, row=1)
     changes: list[tuple[str, Any]] = []
     made.observe(lambda one: changes.append((one["name"], one["new"])), names=["layer", "head", "row", "key"])

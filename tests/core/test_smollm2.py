@@ -43,7 +43,7 @@ def chance(model: Model, text: str, word: str, **switches: Any) -> float:
 
 
 @pytest.mark.thorough("a model of 30 layers twice in float64")
-def test_its_own_weights_through_transformers_and_the_seam() -> None:
+def test_weights_give_the_same_in_transformers_and_through_the_hook() -> None:
     model = load_model("smollm2", device="cpu", dtype=torch.float64)
     offline.transformers()  # with the seam in it
     with Float64Throughout():
@@ -65,7 +65,7 @@ def test_its_own_weights_through_transformers_and_the_seam() -> None:
         same_function(one.logits, other.logits)
 
 
-def test_what_comes_next(model: Model) -> None:
+def test_next_token_probabilities(model: Model) -> None:
     quoted(chance(model, CAPITAL, "ĠParis"), "0.773")
     quoted(chance(model, CAPITAL, "ĠParis", heads_off=COPYING), "0.759")
     quoted(chance(model, CAPITAL, "ĠParis", position="none"), "0.273")

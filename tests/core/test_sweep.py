@@ -42,7 +42,7 @@ def weights(place: Path) -> list[bytes]:
 
 @pytest.mark.faults
 @pytest.mark.thorough("processes import torch, train and are killed")
-def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) -> None:
+def test_run_of_a_killed_worker_is_repeated_bit_for_bit(tmp_path: Path) -> None:
     (tmp_path / "trap").touch()
     jobs = {tmp_path / "killed": sweep.PlannedRun(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
     results = sweep.run(jobs, 1)
@@ -63,7 +63,7 @@ def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPat
     assert not place.exists()
 
 
-def test_the_command_goes_on_where_it_was(
+def test_sweep_command_resumes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sweep, "run_in_processes", here)

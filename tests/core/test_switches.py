@@ -89,7 +89,7 @@ def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, t
 CLS = 0
 
 
-def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm64: Model, tired64: Run) -> None:
+def test_zeroed_value_keeps_the_weights_of_its_layer(minilm64: Model, tired64: Run) -> None:
     run = minilm64.run(TIRED, values_off=(CLS,))
     identical(run.weights[0], tired64.weights[0])
     assert largest_difference(run.weights[1:], tired64.weights[1:]) > 0.01

@@ -65,7 +65,7 @@ def test_columns_are_found_by_name_in_any_case_order_and_separator() -> None:
     assert task_of(odd).fingerprint == task_of(plain).fingerprint
 
 
-def test_what_is_left_out_cut_or_kept_is_counted() -> None:
+def test_dropped_cut_and_kept_rows_are_counted() -> None:
     odd = b"only a text\n,class 0\n \x00 ,class 1\n\nunquoted, comma,class 0\n"
     doubled = (("text 0", "class 0"), (" text 1 ", "class 0"))
     for data, count, notes in (
@@ -121,7 +121,7 @@ BAD_TABLES: list[tuple[bytes, str]] = [
 ]  # fmt: skip
 
 
-def test_what_is_no_table_is_refused_with_a_sentence() -> None:
+def test_invalid_table_is_refused() -> None:
     for data, sentence in BAD_TABLES:
         with pytest.raises(HeadlightError, match=sentence):
             task_of(data)

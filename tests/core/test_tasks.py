@@ -59,7 +59,7 @@ def test_a_pair_holds_the_same_words_in_two_orders_with_two_labels() -> None:
             assert name == "who" or sum(row.label for row in rows) * 2 == len(rows), name
 
 
-def test_who_did_it_is_the_label_and_every_noun_does_as_often_as_it_is_done_to() -> None:
+def test_label_is_the_agent_and_nouns_are_balanced() -> None:
     task = labelled("who")
     for rows in (task.train, task.test):
         doers = Counter(task.classes[row.label] for row in rows)
@@ -95,7 +95,7 @@ def test_the_seed_decides_the_data() -> None:
 
 
 @given(name=st.sampled_from(LANGUAGE), seed=st.integers(0, 2**31))
-def test_the_source_holds_the_answer_and_lies_behind(name: str, seed: int) -> None:
+def test_source_of_a_copied_token_precedes_it(name: str, seed: int) -> None:
     batch = language(name).batch(8, generator(seed))
     known = batch.source >= 0
     assert batch.scored.any()

@@ -21,7 +21,7 @@ def test_only_training_rows_are_seen_and_case_is_folded() -> None:
     assert tokens.for_task(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
 
 
-def test_of_all_texts_the_test_rows_are_seen_too() -> None:
+def test_vocabulary_of_all_texts_includes_test_rows() -> None:
     own = labelled("One one", "two")
     made = tokens.for_task(own, all_texts=True)
     assert made.encode("zebra one two").tokens == ["[CLS]", "zebra", "one", "two", "[SEP]"]

@@ -96,7 +96,7 @@ def test_a_loss_that_is_no_number(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_trained() -> None:
+def test_invalid_recipes_raise() -> None:
     wrong: list[tuple[dict[str, Any], type[Exception]]] = [
         ({"n_heads": 3}, SizeError), ({"implementation": "what"}, Unsupported),
         ({"implementation": "torch", "position": "rotary"}, Unsupported), ({"position": "what"}, HeadlightError),

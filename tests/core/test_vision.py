@@ -44,7 +44,7 @@ def dense_logits(made: VisionTransformer, pixels: Tensor) -> Tensor:
     return layer_norm(x[:, 0], made.norm) @ made.out.weight.T + made.out.bias
 
 
-def test_it_is_the_vision_transformer_written_out_and_every_part_learns() -> None:
+def test_vision_transformer_equals_its_formulas_and_every_part_learns() -> None:
     pixels = torch.rand(3, 6, 6, dtype=torch.float64)
     for n_layers, registers, position in ((1, 0, "none"), (2, 1, "learned"), (2, 3, "rotary")):
         changes: dict[str, Any] = {"n_layers": n_layers, "registers": registers, "position": position}
@@ -118,7 +118,7 @@ def test_trained_saved_and_read_again(tmp_path: Path) -> None:
         model.run("circle")
 
 
-def test_the_shipped_model_looks_at_the_shape() -> None:
+def test_shipped_model_attends_to_the_shape() -> None:
     model = shipped("shapes-sinusoidal-1")
     assert isinstance(model, PictureModel)
     on_shape, share = 0.0, 0.0

@@ -70,7 +70,7 @@ def causal(i: int, j: int) -> bool:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["batch first", "length first"])
-def test_of_torchs_own_layer_the_maps_are_its_own(first: bool) -> None:
+def test_maps_of_torchs_layer_are_its_own(first: bool) -> None:
     layer, x = nn.MultiheadAttention(16, 2, dropout=0.5, batch_first=first).eval(), torch.randn(X)
     out, weights = layer(x, x, x, average_attn_weights=False)
     with watch(batch=1) as seen:
@@ -182,7 +182,7 @@ def test_weights_that_a_module_computes_itself() -> None:
         watch(experts, torch.randn(X))
 
 
-def test_what_is_not_seen_or_too_much_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unseen_or_too_many_maps_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class OwnAttention(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             powers = (x @ x.mT).exp()

@@ -98,7 +98,7 @@ def test_files_of_another_source_or_shape_in_its_place(folder: Path) -> None:
     assert turned.calls == 1
 
 
-def test_a_file_that_others_may_write_to_is_not_believed(folder: Path) -> None:
+def test_file_writable_by_others_is_not_trusted(folder: Path) -> None:
     make = Maker()
     kept(make)
     (folder / "model.weights").chmod(0o666)
@@ -107,7 +107,7 @@ def test_a_file_that_others_may_write_to_is_not_believed(folder: Path) -> None:
     assert (folder / "model.weights").stat().st_mode & 0o077 == 0
 
 
-def test_what_is_no_file_of_ours_is_untouched(folder: Path, tmp_path: Path) -> None:
+def test_foreign_files_are_not_deleted(folder: Path, tmp_path: Path) -> None:
     make, other, file = Maker(), tmp_path / "precious", folder / "model.weights"
     file.mkdir(parents=True)
     assert make.equal(kept(make)), "in memory"
@@ -134,7 +134,7 @@ DISKS: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.faults
-def test_a_disk_that_takes_nothing_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_skipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, disk in DISKS.items():
         make = Maker()
         with monkeypatch.context() as patched:

@@ -108,7 +108,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     assert one == other
 
 
-def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path: Path) -> None:
+def test_stopped_run_keeps_its_model(tmp_path: Path) -> None:
     for name in ("stop", "enough"):
         (tmp_path / name).mkdir()
     lines = here(tmp_path / "stop", ENDLESS, replace(ENDLESS, seed=2), stop_at=4)
@@ -123,7 +123,7 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
 
 @pytest.mark.faults
 @pytest.mark.thorough("a process of its own trains")
-def test_a_process_that_is_told_to_stop_keeps_what_it_has_learnt(tmp_path: Path) -> None:
+def test_stopped_worker_keeps_its_snapshot(tmp_path: Path) -> None:
     with worker(tmp_path, ENDLESS) as (running, pipe):
         lines = said(pipe)
         while next(lines)["event"]["kind"] != "Step":
@@ -182,7 +182,7 @@ def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
             check_recipes((TINY, replace(TINY, threads=most + 1)))
 
 
-def test_what_is_too_much_is_refused() -> None:
+def test_too_large_plan_is_refused() -> None:
     with pytest.raises(SizeError, match=r"up to 224,000,000 parameters in 40 models, at most 20,000,000"):
         check_recipes((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
     news = Recipe(batch=32, n_heads=8)

@@ -131,7 +131,7 @@ def test_orange(bert: Reference) -> None:
     assert_numbers("orange", [sum(column) / 72 for column in zip(*rows, strict=True)])
 
 
-def test_what_heads_look_for(bert: Reference) -> None:
+def test_focus_of_heads(bert: Reference) -> None:
     """A word and the one that belongs to it, by transformers' maps and loops over single numbers."""
     expected: list[float] = []
     for sentences in head_targets.sentences().values():

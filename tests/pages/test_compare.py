@@ -73,7 +73,7 @@ def test_default() -> None:
         assert (there["suggestions"], there["unusable"]) == (header["suggestions"], {}), name
 
 
-def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
+def test_unusable_values_are_named_and_the_rest_is_drawn() -> None:
     of_a_side: list[Link] = [
         {"mask": "everything"}, {"mask": "painted", "p": "garbage"}, {"t": "nan"}, {"off": "L6 H0"}, {"unheard": "x"},
     ]  # fmt: skip
@@ -200,7 +200,7 @@ def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None
 # ---- the shuffle test: the same words in another order
 
 
-def test_what_another_order_does_and_why(model: Model) -> None:
+def test_another_order_is_compared_and_explained(model: Model) -> None:
     order = orders.shuffle_words(TIRED, 1)
     table: list[tuple[Link, bool, str]] = [
         ({"position": "none"}, True, "every token sees the same tokens as before, and nothing marks their positions"),

@@ -70,7 +70,7 @@ def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
     assert accuracy.table["rows"][4] == ["40", "–", "–", "1.0000", "0.5000"], "two seeds have come so far"
 
 
-def test_what_is_no_number_is_a_gap() -> None:
+def test_nan_is_a_gap_in_the_curve() -> None:
     losses = [2.0, math.nan, math.inf]
     own = Candidate("x", 0, (learned([0.1, 0.1, 0.1], losses=losses, end="not a number"), learned([0.2, 0.2, 0.2], 2)))
     for chart in charts([own], "dark"):
@@ -80,7 +80,7 @@ def test_what_is_no_number_is_a_gap() -> None:
     assert not [one for one in loss["data"] if one.get("fill")]
 
 
-def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
+def test_language_model_curves_follow_the_best_head_of_each_layer() -> None:
     own = Candidate("rotary", 3, (learned([0.1, 0.9], scores=SCORES),))
     accuracy, _, induction, previous = charts([own], "dark")
     assert accuracy.title == "Accuracy on unseen text"

@@ -166,7 +166,7 @@ def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None
         )
 
 
-def test_the_mean_over_heads_of_several_layers_or_those_in_sight() -> None:
+def test_mean_over_heads_of_layers_or_of_visible_heads() -> None:
     weights, out = weights_of("how are you"), [(2, 0), (2, 5)]
     for look, heads in (
         ("meanall", ALL),

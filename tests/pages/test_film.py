@@ -95,7 +95,7 @@ def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) 
             assert any("snapshot is shown" in note for note in header["notes"]), most
 
 
-def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
+def test_film_is_found_by_name_while_it_is_referenced() -> None:
     kept = StoredFilms(packed(filmed()))
     assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
     for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):

@@ -89,7 +89,7 @@ def test_the_picture_is_that_of_the_link() -> None:
     assert served(address="10.0.0.7").get("/").headers["content-encoding"] == "gzip", "over a network"
 
 
-def test_what_draws_it_is_loaded_first() -> None:
+def test_scripts_of_the_picture_load_first() -> None:
     for path in PAGES:
         text = served().get(path).text
         assert BLOCK.search(text), path
@@ -117,7 +117,7 @@ def test_two_models_and_longer_sentences(monkeypatch: pytest.MonkeyPatch) -> Non
     assert is_without_picture(served().get(two)), "one has to be read first"
 
 
-def test_what_cannot_be_computed_in_time_gives_the_page_without_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_without_prerendered_picture_after_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     for query in ("s=%ff", "s=" + "a" * 12_001, "mask=combination&rule=x"):
         assert is_without_picture(served().get(f"/?{query}")), query
 

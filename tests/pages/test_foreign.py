@@ -131,7 +131,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
         assert set(added.values()) == {0.0}
 
 
-def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
+def test_cached_models_are_listed_with_reasons(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
     found = {one.title: one for one in foreign.list_cached()}
     assert sorted(found) == sorted(f"tiny/{kind}" for kind in KINDS)
     assert found["tiny/gpt2"].description.startswith("gpt2, 2 × 4 heads, ")
@@ -254,7 +254,7 @@ def test_an_error_of_a_library_is_a_sentence_and_is_logged(
     assert "the user" not in server_log.text + refused.text
 
 
-def test_what_cannot_be_changed_is_named_and_left_out() -> None:
+def test_unsupported_controls_are_named_and_disabled() -> None:
     said = picture(name_of("t5", "cross"), mask="causal", unheard="0", t="0.5")
     assert said["fixed"]["mask"] == said["fixed"]["unheard"] == models.TWO_TEXTS
     assert set(said["unusable"]) == {"mask", "unheard"}
@@ -272,7 +272,7 @@ def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> Non
                 assert answer(route, query(model, **more)), route
 
 
-def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client: TestClient, tmp_path: Path) -> None:
+def test_folder_name_does_not_reveal_its_path(home: Path, client: TestClient, tmp_path: Path) -> None:
     place = home / "hub" / "models--tiny--gpt2" / "snapshots" / REVISION
     found = client.get(f"{PATH}/folder", params={"path": str(place)}).json()
     assert found["name"] == foreign.open_folder(str(place)).name
@@ -326,7 +326,7 @@ def test_a_download_says_how_far_it_is_and_why_it_fails(client: TestClient, monk
     assert (going, last["name"]) == ([{"done": 0.25}, {"done": 1.0}], name_of("gpt2"))
 
 
-def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_models_of_the_command_are_listed(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(foreign, "offered_names", set())
     assert foreign.offer("tiny/t5").name == name_of("t5")
     assert foreign.offer(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
@@ -335,3 +335,13 @@ def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
     assert get_source(name_of("t5")).exists
     assert not get_source(name_of("distilbert")).exists
+
+
+def test_model_with_another_vocabulary_opens_on_words_that_it_knows() -> None:
+    source = get_source(name_of("gpt2"))
+    model = source.load("auto")
+    (sentence,) = source.presets
+    assert {"[UNK]", "<unk>"}.isdisjoint(model.encode(sentence)[0])
+    header, _ = picture_of("maps", model=source.name)
+    assert (header["sentence"], header["origin"]) == (sentence, "loaded")
+    assert len(get_source(MINILM).presets) > 1

@@ -81,7 +81,7 @@ def put(*names: str) -> list[tuple[str, str]]:
 
 
 @without_waiting
-async def test_a_visitor_uploads_a_file_and_deletes_it_and_nobody_else_gets_in(
+async def test_uploaded_file_is_private_and_can_be_deleted(
     stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = f"{UPLOADS}/mine/1"
@@ -176,7 +176,7 @@ async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.
         assert (await through(HostMiddleware, headers=headers))[0]["status"] == 421
 
 
-async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> None:
+async def test_unneeded_routes_are_closed_for_any_header() -> None:
     headers = [(b"host", b"localhost/_stcore/metrics?"), (b"x-forwarded-path", b"/_stcore/metrics")]
     closed = (
         "/_stcore/metrics", "/train/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent",
@@ -300,7 +300,7 @@ async def test_a_large_message_counts_as_several_and_one_that_names_too_many_con
 
 @pytest.mark.usefixtures("loop_time")
 @without_waiting
-async def test_a_client_that_does_not_read_is_not_listened_to() -> None:
+async def test_slow_reader_gets_backpressure() -> None:
     line = Line()
     line.reads.clear()
     line.say(b"first")

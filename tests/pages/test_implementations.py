@@ -56,7 +56,7 @@ def expected(settings: Settings, layer: int, sizes: InputSizes) -> list[dict[str
     return [parity.differences(each, dtype) for each in both for dtype in parity.DTYPES]
 
 
-def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources() -> None:
+def test_page_opens_with_result_differences_and_two_sources() -> None:
     app = app_at("implementations").run()
     both = (
         parity.compare_sentence(Settings(PRESETS[0]), 3),

@@ -77,7 +77,7 @@ def test_jobs_work_one_after_another_and_one_that_waits_can_leave(clock: Clock) 
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> None:
+def test_departed_user_frees_the_slot(clock: Clock, waits: bool) -> None:
     before, idler = Idler(connected=True), Idler(connected=True)
     if waits:
         before.start()
@@ -208,7 +208,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_worker_that_does_not_listen_is_killed(
+def test_unresponsive_worker_is_killed(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch, clock: Clock, late: bool
 ) -> None:
     """When it is told to stop, or when its time and all slack are over."""

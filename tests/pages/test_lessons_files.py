@@ -203,7 +203,7 @@ def test_keys_and_nesting_are_bounded_before_toml_is_read(monkeypatch: pytest.Mo
         assert why in said, text
 
 
-def test_whatever_a_file_holds_only_a_lessons_error_comes() -> None:
+def test_any_file_raises_only_lesson_errors() -> None:
     """The example with characters that are changed, left out or doubled: a lesson, or one sentence with its line."""
     draw, said = random.Random(0), list[str]()
     for _ in range(400):

@@ -62,7 +62,7 @@ def projections(model: Model, layer: int, text: str = TIRED) -> tuple[Tensor, Te
     return q, k, v
 
 
-def test_what_torch_refuses_and_what_it_does_not(precise: Model) -> None:
+def test_errors_that_torch_raises_and_does_not(precise: Model) -> None:
     assert truth(parse(f'raises("{REFUSED}")'), at())
     assert not truth(parse(f'raises("{SILENT}")'), at())
     q, _, _ = projections(precise, 3)
@@ -103,7 +103,7 @@ def test_words_that_are_said_twice() -> None:
             same_function(value(f"looks_behind({len(run.weights) - 1})", writer(model=name)), behind)
 
 
-def test_what_has_no_number_says_why() -> None:
+def test_missing_number_is_explained() -> None:
     hot = page_scene("explore", {"s": HOT})
     for rule, scene, why in (
         ("parameters(7)", page_scene("implementations", {"d": 96}), "7 equal heads"),

@@ -68,7 +68,7 @@ def jacobian(scores: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def test_what_a_rule_is_worth() -> None:
+def test_expression_values() -> None:
     for rule, value in (
         ("1 + 2 * 3 - 4 / 2", 5), ("-(2 - 5) * 1.5e1", 45), ("|2 - 5| + |-1|", 4), ("|W[0,0,0,1] - W[0,0,0,3]|", 2),
         ("cat + 1", 3), ('the#2 + "the" + "[CLS]" + "the"#2', 9), ("n", 7), ('"n"', 6),
@@ -95,7 +95,7 @@ def test_what_a_rule_is_worth() -> None:
         same_function(number(parse(rule), Toy()), float(value))
 
 
-def test_what_holds() -> None:
+def test_truth_values_of_rules() -> None:
     for rule, holds in (
         ("1 < 2 and not 2 < 1", True), ("1 < 2 and 2 < 1 or 1 == 1", True), ("not (1 < 2 or 2 < 1)", False),
         ("2 <= 2 and 2 >= 2 and 2 != 3", True), ("all(W' == 2 * W) and any(W > 200)", True),
@@ -107,7 +107,7 @@ def test_what_holds() -> None:
         assert truth(parse(rule), Toy()) is holds, rule
 
 
-def test_what_is_no_rule_is_one_sentence() -> None:
+def test_invalid_rule_gives_one_sentence() -> None:
     for rule, why in (
         ("", "it ends"), ("1 +", "it ends"), ("(1", "“)” is expected, but it ends"), ("1 2", "not “2”"),
         ("W[0", "“]” is expected"), ("a < b < c", "only two values"), ("W.__class__", "character 2 of the rule, “.”"),
@@ -128,7 +128,7 @@ def test_what_is_no_rule_is_one_sentence() -> None:
     same_function(number(parse("-" * 198 + "1", MAX_LENGTH), Toy()), 1.0)
 
 
-def test_what_has_no_number_says_why() -> None:
+def test_missing_number_is_explained() -> None:
     for rule, why in (
         ("W", "a single number is needed, not l 2 × h 3 × i 7 × j 7"),
         ("elephant", "“elephant” does not occur in the sentence"), ("the#3", "does not occur 3 times"),
@@ -145,7 +145,7 @@ def test_what_has_no_number_says_why() -> None:
         assert why in str(error.value), rule
 
 
-def test_whatever_is_typed_only_a_rules_error_comes() -> None:
+def test_any_text_raises_only_rule_errors() -> None:
     """Parts of rules in any order, and any characters: a tree, or one sentence."""
     draw = random.Random(0)
     parts = [

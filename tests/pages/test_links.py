@@ -60,7 +60,7 @@ def test_huge_options_and_many_values_in_a_link_are_cut() -> None:
     assert not app.run().exception
 
 
-def test_what_cannot_be_used_is_named_until_something_else_is_chosen() -> None:
+def test_unusable_values_are_named_until_the_next_choice() -> None:
     app = app_at("by_hand", ex="a real cell", at="9.9", model="nobody", pos="nowhere").run()
     for _ in range(2):
         text = payloads(app)
@@ -103,7 +103,7 @@ def test_a_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
 
 
 @given(st.sampled_from(sorted(DEFAULTS)), st.none() | st.booleans() | st.floats() | st.text() | st.lists(st.text()))
-def test_whatever_a_control_sends_has_the_kind_and_the_length_of_its_key(key: str, sent: Any) -> None:
+def test_sent_value_has_the_type_and_bound_of_its_key(key: str, sent: Any) -> None:
     with patch.object(streamlit, "session_state", {key: sent}):
         kept = links.value(key)
     assert kept is sent or kept == DEFAULTS[key] or (isinstance(sent, str) and sent.startswith(kept))

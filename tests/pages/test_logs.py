@@ -75,7 +75,7 @@ def test_a_line_holds_no_argument_quotation_or_session_and_has_a_length(write: W
     assert len(long) == MAX_LINE_LENGTH + 1
 
 
-def test_one_place_does_not_flood_the_log_and_says_later_how_much_there_was(write: Write, clock: list[float]) -> None:
+def test_repeated_log_line_is_limited_and_counted(write: Write, clock: list[float]) -> None:
     found = []
     for number in range(1_200):
         clock[0] = 0.0 if number < 1_100 else PERIOD + 1

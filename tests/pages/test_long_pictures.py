@@ -59,7 +59,7 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
 
 
-def test_the_layer_in_sight_comes_before_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visible_layer_is_computed_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pictures, "PORTION", 10**9)
     (focus, row), (maps, _) = map(unpacked, answers("maps", asked(at="0.1.3")))
     assert (focus["done"], focus["next"], maps["done"]) == (1, [], 1)
@@ -69,7 +69,7 @@ def test_the_layer_in_sight_comes_before_the_others(run: Run, monkeypatch: pytes
     assert answer("tile", asked(at="0.1", tile="0.0.1").encode())
 
 
-def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_awaited_pass_is_not_evicted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pictures.LongPicture, "nbytes", long_pictures.LONG_BYTES // 2)
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
     long_pictures.advance_to(mine, 1)
@@ -100,7 +100,7 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
             answer("tile", asked(tile=wrong).encode())
 
 
-def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_text_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="not long enough for tiles"):
         answer("tile", b"s=hi&tile=0.0.1")
     assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")

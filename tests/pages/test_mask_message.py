@@ -142,7 +142,7 @@ def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
     assert cards["dilated 3 2"]["clicks"]["or"] is None, "no link can have it"
 
 
-def test_what_a_model_forbids_itself_stays_forbidden() -> None:
+def test_built_in_mask_cannot_be_lifted() -> None:
     """A language model: whatever is chosen or painted, nobody sees what comes later."""
     text = get_source(LANGUAGE).presets[0]
     n = len(pictures.tokens(Settings(text, model=LANGUAGE)))
@@ -158,7 +158,7 @@ def test_what_a_model_forbids_itself_stays_forbidden() -> None:
     assert header["digest"] == Settings(text, model=LANGUAGE).digest
 
 
-def test_what_a_page_begins_with() -> None:
+def test_first_message_of_a_page() -> None:
     header, _ = answered()
     assert (header["digest"], header["initialValues"]) == (
         Settings(WORDS, "causal").digest,

@@ -29,7 +29,7 @@ def test_a_circle_is_freed_and_imported_modules_are_left_alone(monkeypatch: pyte
     assert gc.get_freeze_count() > 0
 
 
-def test_it_sweeps_again_and_again_while_something_is_made() -> None:
+def test_collector_runs_repeatedly_during_work() -> None:
     rests, swept = list[float](), threading.Event()
     circles = [Circle()]
     gone = weakref.ref(circles[0])

@@ -71,7 +71,7 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
     quoted(100 * float(wanted.masses[0, 2]), numbers_in(way)[-1])
 
 
-def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
+def test_ablated_heads_carry_no_flow() -> None:
     off = [f"L0 H{head}" for head in range(12)]
     for state in ("flow", "flow.norm"):
         masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
@@ -86,7 +86,7 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
 
 
 @TRANSLATOR
-def test_where_it_cannot_be_followed() -> None:
+def test_flow_of_cross_attention_is_refused() -> None:
     with pytest.raises(HeadlightError, match="these maps attend from one text to another"):
         told("flow", s=DATE, model="dates-sinusoidal-1~cross")
     with pytest.raises(HeadlightError, match="attends to the other text"):

@@ -38,7 +38,7 @@ def test_every_row_is_within_its_bound_on_a_sentence_and_on_random_input() -> No
         check(equality)
 
 
-def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
+def test_input_is_the_hidden_state_before_the_layer() -> None:
     with in_float64() as model:
         equality = parity.compare_sentence(Settings(PRESETS[2], "causal"), 4)
         run = model.run(PRESETS[2], mask="causal")

@@ -66,7 +66,7 @@ def view(app: AppTest) -> dict[str, Any]:
     return told_to(component(app, "encodings"))
 
 
-def test_it_opens_on_the_problem_then_the_maps_and_the_charts() -> None:
+def test_page_opens_on_problem_maps_and_charts() -> None:
     app = as_it_opens()
     assert "Waves as long as the learned rows need amplitude" in text(app)
     assert len(charts(app)) == 4

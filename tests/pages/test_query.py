@@ -177,7 +177,7 @@ NEAREST: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None:
+def test_unusable_values_are_named_and_replaced_by_the_nearest() -> None:
     for route, link in NEAREST:
         header, _ = picture_of(route, **link)
         assert header["digest"] == Settings(PRESETS[0]).digest
@@ -213,7 +213,7 @@ def test_any_other_text_is_read_as_nothing_or_as_what_it_says(text: str) -> None
     assert pin is None or parse_pin(str(pin[1]) + pin_tail(pin[0]), "auto") == pin
 
 
-def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
+def test_invalid_cursor_display_view_and_pin() -> None:
     def in_layers(read: Callable[..., object]) -> Callable[[str], object]:
         return lambda text: read(text, LAYERS, HEADS)
 

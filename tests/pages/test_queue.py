@@ -91,7 +91,7 @@ ACTS = st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from(list(Work)), 
 
 
 @given(st.lists(ACTS, max_size=60))
-def test_whoever_comes_and_leaves_bounds_hold_and_no_place_is_lost(
+def test_random_arrivals_keep_bounds_and_slots(
     acts: list[tuple[bool, int, Work, float]],
 ) -> None:
     clock = Clock()
@@ -120,7 +120,7 @@ def test_whoever_comes_and_leaves_bounds_hold_and_no_place_is_lost(
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5))
-def test_nobody_starves(seconds: list[int]) -> None:
+def test_queue_is_fair(seconds: list[int]) -> None:
     """All ask again and again for one place, for unlike times: each gets it, and none uses much more than another."""
     clock = Clock()
     queue = bounded(Work.TRAINING, max_concurrency=1, clock=clock)
@@ -254,7 +254,7 @@ async def test_visitors_take_turns_with_their_questions_and_of_one_address_only_
         assert refused(found) == [False] * 25 + [True]
 
 
-async def test_a_question_for_which_nobody_waits_is_not_computed() -> None:
+async def test_abandoned_request_is_not_computed() -> None:
     async with Asked() as asked:
         with pytest.raises(ClientDisconnected):
             await asked.queue.submit(Client("", "visitor"), "left", lambda: b"", soon())
@@ -291,7 +291,7 @@ async def test_long_work_gives_way_to_a_picture_before_each_pass_but_not_for_eve
     assert all(BOUNDS[work].yield_s <= 0.2 for work in Work)
 
 
-async def test_long_work_for_which_nobody_waits_is_ended_and_its_place_is_free() -> None:
+async def test_abandoned_long_job_is_cancelled_and_frees_its_slot() -> None:
     queue, begun, ended = Queue(), threading.Event(), threading.Event()
 
     def heavy() -> bytes:
@@ -345,7 +345,7 @@ QUESTION = st.tuples(
 
 
 @given(st.lists(QUESTION, min_size=1, max_size=25))
-def test_whoever_leaves_wherever_all_places_are_free_in_the_end(acts: list[tuple[int, int, Work, str, str]]) -> None:
+def test_random_departures_free_every_slot(acts: list[tuple[int, int, Work, str, str]]) -> None:
     queue = Queue()
 
     def compute(ends: str) -> bytes:

@@ -29,7 +29,7 @@ WORDS = Settings("how are you", "causal", temperature=2.0)
 
 
 @pytest.mark.numeric
-def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer() -> None:
+def test_random_layer_computes_on_the_input_of_the_models_layer() -> None:
     for biases, name in zip(BIASES, ("fused", "sequence_first") * 2, strict=True):
         found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
         x = value(traces.trace_layer(WORDS, 2, "efficient"), "x")

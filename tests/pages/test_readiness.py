@@ -63,7 +63,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessMiddleware)]))
 
 
-def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_who_is_here(client: TestClient) -> None:
+def test_server_is_ready_from_warm_up_to_shutdown(client: TestClient) -> None:
     assert (client.get(LIVE).status_code, client.get(READY).status_code) == (200, 503)
     assert client.get(READY).text == "warming up\n"
     STATE.is_warm = True
@@ -84,9 +84,7 @@ def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_wh
 
 @pytest.mark.faults
 @pytest.mark.thorough("A server of the whole app trains and is ended.")
-def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_of_a_stopped_server_resumes_on_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its visitor finds the model among his own, with a sentence; no folder and no process is left."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -1,4 +1,4 @@
-"""A recording in the app: a model of the list that reads steps, draws its maps on Explore, and can do nothing else."""
+"""A recording in the app: a model of the list that reads steps, draws its maps on Maps, and can do nothing else."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
     for route in (compare.pair, masks.masks_message, masks.entry_message, shapes.steps):
-        with pytest.raises(Unsupported, match=r"this is a recording: .*; it can be viewed on Explore"):
+        with pytest.raises(Unsupported, match=r"this is a recording: .*; it can be viewed on Maps"):
             route(query)
     model = pictures.model_on("auto", name)
     for call in (
@@ -114,7 +114,7 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
     identical(names["weights"], recording.groups[1].maps[1, 0, 2])
 
 
-def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
+def test_deleted_damaged_or_too_large_recording_is_refused(name: str) -> None:
     assert get_source(name).exists
     store.delete("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"

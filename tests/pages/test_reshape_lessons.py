@@ -72,7 +72,7 @@ def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
         assert all(line.strip() in known for function in functions for line in function.splitlines()), name
 
 
-def test_where_the_rows_of_the_wrong_view_come_from() -> None:
+def test_origin_of_rows_in_the_wrong_view() -> None:
     """Each row of the wrong head is looked up, by its numbers, among all right rows."""
     for text, head in zip(TEXTS, (0, 11, 11), strict=True):
         found = trace_layer(Settings(text), 2, "efficient")

@@ -200,7 +200,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
 # ---- what a client made by hand gets
 
 
-async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
+async def test_double_late_and_unknown_votes_are_refused() -> None:
     host, phone = await joined()
     assert set(await phone.state()) == set(RoomState.__annotations__)
     question = await host.ask()
@@ -225,7 +225,7 @@ async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
         assert (await told.next())[0] == "gone"
 
 
-async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
+async def test_only_the_host_moves_the_class_and_has_the_key() -> None:
     host = await opened()
     other = await opened_beside(host)
     phone = await host.phone()

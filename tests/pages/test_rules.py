@@ -142,7 +142,7 @@ NO_PAINTINGS = [
 ]  # fmt: skip
 
 
-def test_what_is_no_painting_and_how_bits_are_written() -> None:
+def test_invalid_paintings_and_the_notation_of_bits() -> None:
     assert [text for text in NO_PAINTINGS if mask_codec.normalize(text, HEADS) is not None] == []
     causal = masks.allow(masks.causal, 5, 5)[0, 0]
     assert torch.equal(mask_codec.allow_mask("causal", "6.rB", 5, HEADS), causal), "one of another length is left out"

@@ -42,7 +42,7 @@ def shown(*recipes: Recipe) -> Runs:
 # ---- candidates
 
 
-def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -> None:
+def test_unsupported_combinations_are_skipped_and_reported_once() -> None:
     for name, implementation in IMPLEMENTATIONS.items():
         able = [p for p in positions.NAMES if positions.mechanisms(p) - {"add"} <= implementation.can]
         made, left_out = combine(BASE, positions.NAMES, [name], [1, 2], [True])
@@ -60,7 +60,7 @@ def test_runs_are_grouped_into_their_candidates() -> None:
     assert [[run.recipe.seed for run in candidate.histories] for candidate in candidates] == [[1, 2, 3]] * 3
 
 
-def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
+def test_pending_changes_are_listed() -> None:
     picture = shown(NONE, ROTARY)
     assert picture_settings.pending_changes(picture, [NONE]) == [], "less than the picture is nothing new"
     other = replace(NONE, position="learned", n_layers=2, implementation="torch", mask_padding=False)

@@ -111,7 +111,7 @@ def test_a_shape_is_read_or_refused() -> None:
             products.blocks(shape, 0)
 
 
-def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
+def test_page_opens_on_the_case_with_the_difference_to_torch() -> None:
     app = open_page()
     assert notices(app) == []
     assert (shapes(app)["q"], shapes(app)["q kᵀ / √d, weights"]) == ("(2, 3, 6)", "(2, 3, 3)")

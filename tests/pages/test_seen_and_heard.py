@@ -96,7 +96,7 @@ def kept(content: bytes, kind: Kind = HEARD) -> str:
     return kind.album.data_name(store.put("data", content))
 
 
-def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
+def test_uploaded_file_has_a_name_that_ends_with_the_session() -> None:
     for kind in KINDS:
         content = files.file("JPEG") if kind is SEEN else kind.file
         name = kept(content, kind)
@@ -154,7 +154,7 @@ def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
-def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_file_keeps_the_previous_one(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
@@ -226,7 +226,7 @@ def test_its_maps_are_those_of_the_core() -> None:
             media.to_png(other)
 
 
-def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
+def test_controls_that_need_text_are_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffle_test, query(VIT), "reads pictures, no sentences"),
         (shapes.steps, query(VIT), "does not support this: its layers are computed by transformers"),

@@ -95,7 +95,7 @@ def test_garbage_in_a_link_is_named_and_left_out() -> None:
     assert used == {"s": "how are you", "rule": "causal & window:2"}
 
 
-def test_what_torch_cannot_do_is_named_with_the_reason() -> None:
+def test_unsupported_by_torch_is_named_with_the_reason() -> None:
     link: dict[str, Link] = {"t": "2.0", "off": ["L3 H1", "L0 H0"]}
     plain = Settings(PRESETS[0], heads_off=((0, 0),)).digest
     changed = Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest

@@ -58,7 +58,7 @@ def test_equal_questions_are_computed_once_and_others_do_not_wait_for_them() -> 
     assert sums.calls == ["slow", "quick"]
 
 
-def test_an_error_is_not_kept_and_who_waited_tries_himself() -> None:
+def test_error_is_not_cached_and_waiters_retry() -> None:
     both = threading.Barrier(2)
 
     def key(name: str) -> str:
@@ -116,7 +116,7 @@ def test_large_passes_come_one_at_a_time() -> None:
     torch.set_num_threads(THREADS)
 
 
-def test_who_does_heavy_work_never_waits_for_one_who_waits_to_do_the_same(
+def test_heavy_work_never_waits_for_waiting_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A page's script asks for times while somebody else does heavy work, who then asks for the same times."""

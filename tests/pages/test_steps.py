@@ -118,7 +118,7 @@ def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) 
 
 
 @pytest.mark.parametrize("name", ["efficient", "fused"])
-def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
+def test_too_large_trace_sends_only_the_focused_step_and_its_parents(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     trace = trace_layer(Settings(TEXT), 0, name)
@@ -165,7 +165,7 @@ def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none(
 # ---- what the wire answers, and what the script says
 
 
-def test_a_page_begins_with_the_numbers_in_sight() -> None:
+def test_first_answer_has_the_visible_numbers() -> None:
     """The same as on the wire, but for the numbers of other steps, and small enough for a page."""
     for link in ("", "impl=fused&step=qkv.view", "impl=naive&vs=torch&mask=causal&step=scores.head1"):
         query = f"s=it+is+can+you&at=1.7&{link}"

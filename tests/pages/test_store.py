@@ -68,7 +68,7 @@ def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None
         assert (store.has("model", name), store.read("model", name)) == (False, None), name
 
 
-def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_is_bounded_and_evicts_the_oldest(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [store.put("film", b"x" * 40) for _ in range(4)]
     for age, name in enumerate(reversed(names)):
         os.utime(shared / f"{name}.film", (time.time() - 100 * age,) * 2)
@@ -85,7 +85,7 @@ def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest
     assert not half_written.exists()
 
 
-def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_continues_on_another_server(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its models under their names, and its data; a link to one of them works before its visitor has come back."""
     here, there = Visitor(), Visitor()
     run = here.asks(lambda: add(shipped / "who-none-1"))

@@ -24,7 +24,7 @@ from pages.implementations.timing import YARDSTICK, Timing, TimingPlan, measure
 SMALL = TimingPlan("forward with maps", tuple(IMPLEMENTATIONS), InputSizes(1, 8, 12, 3), seconds=0.01, device="cpu")
 
 
-def test_it_has_all_its_results_from_whole_rounds() -> None:
+def test_timing_has_results_of_complete_rounds() -> None:
     for task in timing.TASKS:
         names = tuple(IMPLEMENTATIONS) if task == "forward with maps" else ("einsum",)
         done = measure(replace(SMALL, task=task, names=names))

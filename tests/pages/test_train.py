@@ -38,7 +38,7 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     page = Train(budget="1800")
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["none", "rotary"]
     assert page.notices() == []
-    assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
+    assert "Trained in advance with the positional encodings none, rotary · fused · 1 layer of 4 heads" in page.texts()
     assert "Not trained yet: sinusoidal. Now selected: steps 400, rows in a batch 64. Press Train" in page.texts()
     assert len(page.app.get("plotly_chart")) == 2
     assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
@@ -329,7 +329,7 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path, tmp_path
     maps = torch.eye(3).expand(2, 1, 2, 3, 3).contiguous()
     made = Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0, 7), "the first")
     upload(page, "run_file", made.to_bytes(), "application/safetensors")
-    assert page.notices()[-1].startswith("Opened: the first. It can be chosen as a model on Explore.")
+    assert page.notices()[-1].startswith("Opened: the first. It can be chosen as a model on Maps.")
     (name,) = page.app.session_state["training_visit"].data.values()
     assert recordings.Recorded(f"{recordings.PREFIX}{name}").about.summary == "1 × 2 heads, 2 steps"
     # of a task that is not here

@@ -107,7 +107,7 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     assert not other.asks(lambda: visit.resume(name))
 
 
-def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> None:
+def test_invalid_name_finds_no_workspace() -> None:
     visitor, other = Visitor(), Visitor()
     for one in (visitor, other):
         one.asks(visit.new_folder)
@@ -121,7 +121,7 @@ def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> No
         assert stranger.asks(visit.own_runs) == {}
 
 
-def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detached_workspaces_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address that leaves the most gives way first, and of its visits the oldest."""
     visits.end_all()  # those of other tests
     monkeypatch.setattr(visits, "MAX_DETACHED", 4)
@@ -189,7 +189,7 @@ def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.faults
-def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_a_killed_server_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     old, new, link = (tmp_path / f"{visits.PREFIX}{name}" for name in ("old", "new", "link"))
     elsewhere = tmp_path / "elsewhere"

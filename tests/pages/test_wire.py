@@ -141,7 +141,7 @@ def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytes
 
 
 @pytest.mark.faults
-def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_failure_is_answered_and_no_text_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def fails(route: str, raw: bytes) -> bytes:
         raise ValueError(raw.decode())
 
@@ -212,7 +212,7 @@ def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
     assert all(routes.classify(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
 
 
-def test_who_finds_the_queue_full_may_come_again() -> None:
+def test_full_queue_asks_for_a_retry() -> None:
     full = bounded(Work.PICTURE, max_concurrency=0, max_queued=0)
     with served(DataApi(every_route(lambda route, raw: b"1234"), queue=full)) as client:
         answer = client.get(f"{API}/maps")

@@ -21,7 +21,7 @@ from tests.closeness import within_rounding
 from .conftest import answer, picture_of
 
 
-def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ablations_are_computed_once_for_page_and_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     computed, whole, settings = [], measures.ablate_each_head, Settings("how are they")
 
     def counted(model: Model, text: str, **more: Any) -> torch.Tensor:
@@ -43,7 +43,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
     assert computed == ["how are they"]
 
 
-def test_one_head_at_a_time_on_compare(model: Model) -> None:
+def test_compare_ablates_each_head(model: Model) -> None:
     found = json.loads(answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.sum_bound(*[384] * 6))

@@ -197,7 +197,7 @@ def test_six_projections_become_three() -> None:
 
 
 @drawn(st.integers(1, 8), st.integers(0, 1000))
-def test_every_output_is_a_convex_combination_and_lies_inside(keys: int, seed: int) -> None:
+def test_every_output_is_a_convex_combination_of_values(keys: int, seed: int) -> None:
     random = torch.Generator().manual_seed(seed)
     scores, values = (torch.randn(*size, generator=random).double() for size in ((4, keys), (keys, 2)))
     done = softmax_steps(5 * scores, values)

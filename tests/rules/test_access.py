@@ -94,7 +94,7 @@ def inks(theme: str) -> dict[str, str]:
     return dark if theme == "dark" else dark | light
 
 
-def test_whoever_lacks_a_kind_of_cone_tells_the_colours_apart() -> None:
+def test_colours_differ_in_every_colour_blindness() -> None:
     for theme, seen in itertools.product(("dark", "light"), SEEN):
         steps = lab(ramp(theme), seen)[:, 0].diff()
         larger = steps if theme == "dark" else -steps

@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from .advisories import KEPT, PIN, faults, locked
 
 
-def test_nothing_locked_has_a_known_fault() -> None:
+def test_locked_packages_have_no_known_vulnerability() -> None:
     assert list(faults(locked())) == []
     assert {"torch", "starlette", "pytest"} <= {name for name, _ in PIN.findall(locked())}
 

@@ -53,7 +53,7 @@ def test_the_variable_comes_first_and_must_name_a_file(system: System, monkeypat
         chromium.find_chromium()
 
 
-def test_what_is_there_comes_before_what_must_be_brought(system: System) -> None:
+def test_installed_chromium_is_preferred(system: System) -> None:
     system.browser("own")
     system.on_path = {"chrome": system.browser("chrome"), "chromium": system.browser("stub", starts=False)}
     assert chromium.find_chromium().name == "chrome"

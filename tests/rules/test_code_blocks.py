@@ -125,7 +125,7 @@ def check_command(command: str) -> None:
         assert (ROOT / (given[1].replace(".", "/") + ".py")).is_file()
 
 
-def test_make_tells_of_every_command() -> None:
+def test_make_help_lists_every_command() -> None:
     """Without an argument it sets nothing up."""
     done = subprocess.run([sys.executable, "make.py"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1

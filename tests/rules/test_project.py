@@ -122,7 +122,7 @@ def test_the_tiers(runs: Runs) -> None:
         assert make.test("check") != 0, runs.red
 
 
-def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
+def test_numeric_tests_also_run_on_other_kernels(runs: Runs) -> None:
     assert make.test("test-numeric") == 0
     (chosen, environment) = runs.pytest[-1]
     assert chosen[:3] == ("pytest", "-m", "numeric and not thorough")

@@ -62,7 +62,7 @@ def bundle() -> str:
     return "".join(file.read_text("utf-8") for file in (STATIC / "static" / "js").glob("*.js"))
 
 
-def test_what_is_taken_stands_where_the_list_says_and_nowhere_else() -> None:
+def test_private_names_of_streamlit_are_only_in_the_listed_files() -> None:
     assert len(TAKEN) <= MAX_TAKEN
     for names, files in TAKEN.items():
         assert {file.name for file in (*PYTHON, *WEB) if re.search(names, source(file))} == set(files.split()), names
@@ -82,7 +82,7 @@ def inside(tree: ast.AST) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def test_nothing_else_of_its_inside_is_used() -> None:
+def test_no_other_private_name_of_streamlit_is_used() -> None:
     code = "from streamlit.elements.widgets import text_widgets\ntext_widgets._DEFAULT = 1\nst._main\nself._own"
     found = ["streamlit.elements.widgets.text_widgets", "text_widgets._DEFAULT", "st._main"]
     assert list(inside(ast.parse(code))) == found, "the rule finds what it looks for"

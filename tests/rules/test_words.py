@@ -30,7 +30,7 @@ def test_docstrings_open_with_a_verb_or_a_noun_phrase_in_at_most_twenty_words() 
     assert failures == []
 
 
-def test_what_is_counted() -> None:
+def test_banned_names_and_openers_are_found() -> None:
     source = '"""What is asked."""\ndef of_link(told, n):\n    """Return the rows."""\n    found = n\n'
     findings = list(words.findings(ast.parse(source), "asked.py"))
     assert [(finding.rule, finding.text) for finding in findings] == [

@@ -14,7 +14,7 @@ const ALWAYS = ".aloud, .notices, .top"; // the parts of a view that give nothin
 const VERDICT = '.panel[aria-label="The verdict"]'; // pages/shapes/bug.py
 const MAPS = ["map", "rows", "row"]; // the parts that are cells of maps
 
-// Explore's sentences about its maps, and the inputs of a sheet.
+// Maps's sentences about its maps, and the inputs of a sheet.
 const WORDS =
   ".large h2, .large-words, .map-foot, .next-tokens, .changed .status-line, .change-controls, .other-views, .proof";
 const SUMS = ":is(.before, .after) .label, .foot, .readout, .outcomes > .sheet";

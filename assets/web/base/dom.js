@@ -76,6 +76,12 @@ export function render(element, ...content) {
   while (element.childNodes.length > children.length) element.lastChild?.remove();
 }
 
+/** A text for `render`, in which addresses are links. @param {string} text */
+export const linked = (text) =>
+  text
+    .split(/(https:[^\s,]+)/)
+    .map((part, index) => (index % 2 ? ["a", { href: part, target: "_blank", rel: "noreferrer" }, part] : part));
+
 /** @param {any[]} content */
 const withProps = (content) =>
   Object.getPrototypeOf(content[0] ?? "") === Object.prototype ? content : [{}, ...content];

@@ -6,6 +6,7 @@ export interface StandaloneRun { title: string; link: string; origin: string; ch
 export interface Ack { visit: string; acknowledged: number; } // pages/frame/view.py
 export interface House { css: string; path: string; page: string; models: [string, string, string, string][]; devices: string[]; address: string; kinds: string[]; visit: string; machine: boolean; hub: boolean; start: string; } // pages/frame/canvas.py
 export interface SheetState { blocks: Block[]; } // pages/frame/canvas.py
+export interface ModelControls { names: string[]; params: Record<string, string | string[]>; defaults: Record<string, string | string[]>; positions: [string, string][]; ownMask: string; fixed: Record<string, string>; layers: number; heads: number; layer: number | null; head: number | null; } // pages/frame/controls.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // headlight/ui/packing.py
 export interface CourseChoice { letter: string; text: string; } // headlight/lessons/message.py
 export interface Hidden { part: string; words: string[]; } // headlight/lessons/message.py

@@ -4,7 +4,7 @@
 import { done, keepWay, wayKept } from "./course.js";
 import { answerStep } from "./lesson.js";
 import { fillChoice, group } from "../base/choice.js";
-import { div, h, render } from "../base/dom.js";
+import { div, h, linked, render } from "../base/dom.js";
 
 /** @typedef {{id: string, course: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; course: "" for the first one; steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
@@ -126,7 +126,7 @@ export function drawClaims({ groups }) {
   });
   const drawClaim = (/** @type {Claim} */ [question, source, address, page]) => {
     const link = ["a.claim", { href: `./${address}` }, question];
-    return ["li", link, ["p.label", `${source} · ${page}${isDone(address) ? " · answered ✓" : ""}`]];
+    return ["li", link, ["p.label", ...linked(`${source} · ${page}${isDone(address) ? " · answered ✓" : ""}`)]];
   };
   const panels = groups.map(([title, claims]) => ["section.panel", ["h2", title], ["ul", ...claims.map(drawClaim)]]);
   return [
@@ -135,7 +135,7 @@ export function drawClaims({ groups }) {
       "div.panel.next-claim",
       ["p.label", `Claim ${all.indexOf(next) + 1} of ${all.length} · ${count} answered`],
       ["h2", question],
-      ["p.source", source],
+      ["p.source", ...linked(source)],
       ["div.answers", ...answers],
     ],
     ["div.side-by-side.columns", ...panels],

@@ -117,7 +117,8 @@ export function drawNumber(label, props, value, set) {
   return ["label", name, ["input", { ...props, "aria-label": label, value, oninput }]];
 }
 
-/** @template {ApiView & {change(values: Values, typing?: boolean): void}} V */
+/** @typedef {{fixed: Record<string, string>, layers: number, heads: number, ownMask: string, positions: [string, string][]}} ChangedModel */
+/** @template {import("../base/view_base.js").View & {picture: ChangedModel & Pick<PictureAnswer, 'defaults'>, toParams(): Values, change(values: Values, typing?: boolean): void}} V */
 export class ControlChips {
   /** @param {V} view @param {string} label
    * @param {{names?: Record<string, string>, ending?: string}} more names of the controls, and the suffix of every name
@@ -151,7 +152,7 @@ export class ControlChips {
     addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.lifetime.signal });
   }
 
-  /** The model that the controls change. */
+  /** The model that the controls change. @returns {ChangedModel} */
   get model() {
     return this.view.picture;
   }
@@ -284,12 +285,11 @@ export class ControlChips {
 
   /** Fill the inputs of one control. @param {string} key */
   fill(key) {
-    const { positions = [] } = "positions" in this.model ? this.model : this.view.picture;
-    const { inside } = this;
+    const { inside, model } = this;
     const now = this.value(key);
     if (key === "mask") this.drawMasks(now);
     if (key === "pos") {
-      const items = [true, false].flatMap((isFirst) => positions.filter(([name]) => FIRST.includes(name) === isFirst));
+      const items = [true, false].flatMap((isFirst) => model.positions.filter(([name]) => FIRST.includes(name) === isFirst));
       const drawItem = (/** @type {[string, string]} */ [name, note]) => {
         const option = { name: nameOf("pos", name), line: POSITIONS[name] ?? "", note };
         return radio(inside.pos, { ...option, checked: name === now, choose: () => this.set({ pos: name }) });

@@ -8,7 +8,7 @@ const BREAK = "⏎\ufe0e";
 const MAX_LENGTH = 200000; // characters passed on; far above the server's limit, so that its warning names what it cut
 
 export class SentenceBox {
-  /** @param {ApiView} view whose address is updated when the text is final
+  /** @param {{writeAddress(): void}} view whose address is updated when the text is final
    * @param {(text: string) => void} typed called at every input
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {

@@ -106,7 +106,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   const [gap, label] = single ? [0, 0] : [6, 14 * scale]; // pixels
   const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
   const fit = single
-    ? [24, 96 * scale, plan.height * 8 * scale]
+    ? [24, Math.min(96, innerHeight / 10) * scale, plan.height * 8 * scale]
     : [20, 46 * scale * scale, (wide * plan.height) / plan.width];
   const lines = Math.ceil(plan.count / perRow);
   const maxHeight = (room - (lines - 1) * gap) / lines - label;
@@ -206,7 +206,7 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
       else pixels[place] = headIndex === null ? grey : shades[headIndex];
     });
   });
-  const high = Math.min(96, Math.max(lines * 2, Math.min(72, lines * 8)));
+  const high = Math.min(96, Math.max(lines * 2, Math.min(72, innerHeight / 14, lines * 8)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;
   context.drawImage(bitmap, 0, 0, width, high);

@@ -4,7 +4,7 @@
 import { isDrawn } from "../base/curtain.js";
 import { isolated } from "../base/token_text.js";
 import { setRovingTabindex } from "../base/choice.js";
-import { div, fillNotices, h, makeCopy, notices, render, setAttribute, setText } from "../base/dom.js";
+import { div, fillNotices, h, linked, makeCopy, notices, render, setAttribute, setText } from "../base/dom.js";
 import { drawEquation } from "./equation.js";
 import { drawClaims, lessons } from "../lessons/lesson_cards.js";
 import { classes, makeListing, updateListing } from "../picture/listing.js";
@@ -25,7 +25,7 @@ const kind = (tag, draw) => ({
 
 const heading = (text, note) => [
   ["h2", text],
-  ["span.label", note],
+  ["span.label", ...linked(note ?? "")],
 ];
 
 function makeCode() {

@@ -1,4 +1,4 @@
-// The picture of one run in a standalone file (mha_core/show): all heads, one of them enlarged, as in Explore.
+// The picture of one run in a standalone file (mha_core/show): all heads, one of them enlarged, as in Maps.
 
 import { gradient } from "../base/colour.js";
 import { fillChoice, group, mapOrTable, numbers } from "../base/choice.js";
