@@ -51,7 +51,9 @@ class SoftmaxCalls:
             order = _einsum_order(args[0], number - (operands is args), softmax.axis)
         elif func in _PRODUCTS:
             dims = range(softmax.weights.dim())
-            order = dims if number == 0 and softmax.axis == dims[-1] and not isinstance(args[1], nn.Parameter) else None
+            order = (
+                [*dims] if number == 0 and softmax.axis == dims[-1] and not isinstance(args[1], nn.Parameter) else None
+            )
         else:
             if isinstance(out, Tensor) and out.shape == softmax.weights.shape:  # dropout, another dtype
                 self._pending[id(out)] = softmax._replace(result=out)

@@ -4,7 +4,9 @@ const MAX_RESULTS = 6; // per group
 const MIN_TYPO_LENGTH = 4; // letters of a word that may have a typo
 const MIN_SHARE = 0.05; // of the best score; typos count only if nothing matches exactly
 const MIN_INNER_LENGTH = 3; // letters of a match within words
-const FILLERS = new Set("a an are can do does for how i in is it my of on the to use what when where which why with".split(" "));
+const FILLERS = new Set(
+  "a an are can do does for how i in is it my of on the to use what when where which why with".split(" "),
+);
 
 /** Normalise a text: lower case and singular, without accents and punctuation. @param {string} text */
 export const normalise = (text) =>

@@ -289,7 +289,9 @@ export class ControlChips {
     const now = this.value(key);
     if (key === "mask") this.drawMasks(now);
     if (key === "pos") {
-      const items = [true, false].flatMap((isFirst) => model.positions.filter(([name]) => FIRST.includes(name) === isFirst));
+      const items = [true, false].flatMap((isFirst) =>
+        model.positions.filter(([name]) => FIRST.includes(name) === isFirst),
+      );
       const drawItem = (/** @type {[string, string]} */ [name, note]) => {
         const option = { name: nameOf("pos", name), line: POSITIONS[name] ?? "", note };
         return radio(inside.pos, { ...option, checked: name === now, choose: () => this.set({ pos: name }) });
