@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +57,7 @@ def merge(model: Any, folder: Path) -> None:
         WeightsFileError: they do not fit the model.
     """
     settings, file = folders.read_json(folder, CONFIG), folders.regular_file(folder, WEIGHTS)
-    shapes = folders.read_header(file)
-    memory.require(4 * sum(map(prod, shapes.values())), WEIGHTS, "choose a smaller adapter")
+    memory.require(4 * folders.read_headers([file]).parameters, WEIGHTS, "choose a smaller adapter")
     parts: dict[tuple[str, ...], torch.Tensor] = {}
     for name, tensor in folders.read_tensors([file]).items():
         match = PART.fullmatch(name)

@@ -91,7 +91,7 @@ def family(config_json: Mapping[str, Any], part: str = "") -> Family:
     tables = _tables(model_type, heads)
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
-            f"model_type={model_type!r} is not a model type that transformers {library.__version__} supports"
+            f"model_type={model_type!r:.100} is not a model type that transformers {library.__version__} supports"
         )
     _refuse_removed(config_json, model_type, CONFIG_MAPPING[model_type])
     with folders.library_errors(f"config.json does not describe a {model_type}"):

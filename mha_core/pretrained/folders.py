@@ -7,17 +7,20 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError, Unsupported, WeightsFileError
 from . import offline, tokenizer_guard, weight_files
+from .weight_files import NAMES as NAMES
 from .weight_files import WEIGHTS as WEIGHTS
 
 if TYPE_CHECKING:
@@ -30,24 +33,15 @@ MAX_JSON_BYTES = 8 * 2**20  # bytes
 MAX_TOKENIZER_BYTES = 64 * 2**20
 MAX_HEADER_BYTES = 32 * 2**20
 MAX_SHARDS = 1000
+MAX_TENSORS = 50_000
+MAX_COPIED_BYTES = 2**28  # of weights that are copied first; a mapped file that is cut short ends the process
 MEDIA = threading.Lock()  # held while a picture or sound is decoded, which takes up to 400 MiB
 MAX_DEPTH = 20
 MAX_VALUES = 200_000
-# maximum of integers in a config that set how many modules transformers creates, by a word in their name
-MAX_BY_WORD = {
-    "layers": 256, "layer": 256, "depth": 256, "blocks": 256, "group": 1000, "groups": 1000, "experts": 10_000,
-    "labels": 100_000,
-}  # fmt: skip
 MAX_NUMBER = 2**40
 # numbers that size nothing: ids, and real numbers that were written as integers
 UNSIZED = re.compile(r"(_id|theta|freq|base|factor|scale|seed|max_length)$")
 LABELS = ("id2label", "label2id")  # their keys are words of the author
-# entries that are not used, because they are chosen here: outputs, number format, kernels, names of origin
-UNUSED = frozenset((
-    "torchscript", "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "torch_dtype",
-    "dtype", "_attn_implementation", "attn_implementation", "_attn_implementation_autoset", "experts_implementation",
-    "_experts_implementation", "name_or_path", "_name_or_path", "_commit_hash", "auto_map",
-))  # fmt: skip
 PLAIN_KERNELS = (True, "eager", "sdpa")
 REMOVE = "remove the entry if the model works without"
 QUANTISED = re.compile("F[468]_|F[468]$|E8M0")
@@ -61,11 +55,13 @@ class Tensors:
     Attributes:
         files: paths of the files.
         shapes: by name.
+        formats: number formats, as "BF16".
         notices: what is unusual about the files, a sentence each.
     """
 
     files: tuple[Path, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    formats: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
 
     @property
@@ -112,6 +108,8 @@ def regular_file(folder: Path, name: str) -> Path:
         raise WeightsFileError(f"{name} is a link out of the folder; copy the file itself into it")
     if not regular:
         raise WeightsFileError(f"{name} is not a regular file")
+    if not os.access(file, os.R_OK):
+        raise WeightsFileError(f"{name} may not be read by this user; change its permissions")
     return file
 
 
@@ -210,7 +208,7 @@ def describe(folder: Path, name: str = CONFIG) -> Description:
     def is_used(key: str, value: Any, depth: int) -> bool:
         reason = _misfit(key, value, name, "" if depth else content.get("model_type"))
         notices.extend([f"{name}: {key} is left aside, because {reason}."] if reason else [])
-        is_unused = key in UNUSED or (key.startswith("quantization") and not value)
+        is_unused = key in NAMES["config"]["unused"] or (key.startswith("quantization") and not value)
         return not is_unused and not reason
 
     description = Description(copy(content, "", 0))
@@ -230,7 +228,7 @@ def _misfit(key: str, value: Any, name: str, model_type: Any) -> str:
             return "code of a folder is not run; transformers has this type itself"
         raise Unsupported(f"{name} asks for code of its own (auto_map), which is not run; {REMOVE}")
     if "attn_implementation" in key and value and value not in PLAIN_KERNELS:
-        if key in UNUSED:
+        if key in NAMES["config"]["unused"]:
             return "only plain attention returns its maps"
         raise Unsupported(f"{name} asks for a kernel ({key}), which is not run; {REMOVE}")
     return ""
@@ -240,7 +238,8 @@ def _check_size(key: str, value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or UNSIZED.search(key):
         return
     words = key.partition("_per_")[0].split("_")
-    maximum = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
+    bounds = NAMES["config"]["max_by_word"]
+    maximum = min((bounds[word] for word in words if word in bounds), default=MAX_NUMBER)
     if abs(value) > maximum:
         raise WeightsFileError(
             f"{name} has impossible sizes: {key}={value:,}, at most {maximum:,} is read; correct or delete this entry"
@@ -265,47 +264,51 @@ def read_weight_headers(folder: Path) -> Tensors:
         if names != [WEIGHTS]:
             notices = (f"The weights are those of {', '.join(names[:3])}, because there is no {WEIGHTS}.",)
     files = tuple(regular_file(folder, name) for name in names)
-    shapes: dict[str, tuple[int, ...]] = {}
-    for file in files:
-        shapes |= read_header(file)
-    return Tensors(files, shapes, notices)
+    return replace(read_headers(files), notices=notices)
 
 
-def read_header(file: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes by name of a safetensors file; the library checks that they fill the file.
+def read_headers(files: Sequence[Path]) -> Tensors:
+    """Read the headers of safetensors files; the library checks that their tensors fill them.
 
     Raises:
-        WeightsFileError: it is damaged, or something else.
+        WeightsFileError: one is damaged, or something else.
         Unsupported: its numbers are quantised.
     """
     from safetensors import SafetensorError, safe_open
 
-    try:
-        with file.open("rb") as opened:
-            start = opened.read(32)
-        _refuse_pointer(start, file.name)
-        length = int.from_bytes(start[:8], "little")
-        if not 0 < length <= MAX_HEADER_BYTES:
-            raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or not safetensors")
-        shapes: dict[str, tuple[int, ...]] = {}
-        with safe_open(file, "pt") as opened:
-            for name in opened.keys():  # noqa: SIM118
-                part = opened.get_slice(name)
-                if QUANTISED.match(part.get_dtype()):
-                    raise Unsupported(
-                        f"{file.name} is quantised ({name} has the number format {part.get_dtype()}); "
-                        "choose a model with unquantised weights"
-                    )
-                shapes[name] = tuple(part.get_shape())
-        return shapes
-    except (OSError, SafetensorError) as error:
-        raise WeightsFileError(
-            f"cannot read {file.name}: its header is damaged, or its download is unfinished: fetch it again ({error})"
-        ) from error
+    shapes, formats = dict[str, tuple[int, ...]](), set[str]()
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                start = opened.read(32)
+            _refuse_pointer(start, file.name)
+            length = int.from_bytes(start[:8], "little")
+            if not 0 < length <= MAX_HEADER_BYTES:
+                raise WeightsFileError(
+                    f"{file.name} has a header of {length:,} bytes; it is damaged or not safetensors"
+                )
+            with safe_open(file, "pt") as opened:
+                for name in opened.keys():  # noqa: SIM118
+                    part = opened.get_slice(name)
+                    shapes[name], number_format = tuple(part.get_shape()), part.get_dtype()
+                    formats.add(number_format)
+                    if QUANTISED.match(number_format):
+                        raise Unsupported(
+                            f"{file.name} is quantised ({name} has the number format {number_format}); "
+                            "choose a model with unquantised weights"
+                        )
+        except (OSError, SafetensorError) as error:
+            reason = "its header is damaged, or its download is unfinished: fetch it again"
+            raise WeightsFileError(f"cannot read {file.name}: {reason} ({error})") from error
+        if len(shapes) > MAX_TENSORS:
+            raise WeightsFileError(f"{file.name} lists more than {MAX_TENSORS:,} tensors; these are not a model's")
+    return Tensors(tuple(files), shapes, frozenset(formats))
 
 
-def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
-    """Map the tensors of all safetensors files into memory, without a copy.
+def read_tensors(files: Sequence[Path], max_copied: int = MAX_COPIED_BYTES) -> dict[str, Any]:
+    """Map the tensors of safetensors files, or, up to `max_copied` bytes in total, those of copies without a name.
+
+    Mapped tensors are as aligned as transformers' own, so that sums are rounded alike.
 
     Raises:
         WeightsFileError: a file is damaged.
@@ -316,7 +319,9 @@ def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
     tensors: dict[str, Any] = {}
     for file in files:
         try:
-            tensors |= load_file(file)
+            is_small = sum(other.stat().st_size for other in files) <= max_copied
+            with TemporaryDirectory(ignore_cleanup_errors=True) as place:
+                tensors |= load_file(shutil.copyfile(file, Path(place, file.name)) if is_small else file)
         except (OSError, SafetensorError) as error:
             raise WeightsFileError(f"cannot read {file.name}: {error}") from error
     return tensors

@@ -110,6 +110,8 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
         writes = model.hf_module.family.is_generative and model.group != "encoder"
         logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
     require_finite(model.name, weights, hidden, logits)
+    wide = torch.promote_types(model.dtype, torch.float32)  # numpy has no bfloat16
+    weights, hidden = weights.to(wide), hidden.to(wide)
     return Run(
         tokens=tokens,
         ids=ids,
@@ -119,7 +121,7 @@ def _run(model: HfModel, coded: tuple[list[str], list[int]], row: int, spec: Pas
         steps=(),
         device=hidden.device,
         notices=model.notices + spec.notices,
-        logits=None if logits is None else logits[row : row + 1] if is_picture else logits[row],
+        logits=None if logits is None else (logits[row : row + 1] if is_picture else logits[row]).to(wide),
         ends=spec.ends,
         interventions=spec.switches.interventions(tokens, row, spec.columns),
         key_tokens=spec.columns,

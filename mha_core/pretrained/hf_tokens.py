@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import HeadlightError, Unsupported, WeightsFileError
-from . import offline
+from . import offline, weight_files
 from .byte_level import ReadableTokenizer
 from .folders import (
     CONFIG,
@@ -28,28 +28,11 @@ from .folders import (
 from .tokenizer_guard import MAX_ADDED, require_bounded
 
 SETTINGS, SPECIAL, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
-# vocabulary files of tokenizers without tokenizer.json; those of the second table need the packages of an extra
-VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "vocab-src.json", "vocab-tgt.json", "target_vocab.json",
-                "bpe.codes", "dict.txt", "emoji.json", "entity_vocab.json", "byte_maps.json", "prophetnet.tokenizer",
-                "word_shape.json", "word_pronunciation.json", "normalizer.json")  # fmt: skip
-PACKED = ("spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model", "spm_char.model", "source.spm",
-          "target.spm", "tokenizer.model", "tiktoken.model", "tekken.json")  # fmt: skip
-ANY_CLASS = ("tokenizer.model", "tiktoken.model", "tekken.json")  # which the library reads for every class
+NAMES = weight_files.NAMES["tokenizer"]
 PACKAGES = ("sentencepiece", "tiktoken")
-# settings that change ids, beside those that _is_read names by their form; no path, object, code or length
-READ_SETTINGS = ("tokenizer_class", "added_tokens_decoder", "strip_accents", "tokenize_chinese_chars", "clean_text",
-                 "keep_accents", "remove_space", "add_prefix_space", "trim_offsets", "never_split", "normalize",
-                 "normalization", "normalize_text", "preserve_case", "reduce_len", "strip_handles",
-                 "wordpieces_prefix", "should_strip_spaces", "split_by_punct", "legacy", "legacy_behaviour", "unk_id",
-                 "extra_ids", "offset", "num_madeup_words", "language", "task", "predict_timestamps",
-                 "language_codes", "lang2id", "id2lang", "langs", "lang_codes", "separate_vocabs", "errors",
-                 "max_input_chars_per_word", "add_blank", "is_uroman", "replace_word_delimiter_char",
-                 "trim_whitespace", "word_tokenizer_type", "subword_tokenizer_type", "fix_mistral_regex")  # fmt: skip
 NO_TOKENIZER = f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights"
+MAX_LISTED = 10_000  # tokens in a list, each of which the library compares with all others
 MAX_NUMBER = 2**20  # of an added token, or of tokens that a setting adds
-BERT = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "sep", "pad", "cls", "mask")} | {
-    "tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True,
-}  # fmt: skip
 PROBE = "How are you, Ångström? Don't  wait:\n12,345 tests — 日本語, naïve ÉTÉ, <b>x</b> A_B 🙂 ﬁn."
 
 
@@ -70,7 +53,7 @@ def read(folder: Path, config: Any) -> ReadableTokenizer:
     if code and kind is None:
         raise Unsupported(f"{SETTINGS} asks for code of its own (auto_map), which is not run; choose another model")
     notices = (f"The code that {SETTINGS} names is not run: transformers has {kind.__name__} itself.",) if code else ()
-    files = [name for name in (TOKENIZER, *VOCABULARIES, *PACKED) if (folder / name).exists()]
+    files = [name for name in (TOKENIZER, *NAMES["vocabularies"], *NAMES["packed"]) if (folder / name).exists()]
     for name in files:
         if regular_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
             raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is not a vocabulary")
@@ -88,38 +71,8 @@ def read(folder: Path, config: Any) -> ReadableTokenizer:
     return _readable(tokenizer, (*notices, *_differences(folder, tokenizer, content)))
 
 
-@library_errors("cannot read the tokenizer")
-def is_bert(folder: Path) -> bool:
-    """Return whether tokenizer.json alone gives AutoTokenizer's ids for a BERT, without importing transformers.
-
-    Raises:
-        Unsupported, WeightsFileError: as `read`.
-    """
-    if not (folder / TOKENIZER).exists():
-        return False
-    content, files = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES), _settings(folder)
-    settings = BERT | files[SPECIAL] | files[SETTINGS]
-    tokens: list[Any] = [*files[ADDED]]
-    for key in [key for key in settings if "_token" in key]:
-        several = settings[key] if isinstance(settings[key], dict) and "content" not in settings[key] else {}
-        tokens += several.values() or (settings[key] if isinstance(settings[key], list) else [settings[key]])
-    names = {token.get("content") if isinstance(token, dict) else token for token in tokens}
-    parts = {"lowercase": "do_lower_case", "strip_accents": "strip_accents"}
-    normalizer = {part: settings[key] for part, key in parts.items()} | {"type": "BertNormalizer", "clean_text": True}
-    normalizer["handle_chinese_chars"] = settings["tokenize_chinese_chars"]
-    model = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "unk_token": settings["unk_token"]}
-    return (
-        str(settings["tokenizer_class"]).removesuffix("Fast") == "BertTokenizer"
-        and "auto_map" not in settings
-        and content.get("normalizer") == normalizer
-        and content.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
-        and all(content.get("model", {}).get(key) == value for key, value in model.items())
-        and names <= {token["content"] for token in content["added_tokens"]} | {None, False}
-    )
-
-
 def _is_read(key: str) -> bool:
-    return key in READ_SETTINGS or key.endswith(("_token", "_tokens", "_lang")) or key.startswith("do_")
+    return key in NAMES["settings"] or key.endswith(("_token", "_tokens", "_lang")) or key.startswith("do_")
 
 
 def _settings(folder: Path) -> dict[str, dict[str, Any]]:
@@ -128,11 +81,11 @@ def _settings(folder: Path) -> dict[str, dict[str, Any]]:
     for name in (SETTINGS, SPECIAL, ADDED):
         content = read_json(folder, name, MAX_TOKENIZER_BYTES) if (folder / name).exists() else {}
         settings[name] = content if name == ADDED else {key: content[key] for key in content if _is_read(key)}
-        several = (
-            [content] if name == ADDED else [value for value in content.values() if isinstance(value, (list, dict))]
-        )
-        if max(map(len, several), default=0) > MAX_ADDED:
-            raise WeightsFileError(f"{name} has impossible sizes: more than {MAX_ADDED:,} tokens in one entry")
+        for entry, tokens in ({"added_tokens_decoder": content} if name == ADDED else content).items():
+            maximum = MAX_ADDED if entry == "added_tokens_decoder" else MAX_LISTED
+            if isinstance(tokens, (list, dict)) and len(tokens) > maximum:
+                size = f"{len(tokens):,} tokens in one entry, at most {maximum:,}"
+                raise WeightsFileError(f"{name} has impossible sizes: {size}")
         added = [int(number) for number in settings[name].get("added_tokens_decoder") or () if str(number).isdecimal()]
         for key, number in [*settings[name].items(), *zip(added, added, strict=True)]:
             if isinstance(number, int) and abs(number) > MAX_NUMBER:
@@ -166,7 +119,7 @@ def _from_library(folder: Path, files: list[str], settings: dict[str, Any], conf
     from transformers import AutoTokenizer
 
     vocabularies = {*getattr_static(kind, "vocab_files_names", {}).values()} - {SETTINGS, TOKENIZER}
-    if {TOKENIZER, *ANY_CLASS, *vocabularies}.isdisjoint(files) and (vocabularies or kind is None):
+    if {TOKENIZER, *NAMES["any_class"], *vocabularies}.isdisjoint(files) and (vocabularies or kind is None):
         _require_packages(files)
         raise WeightsFileError(NO_TOKENIZER)
     with TemporaryDirectory() as place:
@@ -197,7 +150,8 @@ def _require_model(kind: Any, content: dict[str, Any]) -> None:
 
 
 def _require_packages(files: list[str]) -> None:
-    packed, missing = [name for name in files if name in PACKED], [name for name in PACKAGES if find_spec(name) is None]
+    packed = [name for name in files if name in NAMES["packed"]]
+    missing = [name for name in PACKAGES if find_spec(name) is None]
     if packed and missing:
         needed = f"{packed[0]} needs {' and '.join(missing)}, the extra [tokenizers] of Headlight"
         raise Unsupported(f"{needed}: pip install {' '.join(missing)}")

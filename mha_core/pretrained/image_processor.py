@@ -5,49 +5,33 @@ The library's image processor of the family is used, which needs Pillow alone. T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
 from ..models.run import Extras, PatchedImage
-from ..models.vision import CLS, patch_token_names
+from ..models.vision import patch_token_names
 from . import folders, offline, preprocessor
 from .picture_file import read as read_picture
 from .preprocessor import NO_TEXT, Features, NameTokenizer, Settings
 
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
-            "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
+            "rescale_factor", "do_normalize", "image_mean", "image_std", "do_pad", "pad_size")  # fmt: skip
 MAX_SIDE = 1024  # pixels
 MAX_PATCHES = 1400
-DISTILLED = "[DIST]"
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A model family: its image processor in transformers, and its special tokens except registers."""
 
     processor: str
-    special_tokens: tuple[str, ...] = (CLS,)
+    special_tokens: tuple[str, ...]
 
 
-KINDS = {
-    "vit": Kind("ViTImageProcessorPil"),
-    "vit_msn": Kind("ViTImageProcessorPil"),
-    "ijepa": Kind("ViTImageProcessorPil", ()),
-    "deit": Kind("DeiTImageProcessorPil", (CLS, DISTILLED)),
-    "dinov2": Kind("BitImageProcessorPil"),
-    "dinov2_with_registers": Kind("BitImageProcessorPil"),
-    "beit": Kind("BeitImageProcessorPil"),
-    "data2vec-vision": Kind("BeitImageProcessorPil"),
-    "clip_vision_model": Kind("CLIPImageProcessorPil"),
-    "metaclip_2_vision_model": Kind("CLIPImageProcessorPil"),
-    "chinese_clip_vision_model": Kind("ChineseCLIPImageProcessorPil"),
-    "siglip_vision_model": Kind("SiglipImageProcessorPil", ()),
-}
+KINDS = {name: Kind(processor, tuple(tokens)) for name, (processor, *tokens) in folders.NAMES["pictures"].items()}
 
 
 class ImageProcessor(NameTokenizer):
@@ -109,7 +93,7 @@ def read(folder: Path, config: Any) -> ImageProcessor:
     kinds = dict.fromkeys((kind.processor, *(other.processor for other in KINDS.values())))
     described = preprocessor.settings(folder, "image_processor", SETTINGS, kinds)
     file, options = described.file, described.values
-    for size in (options.get("size"), options.get("crop_size")):
+    for size in map(options.get, ("size", "crop_size", "pad_size")):
         sides = size.values() if isinstance(size, dict) else size if isinstance(size, list) else [size]
         for side in sides:
             if side is not None and not (type(side) is int and 1 <= side <= MAX_SIDE):

@@ -22,7 +22,7 @@ from . import adapters, bert, folders, hub, smollm2, weight_files
 def load_model(
     name: str = "minilm",
     device: str | torch.device = "auto",
-    dtype: torch.dtype = torch.float32,
+    dtype: torch.dtype | None = torch.float32,
     revision: str | None = None,
 ) -> Model:
     """Load a model by name, without network access and without running code of a package or folder.
@@ -38,7 +38,8 @@ def load_model(
             "#vision" behind the name chooses the half; without it the text half is loaded.
         device: "auto" (the first present of cuda, mps, cpu), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
-        dtype: the weights are cast to it.
+        dtype: the weights are cast to it; None = float32, but bfloat16 for a folder with large files of that format,
+            which are mapped into memory.
         revision: of an id on the hub: a branch, a tag or a commit; None = main.
 
     Raises:
@@ -47,14 +48,14 @@ def load_model(
         Unsupported: the folder holds another kind of model.
     """
     target = pick(device)
-    require_dtype(dtype, target)
+    require_dtype(dtype or torch.float32, target)
     folder: Path | None
     stack: Stack
     tokenizer: Any
     history: History | None = None
     if name == "smollm2":
         folder = None
-        stack, tokenizer, digest = smollm2.read(dtype)
+        stack, tokenizer, digest = smollm2.read(dtype or torch.float32)
     elif name == "minilm":
         folder, stack, tokenizer, digest = bert.minilm()
     else:
@@ -72,7 +73,7 @@ def load_model(
                 return open_folder(folder, name, target, dtype, facts, adapter, part)
             stack, tokenizer = plain
             digest = folders.sha256(folder / folders.WEIGHTS)
-    stack = stack.to(dtype)
+    stack = stack.to(dtype or torch.float32)
     stack, notices = run_with_cpu_fallback(stack.to, target, allowed=device == "auto", smaller="close other programs")
     return build_model(
         name,

@@ -29,9 +29,8 @@ MAX_PROBED = 12  # tokens
 SPARE_PARAMETERS = 16 * 2**20  # tolerated excess over the weight files: computed tables
 MAX_BUFFER_BYTES = 2**29  # of tables that no file holds, such as masks; more if the weights are larger
 MAX_CALLS = 20  # of torch for each tensor while a model is made; three to six are usual
+MIN_LARGE_BYTES = 2**29  # of files in bfloat16, which keep their format
 MAX_NAMES = 3  # tensor names listed in a message
-# prefixes of wrappers that may stand before every name
-PREFIXES = ("module.", "_orig_mod.", "0.auto_model.", "auto_model.", "base_model.model.", "language_model.", "model.")
 # computed tables and constants that older versions saved
 COMPUTED = re.compile(
     r"(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention)\.bias|embed_positions\.(weights|_float_tensor)"
@@ -39,8 +38,6 @@ COMPUTED = re.compile(
 )
 LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|resblocks)\.(\d+)\.")
 MAX_HASHED_BYTES = 2 * 2**30  # bytes of weights; the sha256 of larger files takes too long
-LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
-           "max_target_positions", "max_decoder_position_embeddings", "max_encoder_position_embeddings")  # fmt: skip
 READERS: dict[str, Any] = {"text": hf_tokens, "picture": image_processor, "sound": audio_processor}
 
 
@@ -48,7 +45,7 @@ def open_folder(
     folder: Path,
     name: str,
     device: torch.device,
-    dtype: torch.dtype,
+    dtype: torch.dtype | None,
     facts: dict[str, str] | None = None,
     adapter: Path | None = None,
     part: str = "",
@@ -59,7 +56,7 @@ def open_folder(
         folder: with the model's files.
         name: of the model.
         device: of the weights.
-        dtype: of the weights.
+        dtype: of the weights, see `load_model`.
         facts: further facts for "about this picture".
         adapter: folder of an adapter that is added to the weights.
         part: half of a dual encoder, see `folders.PARTS`; "" = its text half.
@@ -72,6 +69,8 @@ def open_folder(
     description = folders.describe(folder)
     family = families.family(description, part)
     weights = folders.read_weight_headers(folder)
+    is_large = weights.formats == {"BF16"} and weights.bytes > MIN_LARGE_BYTES
+    dtype = dtype or (torch.bfloat16 if is_large else torch.float32)
     texts = adapter if adapter and family.input_kind == "text" and (adapter / folders.TOKENIZER).exists() else folder
     reader = READERS[family.input_kind].read(texts, family.config)
     writes_text = family.input_kind == "sound" and family.is_encoder_decoder
@@ -90,6 +89,8 @@ def open_folder(
     with folders.library_errors(f"{name} cannot be run on a {family.input_kind}"):
         probe = _probe(model, reader, tokenizer)
         findings = examine(model, *probe)
+    if dtype.itemsize < 4:
+        changes.append(f"This model runs in {str(dtype).removeprefix('torch.')}, with two to three digits.")
     if family.part:
         others = " and ".join(f"#{other} behind its name opens the {other} half" for other in family.other_parts)
         changes.append(f"This is the {family.part} half of a dual encoder{others and f'; {others}'}.")
@@ -189,8 +190,8 @@ class _Limit(TorchFunctionMode):
 
 def _without_prefix(tensors: dict[str, Any], names: set[str]) -> tuple[dict[str, Any], str]:
     """Return the tensors without the prefixes of wrappers, and these prefixes."""
-    removed = ""
-    while prefix := next((p for p in PREFIXES if tensors and all(name.startswith(p) for name in tensors)), ""):
+    removed, prefixes = "", folders.NAMES["weights"]["prefixes"]
+    while prefix := next((p for p in prefixes if tensors and all(name.startswith(p) for name in tensors)), ""):
         if any(name.startswith(prefix) for name in names):
             break
         tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
@@ -243,9 +244,9 @@ def _probe(
 
 def _max_len(model: HfModule) -> int:
     """Return the maximum number of tokens: ours, or the size of the model's position table."""
-    lengths = [MAX_TOKENS]
+    lengths, names = [MAX_TOKENS], folders.NAMES["config"]["lengths"]
     for part in (model.family.config, families.text_config(model.family.config)):
-        lengths += [length for name in LENGTHS if isinstance(length := getattr(part, name, None), int) and length > 0]
+        lengths += [length for name in names if isinstance(length := getattr(part, name, None), int) and length > 0]
     for name, module in model.module.named_modules():
         rows, padding = getattr(module, "num_embeddings", 0), getattr(module, "padding_idx", None)
         if "position" in name and rows and padding is not None:  # RoBERTa starts its positions after the padding id

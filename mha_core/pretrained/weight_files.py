@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
 from ..errors import WeightsFileError
 
 WEIGHTS = "model.safetensors"
+NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 SHARD = re.compile(r"([\w.-]{1,150})-\d{5}-of-(\d{5})\.safetensors")
 FETCH = "fetch the files again"
 CONVERT = (
     f"choose a revision with {WEIGHTS}, or write one from a copy that you trust with transformers' save_pretrained"
 )
-# kinds of files that are not read -> patterns of their names
-FORMATS = {
-    "an unfinished download": "*.incomplete *.part *.crdownload",
-    "GGUF, the format of llama.cpp": "*.gguf",
-    "ONNX": "*.onnx",
-    "Flax": "*.msgpack",
-    "TensorFlow": "*.h5 *.ckpt.index *.tflite",
-    "a file of rust-bert": "rust_model.ot",
-    "arrays of NumPy or MLX": "*.npz",
-    "OpenVINO or Core ML": "openvino_model* *.mlmodel",
-    "an adapter without adapter_config.json": "adapter_model*",
-    "a format of its authors": "consolidated*.safetensors",
-    "pickle files, which could run code": "*.bin *.pth *.pt *.ckpt *.pkl",
-}
 
 
 def choose(names: Iterable[str]) -> list[str]:
@@ -58,8 +48,8 @@ def choose(names: Iterable[str]) -> list[str]:
 def refuse_format(names: Iterable[str]) -> None:
     """Raise a WeightsFileError if one of the names is of a format that is not read."""
     files = list(names)
-    for kind, patterns in FORMATS.items():
+    for kind, patterns in NAMES["weights"]["formats"].items():
         for name in files:
-            if any(fnmatchcase(name, pattern) for pattern in patterns.split()):
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
                 remedy = FETCH if "download" in kind else CONVERT
                 raise WeightsFileError(f"the weights exist only as {kind} ({name}); {remedy}")

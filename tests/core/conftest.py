@@ -91,7 +91,7 @@ def reference64(minilm64: Model) -> Any:
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small BERT as transformers saves it, every parameter random (its own start has biases of 0)."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("tiny")
     vocabulary = {word: n for n, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdef"))}
@@ -100,7 +100,8 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.enable_padding(length=12)
     tokenizer.enable_truncation(5)
-    tokenizer.save(str(folder / "tokenizer.json"))
+    kind: Any = PreTrainedTokenizerFast
+    kind(tokenizer_object=tokenizer).save_pretrained(folder)
     config = BertConfig(
         vocab_size=10,
         hidden_size=24,

@@ -13,7 +13,8 @@ from tests.folders import comparison, corpus, saved
 QUICK = (
     "adapter_without_config", "added_tokens_in_settings_alone", "bert_case_told_twice", "bert_pruned_heads",
     "llama_adds_no_start", "llama_fewer_layers", "llama_quantization_null", "model_max_length_1e30",
-    "plain_bert_gamma_beta", "plain_bert_relative_key", "sentence_transformers", "shards_without_index",
+    "plain_bert_gamma_beta", "plain_bert_is_decoder", "plain_bert_prefix_auto_model", "plain_bert_relative_key",
+    "plain_bert_sharded", "sentence_transformers", "sentence_transformers_v1", "shards_without_index",
     "vit_nested_processor", "weights_as_model_onnx",
 )  # fmt: skip
 SAVED = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,6 @@ from safetensors.torch import load_file, save_file
 from mha_core import load_model
 from mha_core.errors import WeightsFileError
 
-from .conftest import TIRED
 from .test_foreign_folders import CONFIG, WEIGHTS, Spoil, described
 from .tiny_models import check_refusals, edit
 
@@ -38,10 +36,6 @@ def prefixed(prefix: str) -> Spoil:
     return changed(lambda found: {prefix + name: one for name, one in found.items()})
 
 
-def renamed(old: str, new: str) -> Spoil:
-    return changed(lambda found: {name.replace(old, new): one for name, one in found.items()})
-
-
 def with_mark(folder: Path) -> None:
     (folder / CONFIG).write_text((folder / CONFIG).read_text(), "utf-8-sig")
 
@@ -51,7 +45,6 @@ NOISE: dict[str, Any] = {
     "torchscript": True, "rope_theta": 2 * 10**12, "label2id": {"layer": 300, "x": 0}, "attn_implementation": "eager",
     "vocab_size_per_layer_input": 262_144, "tokenizer_file": "/home/a/b.json", "dtype": "auto",
 }  # fmt: skip
-SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
 # a form of the llama, what the card says was left aside, and the class that is shown
 FORMS: dict[str, tuple[Spoil, str, str]] = {
     "code": (described(auto_map={"AutoModel": "own.Own"}), "auto_map is left aside", "LlamaForCausalLM"),
@@ -63,7 +56,6 @@ FORMS: dict[str, tuple[Spoil, str, str]] = {
     "old name": (described(architectures=["LLaMAForCausalLM"]), "", "LlamaForCausalLM"),
     "ddp": (prefixed("module._orig_mod."), "prefix 'module._orig_mod.'", "LlamaForCausalLM"),
     "peft": (prefixed("base_model.model."), "prefix 'base_model.model.'", "LlamaForCausalLM"),
-    "shards": (changed(dict, *SHARDS), "model-00001-of-00002", "LlamaForCausalLM"),
     "other name": (changed(dict, "pytorch_model.safetensors"), "pytorch_model.safetensors", "LlamaForCausalLM"),
     "buffers": (changed(lambda f: f | {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}), "",
         "LlamaForCausalLM"),
@@ -88,27 +80,13 @@ def test_a_form_opens_with_the_maps_of_the_plain_folder(form: str, loaded: Any, 
     assert model.notices == ()
 
 
-# forms of a bare BERT that the own layers do not honour
-BARE: dict[str, Spoil] = {
-    "causal": described(is_decoder=True),
-    "gamma": renamed("LayerNorm.weight", "LayerNorm.gamma"),
-    "shards": changed(dict, *SHARDS),
-    "prefix": prefixed("0.auto_model."),
-    "half": changed(lambda found: {name: one.half() for name, one in found.items()}),
-}
-
-
-@pytest.mark.parametrize("form", BARE)
-def test_a_bare_bert_is_what_transformers_makes_of_it(form: str, tiny_folder: Path, tmp_path: Path) -> None:
+def test_a_bare_bert_in_half_precision(tiny_folder: Path, tmp_path: Path) -> None:
     from transformers import BertModel
 
     folder = shutil.copytree(tiny_folder, tmp_path / "model")
-    BARE[form](folder)
+    changed(lambda found: {name: one.half() for name, one in found.items()})(folder)
     run = load_model(str(folder), device="cpu").run("a b c d")
-    is_read = form not in ("shards", "prefix")  # by transformers
-    own: Any = BertModel.from_pretrained(
-        folder if is_read else tiny_folder, attn_implementation="eager", dtype=torch.float32
-    )
+    own: Any = BertModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
     maps = own.eval()(torch.tensor([run.ids]), output_attentions=True).attentions
     torch.testing.assert_close(run.weights, torch.cat(maps), rtol=0, atol=1e-6)
 
@@ -199,10 +177,3 @@ def test_every_form_that_is_not_read_is_refused_by_name(loaded: Any, tmp_path: P
         load_model(str(folder), device="cpu")
 
     check_refusals([((number, spoil), line) for number, (spoil, line) in enumerate(REFUSED)], load)
-
-
-def test_the_folder_of_old_sentence_transformers(tiny_folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(tiny_folder, tmp_path / "0_Transformer")
-    (tmp_path / "modules.json").write_text(json.dumps([{"path": "0_Transformer"}, {"path": "1_Pooling"}]))
-    run = load_model(str(tmp_path), device="cpu").run(TIRED)
-    assert torch.equal(run.weights, load_model(str(tiny_folder), device="cpu").run(TIRED).weights)

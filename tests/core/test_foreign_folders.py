@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
-from mha_core.pretrained import folders, hub, memory, offline
+from mha_core.pretrained import folders, hub, memory, offline, open_folder
 
 from .tiny_models import check_refusals, edit
 
@@ -120,7 +120,7 @@ CASES: list[tuple[str, Spoil, str]] = [
     ("a panic", tokenized(normalizer={"type": "Precompiled", "precompiled_charsmap": "CAAAAP//////////Dv4="}),
         r"cannot read the tokenizer: PanicException"),
     ("added tokens", described("added_tokens.json", **{f"<{number}>": 320 + number for number in range(100_001)}),
-        r"added_tokens\.json has impossible sizes: more than 100,000 tokens"),
+        r"added_tokens\.json has impossible sizes: 100,001 tokens in one entry"),
     ("code", code, r"config\.json asks for code of its own \(auto_map\), which is not run; remove the entry"),
     ("code at depth", described(text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]}),
         r"code of its own \(auto_map\)"),
@@ -131,6 +131,7 @@ CASES: list[tuple[str, Spoil, str]] = [
     ("a link to a description", a_link_out, r"config\.json is a link out of the folder"),
     ("a pipe", a_pipe, r"config\.json is not a regular file"),
     ("a terabyte", a_huge_description, r"more than 8388608 bytes"),
+    ("tensors", lambda f: save_file({str(n): torch.ones(0) for n in range(50_001)}, f / WEIGHTS), "than 50,000 tens"),
     ("deep", holding(b'{"a":' * 5000 + b"1" + b"}" * 5000, CONFIG), r"RecursionError|nested deeper"),
     ("shards outside", shards("../../x.safetensors"), r"does not list the files"),
     ("missing shards", shards("model-00001-of-00002.safetensors"), r"it is missing"),
@@ -229,3 +230,14 @@ def test_a_good_folder_loads_without_the_network(folder: Path) -> None:
     assert model.dtype == torch.bfloat16
     assert model.can >= {"mask", "heads", "temperature", "values"}
     assert folders.read_weight_headers(folder).parameters > 1000
+    os.truncate(folder / WEIGHTS, 0)  # of a mapped file this would end the process
+    assert model.run("the quick brown fox").weights.dtype == torch.float32
+
+
+def test_large_files_in_bfloat16_keep_their_format(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    halves = {name: tensor.bfloat16() for name, tensor in load_file(folder / WEIGHTS).items()}
+    save_file(halves, folder / WEIGHTS)
+    assert load_model(str(folder), device="cpu", dtype=None).dtype == torch.float32
+    monkeypatch.setattr(open_folder, "MIN_LARGE_BYTES", 0)
+    model = load_model(str(folder), device="cpu", dtype=None)
+    assert (model.dtype, *model.notices) == (torch.bfloat16, "This model runs in bfloat16, with two to three digits.")

@@ -89,8 +89,6 @@ def test_the_ids_are_those_of_the_library(name: str, tmp_path: Path) -> None:
     folder, config = write(tmp_path / "m", contents), getattr(library, f"{kind}Config")()
     found = hf_tokens.read(folder, config)
     assert bool(found.notices) == is_told, found.notices
-    if kind == "Bert":
-        assert hf_tokens.is_bert(folder) == (not is_told and "tokenizer" in contents)
     if "auto_map" in contents.get("tokenizer_config", {}):
         (folder / "tokenizer_config.json").unlink()  # the library would ask
     expected: Any = library.AutoTokenizer.from_pretrained(folder, config=config)
@@ -110,6 +108,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"tokenizer_config": {"tokenizer_class": "GPT2Tokenizer"}, "vocab": {}}, "it lacks merges.txt"),
     ({"tokenizer": pieces(), "tokenizer_config": {"added_tokens_decoder": {"9" * 5000: TOKEN}}}, "cannot read the tok"),
     ({"vocab.txt": "a", "tokenizer_config": {"do_lower_case": 10**30}}, "at most 1,048,576 is read"),
+    (
+        {"vocab.txt": "a", "tokenizer_config": {"additional_special_tokens": [f"<{n}>" for n in range(10_001)]}},
+        "10,001 tokens in one entry, at most 10,000",
+    ),
 ]
 
 

@@ -133,6 +133,7 @@ BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
         "config.json asks for code of its own",
     ),
     (preprocessor.FILE, {"size": {"height": 2000, "width": 32}}, "asks for a side of 2000 pixels; 1 to 1,024 are"),
+    (preprocessor.FILE, {"do_pad": True, "pad_size": {"height": 2000, "width": 32}}, "a side of 2000 pixels"),
     (preprocessor.FILE, {"do_resize": False}, "does not make every picture so large that patches of 8 fill it"),
     (preprocessor.FILE, {"size": {"height": 64, "width": 64}}, "cannot be run on a picture: ValueError: Input image"),
     ("config.json", {"patch_size": [8, 4]}, r"its patches are no squares \(patch_size=\[8, 4\]\)"),
@@ -161,7 +162,8 @@ def test_settings_under_an_old_name_and_those_of_a_processor(tmp_path: Path) -> 
     folder, library = pictures.save("vit", tmp_path / "m"), cast(Any, offline.transformers())
     config, picture = library.AutoConfig.from_pretrained(folder), torch.arange(4800).view(40, 40, 3).to(torch.uint8)
     old: dict[str, Any] = {"feature_extractor_type": "ViTFeatureExtractor", "size": 32, "image_mean": [0.1, 0.2, 0.3]}
-    inner = {"image_processor": old | {"resample": 0}}
+    padded = {"do_pad": True, "pad_size": {"height": 32, "width": 40}}
+    inner = {"image_processor": old | padded | {"resample": 0, "size": 24}}
     for file, content in ((preprocessor.FILE, old), (preprocessor.PROCESSOR, inner)):
         (folder / file).write_text(json.dumps(content))
         expected = library.AutoImageProcessor.from_pretrained(folder)(picture.numpy(), return_tensors="pt")
