@@ -4,17 +4,17 @@ The file runs in a process of its own, with the rights of whoever starts the com
 """
 
 import ast
-import importlib.util
 import inspect
 import multiprocessing
+import runpy
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mha_core.check import POSITIONS, Report, check
-from mha_core.check.target import LAYOUTS, SIZES
+from mha_core.check import POSITIONS, check
+from mha_core.check.target import LAYOUTS, NAMES
 from mha_core.errors import HeadlightError
 
 from .arguments import Parser, UsageError
@@ -66,7 +66,12 @@ def main(arguments: Sequence[str]) -> int:
 def _run(args: Namespace, file: str, name: str) -> None:
     """Check and print, in the process of the file; the exit status is the process's own."""
     try:
-        report = _report(args, file, name)
+        target = _load(Path(file), name)
+        report = check(
+            _build(target, args) if isinstance(target, type) else target, args.d_model, args.n_heads,
+            layout=args.layout, mask=args.mask, mask_true=args.mask_true, causal=args.causal, scale=args.scale,
+            positions=args.positions, seconds=args.seconds / 4,
+        )  # fmt: skip
     except (HeadlightError, UsageError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         sys.exit(2)
@@ -80,31 +85,16 @@ def _run(args: Namespace, file: str, name: str) -> None:
     sys.exit(1 if report.failures else 0)
 
 
-def _report(args: Namespace, file: str, name: str) -> Report:
-    target = _load(Path(file), name)
-    if isinstance(target, type):
-        target = _build(target, args)
-    return check(
-        target, args.d_model, args.n_heads, layout=args.layout, mask=args.mask, mask_true=args.mask_true,
-        causal=args.causal, scale=args.scale, positions=args.positions, seconds=args.seconds / 4,
-    )  # fmt: skip
-
-
 def _load(file: Path, name: str) -> Any:
     """Run a file and return one of its names. Raises UsageError."""
     sys.path.insert(0, str(file.resolve().parent))  # for what it imports from beside it
-    specification = importlib.util.spec_from_file_location(file.stem, file)
-    if specification is None or specification.loader is None:
-        raise UsageError(f"“{file.name}” is no Python file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[file.stem] = module
     try:
-        specification.loader.exec_module(module)
+        scope = runpy.run_path(str(file), run_name=file.stem)
     except (Exception, SystemExit) as error:
         raise UsageError(f"“{file.name}” raised {type(error).__name__}: {error}") from None
-    if not hasattr(module, name):
+    if name not in scope:
         raise UsageError(f"“{file.name}” has no {name}")
-    return getattr(module, name)
+    return scope[name]
 
 
 def _build(kind: Callable[..., Any], args: Namespace) -> Any:
@@ -119,9 +109,9 @@ def _build(kind: Callable[..., Any], args: Namespace) -> Any:
     sizes = {"n_heads": args.n_heads, "d_model": args.d_model}
     try:
         for name in inspect.signature(kind).parameters:
-            if name in SIZES and name not in options:
-                options[name] = sizes[SIZES[name]]
-        first = () if set(options) & set(SIZES) else (args.d_model, args.n_heads)
+            if (role := NAMES.get(name)) in sizes and name not in options:
+                options[name] = sizes[role]
+        first = () if sizes.keys() & map(NAMES.get, options) else (args.d_model, args.n_heads)
         return kind(*first, **options)
     except Exception as error:
         raise UsageError(

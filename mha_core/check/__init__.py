@@ -18,11 +18,12 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, Unsupported
-from . import behaviour, inside
-from .finding import FAILS, HOLDS, NOT_APPLICABLE, UNKNOWN, Finding
+from . import behaviour, inside, reference
+from .finding import FAILS, HOLDS, NOT_APPLICABLE, UNKNOWN, DoesNotApply, Finding
 from .identify import identify
 from .report import CheckFailure, Report
 from .study import Study
+from .target import LAYOUTS, sentence
 
 __all__ = ["FAILS", "HOLDS", "NOT_APPLICABLE", "UNKNOWN", "CheckFailure", "Finding", "Report", "check"]
 
@@ -30,9 +31,9 @@ PROPERTIES: dict[int, Callable[[Study], Finding]] = {
     1: inside.row_sums, 2: behaviour.future, 3: behaviour.mask, 4: behaviour.padding, 5: behaviour.batch_mates,
     6: inside.heads, 7: inside.scale, 8: inside.positions, 9: behaviour.cache, 10: inside.groups,
     11: behaviour.dropout, 12: behaviour.empty_row, 13: behaviour.gradients, 14: behaviour.formats,
-    15: inside.reference,
+    15: reference.reference,
 }  # fmt: skip
-_NEED_ONE_OUTPUT = {2, 3, 4, 5, 9, 13, 15}  # properties that compare two passes
+_NEED_ONE_OUTPUT = {4, 5, 9, 15}  # properties that compare passes of two sizes, or another layer
 POSITIONS = ("", "none", "absolute", "relative", "rotary", "rotary pairs", "rotary halves")
 
 
@@ -89,22 +90,21 @@ def check(
     for name, value, allowed in (
         ("mask_true", mask_true, ("", "attends", "blocks")),
         ("positions", positions, POSITIONS),
+        ("layout", layout or "", ("", *LAYOUTS)),
     ):
         if value not in allowed:
             raise Unsupported(f"{name}={value!r} is unknown; choose from {', '.join(filter(None, allowed))}")
     _warm_up()
     try:
         with _time(seconds):
-            identified = identify(function, d_model, n_heads, layout=layout, mask=mask, call=call, dtype=dtype)
+            study = identify(
+                function, d_model, n_heads, layout=layout, mask=mask, call=call, dtype=dtype, vectors=vectors
+            )
     except _TimeUp:
         raise Unsupported(f"it ran for more than {seconds:g} s on a text of a few tokens") from None
-    identified = replace(identified, target=replace(identified.target, vectors=vectors))
-    study = Study(identified, causal, scale, positions, mask_true)
-    findings = [
-        _finding(number, property_, study, seconds)
-        for number, property_ in PROPERTIES.items()
-        if number in (properties or PROPERTIES)
-    ]
+    study = replace(study, causal=causal, scale=scale, positions=positions, mask_true=mask_true)
+    numbers = [number for number in PROPERTIES if number in (properties or PROPERTIES)]
+    findings = [_finding(number, PROPERTIES[number], study, seconds) for number in numbers]
     return Report(findings, getattr(function, "__name__", type(function).__name__), study)
 
 
@@ -114,16 +114,17 @@ def _finding(number: int, property_: Callable[[Study], Finding], study: Study, s
         with _time(seconds), torch.random.fork_rng(devices=[]):
             if number != 14 and not study.is_finite:
                 return Finding(number, UNKNOWN, "its output for random numbers is not finite")
-            if number in _NEED_ONE_OUTPUT and study.is_random:
+            if number in _NEED_ONE_OUTPUT and study.target.seed is not None:
                 return Finding(number, UNKNOWN, "it is random in evaluation mode: see 11")
             return property_(study)
     except _TimeUp:
         return Finding(number, UNKNOWN, f"it took longer than {seconds:g} s")
+    except DoesNotApply as reason:
+        return Finding(number, NOT_APPLICABLE, str(reason))
     except HeadlightError as error:
         return Finding(number, UNKNOWN, str(error))
     except Exception as error:
-        words = (str(error).strip() or "no message").splitlines()[0][:200]
-        return Finding(number, UNKNOWN, f"it raised {type(error).__name__}: {words}")
+        return Finding(number, UNKNOWN, f"it raised {sentence(error)}")
 
 
 @cache

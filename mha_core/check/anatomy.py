@@ -6,8 +6,9 @@ b batch, h head, i query, j key, n token, c channel of a projection, d head chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from .tap import _PRODUCTS, Line, Operation, Tap
+from .tap import NORMS, PRODUCTS, SHIFTS, Operation, Tap
 from .target import Target
 
 TEXT = 0  # the text of the batch that is looked at
@@ -23,97 +24,59 @@ TEXT = 0  # the text of the batch that is looked at
 
 @dataclass(frozen=True)
 class MapAxes:
-    """The axes of a softmax by their meaning; a head may have a softmax of its own."""
+    """The axes of a softmax by their meaning."""
 
-    size: tuple[int, ...]  # after a joint axis of texts and heads is split
-    order: tuple[int, ...]  # axes of size as (b, h, i, j); −1: there is none
-    dim: str  # what the softmax sums over
-    shape: tuple[int, ...]
+    size: tuple[int, ...]  # its shape, with a joint axis of texts and heads split
+    order: tuple[int, ...]  # the axes of size as texts, heads, others, queries and keys
+    counts: tuple[int, ...]  # the numbers of texts, heads, queries and keys
+    shape: tuple[int, ...]  # its shape
+    sum_axis: str  # "keys", or what else the weights sum to 1 over; "" for nothing
+    late: int | None  # the sum divides the result in a later step; its axis, or None
 
     def standard(self, tensor: Tensor) -> Tensor:
         """Return a tensor of the softmax's shape as (b, h, i, j)."""
-        tensor = tensor.reshape(self.size)
-        axes = [axis for axis in self.order if axis >= 0]
-        tensor = tensor.permute(*axes, *(axis for axis in range(tensor.dim()) if axis not in axes))
-        for place, axis in enumerate(self.order):
-            if axis < 0:
-                tensor = tensor.unsqueeze(place)
-        return tensor.flatten(4).squeeze(4) if tensor.dim() > 4 else tensor
+        return tensor.reshape(self.size).permute(self.order).reshape(self.counts)
 
     def original(self, tensor: Tensor) -> Tensor:
         """Return a tensor (b, h, i, j) in the softmax's shape."""
-        for place in reversed(range(4)):
-            if self.order[place] < 0:
-                tensor = tensor.select(place, 0)
-        axes = [axis for axis in self.order if axis >= 0]
-        rest = [axis for axis in range(len(self.size)) if axis not in axes]
-        for _ in rest:
-            tensor = tensor.unsqueeze(-1)
-        places = [*axes, *rest]
-        return tensor.permute(*(places.index(axis) for axis in range(len(places)))).reshape(self.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """A product of the inputs with a parameter, or the inputs themselves, in the graph."""
-
-    tensor: Tensor
-    line: Line | None
-    index: int  # of the operation; −1: an input
+        places = [self.order.index(axis) for axis in range(len(self.size))]
+        return tensor.reshape([self.size[axis] for axis in self.order]).permute(places).reshape(self.shape)
 
 
 @dataclass
 class Anatomy:
     """A pass of a target in the autograd graph."""
 
-    target: Target
-    n: int
-    batch: int
-    seed: int = 0
-    allow: Tensor | None = None
-    weights_used: Tensor | None = None  # (b, h, i, j) in place of the softmax's result
+    target: Target  # the module or function
+    n: int  # the number of tokens
+    batch: int  # the number of texts
+    seed: int = 0  # of the inputs
+    allow: Tensor | None = None  # the mask (b, i, j)
     constant: bool = False  # every token has the same content
     order: Tensor | None = None  # of the tokens; default: as drawn
-    tap: Tap = field(init=False)
+    replacements: Mapping[int, Tensor] = field(
+        default_factory=dict
+    )  # results in place of those of operations, by index
 
     def __post_init__(self) -> None:
-        contents = [self._content(seed) for seed in range(self.seed, self.seed + (3 if self.target.takes_qkv else 1))]
-        self.x = contents[0]
-        self.key = contents[1] if self.target.takes_qkv else None
-        self.value = contents[2] if self.target.takes_qkv else None
-        self._count = 0
-        self.axes_known: Sequence[MapAxes] = ()
-        self._run(None)
-        if self.weights_used is not None:
-            self.axes_known = tuple(self.map_axes)
-            self._count = 0
-            for name in ("softmaxes", "map_axes"):
-                self.__dict__.pop(name, None)
-            self._run(self.weights_used)
+        self.x = self._content(self.seed)
+        self.key = self._content(self.seed + 1) if self.target.takes_qkv else self.x
+        self.value = self._content(self.seed + 2) if self.target.takes_qkv else self.x
+        self.tap = Tap(self.replacements)
+        with torch.enable_grad(), self.tap:
+            self.answer = self.target(self.x, self.key, self.value, allow=self.allow)
+        self.out = self.answer.out
 
     def _content(self, seed: int) -> Tensor:
         x = self.target.draw(self.n, self.batch, seed)
         x = x if self.order is None else x[:, self.order]
         return (x[:, :1].expand_as(x) if self.constant else x).clone().requires_grad_()
 
-    def _run(self, weights: Tensor | None) -> None:
-        def substitute(operation: Operation) -> Tensor | None:
-            if weights is None:
-                return None
-            axes = next(
-                (known_axes for known_axes in self.axes_known if known_axes.shape == tuple(operation.result.shape)),
-                None,
-            )
-            if axes is None:
-                return None
-            place, self._count = self._count, self._count + 1
-            part = weights[:, place : place + 1] if len(self.axes_known) > 1 else weights
-            return axes.original(part.to(operation.result))
-
-        self.tap = Tap(substitute)
-        with torch.enable_grad(), self.tap:
-            self.answer = self.target(self.x, self.key, self.value, allow=self.allow)
-        self.out = self.answer.out
+    def with_weights(self, weights: Tensor) -> Anatomy:
+        """Return the same pass with maps (b, h, i, j) in the place of its own."""
+        parts = [weights] if len(self.softmaxes) == 1 else [weights[:, h : h + 1] for h in range(weights.shape[1])]
+        placed = zip(self.softmaxes, parts, strict=True)
+        return replace(self, replacements={o.index: self.axes.original(part.to(o.result)) for o, part in placed})
 
     def gradient(self, number: Tensor, tensor: Tensor) -> Tensor | None:
         """Return d number / d tensor, or None where it does not depend on it."""
@@ -122,128 +85,138 @@ class Anatomy:
         (slope,) = torch.autograd.grad(number, tensor, retain_graph=True, allow_unused=True)
         return None if slope is None or not bool(slope.any()) else slope
 
-    def out_number(self, token: int) -> Tensor:
-        """Return one number of the output of a token, a random mixture of its channels."""
+    def out_number(self, *tokens: int) -> Tensor:
+        """Return one number of the outputs of tokens, a random mixture of their channels."""
         mixture = torch.randn(self.out.shape[-1], generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-        return (self.out[TEXT, token] * mixture.to(self.out)).sum()
+        return (self.out[TEXT, list(tokens)] * mixture.to(self.out)).sum()
 
     @cached_property
     def softmaxes(self) -> list[Operation]:
-        """The softmax whose result the output depends on; of layers that loop over heads, one for each.
+        """The softmax on whose result the output depends; of layers that loop over heads, one for each.
 
         Raises:
             Unsupported: none is there.
         """
-        number = self.out_number(self.n // 2) + self.out_number(self.n - 1)
-        candidates = [
-            operation
-            for operation in self.tap.operations
-            if operation.name == "softmax"
-            and operation.result.numel() >= self.n * self.n
-            and self.gradient(number, operation.result) is not None
-        ]
-        if not candidates:
-            raise Unsupported("no softmax was seen in its pass, neither torch's nor exp(s) / Σ exp(s)")
-        last = candidates[-1]
-        alike = [operation for operation in candidates if operation.result.shape == last.result.shape]
-        heads = self.target.n_heads
-        return (
-            alike[-heads:]
-            if len(alike) >= heads > 1 and last.result.numel() < heads * self.n * self.n * self.batch
-            else [last]
-        )
+        number, heads = self.out_number(self.n // 2, self.n - 1), self.target.n_heads
+        square = [o for o in self.tap.operations if o.name in NORMS and list(o.result.shape).count(self.n) > 1]
+        active = [o for o in square if self.gradient(number, o.result) is not None]
+        if not active:
+            raise Unsupported("no softmax was seen in its pass, neither torch's nor an exp of the scores")
+        last = next((o for o in reversed(active) if self._norm(o)[0] is not None), active[-1])
+        alike = [o for o in square if o.result.shape == last.result.shape and o.line == last.line]
+        is_loop = len(alike) >= heads > 1 and last.result.numel() < heads * self.n * self.n * self.batch
+        return alike[-heads:] if is_loop else [last]
+
+    def _norm(self, operation: Operation) -> tuple[int | None, bool]:
+        """Return the axis over which weights sum to 1, and whether a later division makes it so.
+
+        Where it does, other factors of a row change no output: Σ w · d output / d w is 0 (Euler).
+        """
+        result = operation.result.detach()
+        for axis in reversed(range(result.dim())):
+            sums = result.sum(axis)
+            if bool(((sums - 1).abs() < 1e-3).logical_or(sums.isnan()).all()):
+                return axis, False
+        slope = self.gradient(self.out_number(self.n // 2, self.n - 1), operation.result)
+        moves = torch.zeros_like(result) if slope is None else slope * result
+        still = [axis for axis in range(result.dim()) if moves.sum(axis).abs().max() < 1e-4 * moves.abs().max()]
+        return (still[0], True) if still else (None, False)
 
     @cached_property
-    def map_axes(self) -> list[MapAxes]:
+    def axes(self) -> MapAxes:
         """The axes of each softmax."""
-        return [self._axes(operation) for operation in self.softmaxes]
-
-    def _axes(self, operation: Operation) -> MapAxes:
+        operation = next(
+            o for o in reversed(self.softmaxes) if self.gradient(self.out_number(self.n - 1), o.result) is not None
+        )
         shape = tuple(operation.result.shape)
-        size, dim = self._split(shape, operation.dim)
+        heads, joint = self.target.n_heads, self.batch * self.target.n_heads
+        size, (axis, is_late) = shape, self._norm(operation)
+        late = axis if is_late else None
+        if heads > 1 and self.batch > 1 and joint in shape and self.batch not in shape:
+            place = shape.index(joint)
+            size = (*shape[:place], self.batch, heads, *shape[place + 1 :])
+            axis = axis + (axis > place) if axis is not None else None
+        ends = (self.n // 2, self.n - 1)
         supports = []
-        for token in (self.n // 2, self.n - 1):
+        for token in ends:
             slope = self.gradient(self.out_number(token), operation.result)
             if slope is None:
                 raise Unsupported("the output of a token does not depend on the softmax")
-            rest = slope.reshape(size).ne(0)
-            supports.append([_indices(rest, axis) for axis in range(len(size))])
-        tokens = [axis for axis, length in enumerate(size) if length == self.n]
-        query = [a for a in tokens if supports[0][a] == [self.n // 2] and supports[1][a] == [self.n - 1]]
+            supports.append([_indices(slope.reshape(size).ne(0), a) for a in range(len(size))])
+        tokens = [a for a, length in enumerate(size) if length == self.n]
+        query = [a for a in tokens if [support[a] for support in supports] == [[end] for end in ends]]
         texts = [
             a for a, length in enumerate(size) if length == self.batch and supports[0][a] == supports[1][a] == [TEXT]
-        ]
-        if len(tokens) < 2:
-            raise Unsupported(f"the softmax has {' × '.join(map(str, shape))} numbers, not queries × keys")
-        i = query[0] if query else next(a for a in reversed(tokens) if a != dim)
-        j = next((a for a in reversed(tokens) if a != i), -1)
-        rest_axes = [a for a, length in enumerate(size) if a not in (i, j, *texts[:1]) and length > 1]
-        order = (texts[0] if texts else -1, rest_axes[0] if rest_axes else -1, i, j)
-        name = {order[0]: "batch", order[1]: "heads", order[2]: "queries", order[3]: "keys"}.get(dim, "heads")
-        return MapAxes(size, order, name, shape)
+        ][:1]
+        # the sum of a later division mixes what it runs over
+        i = query[0] if query else axis if is_late and axis else next(a for a in reversed(tokens) if a != axis)
+        j = next(a for a in reversed(tokens) if a != i)
+        rest = [a for a in range(len(size)) if a not in (i, j, *texts)]
+        sum_axis = "" if axis is None else {i: "queries", j: "keys", **dict.fromkeys(texts, "batch")}.get(axis, "heads")
+        counts = (size[texts[0]] if texts else 1, math.prod(size[a] for a in rest), self.n, self.n)
+        return MapAxes(size, (*texts, *rest, i, j), counts, shape, sum_axis, late)
 
-    def _split(self, shape: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], int]:
-        """Split a joint axis of texts and heads."""
-        heads, joint = self.target.n_heads, self.batch * self.target.n_heads
-        if heads > 1 and self.batch > 1 and joint in shape and self.batch not in shape:
-            axis = shape.index(joint)
-            return (*shape[:axis], self.batch, heads, *shape[axis + 1 :]), dim + (dim > axis)
-        return shape, dim
-
-    @property
-    def queries_mixed(self) -> bool:
-        """Return whether the output of a token comes from the weights of several queries."""
-        axes, operation = self.map_axes[0], self.softmaxes[0]
-        slope = self.gradient(self.out_number(self.n // 2), operation.result)
-        return slope is not None and _indices(axes.standard(slope).ne(0), 2) != [self.n // 2]
+    def effect(self, *tokens: int) -> Tensor:
+        """Return d output of tokens / d weights (b, h, i, j)."""
+        number = self.out_number(*tokens)
+        slopes = [self.gradient(number, o.result) for o in self.softmaxes]
+        parts = zip(slopes, self.softmaxes, strict=True)
+        return torch.cat(
+            [self.axes.standard(torch.zeros_like(o.result) if slope is None else slope) for slope, o in parts], 1
+        )
 
     @cached_property
     def weights(self) -> Tensor:
         """The maps (b, h, i, j)."""
-        parts = zip(self.map_axes, self.softmaxes, strict=True)
-        return torch.cat([axes.standard(operation.result) for axes, operation in parts], 1)
+        late = self.axes.late
+        results = [o.result if late is None else o.result / o.result.sum(late, keepdim=True) for o in self.softmaxes]
+        return torch.cat([self.axes.standard(result) for result in results], 1)
 
     @cached_property
     def scores(self) -> Tensor:
-        """The scores as the softmax takes them (b, h, i, j)."""
-        parts = zip(self.map_axes, self.softmaxes, strict=True)
-        return torch.cat([axes.standard(operation.inputs[0]) for axes, operation in parts], 1)
+        """The scores as the first softmax takes them (b, h, i, j), without what an exp shifts them by."""
+        parts = []
+        for operation in self.softmaxes:
+            scores = operation.inputs[0]
+            names = SHIFTS if operation.name == "exp" else {"softmax"}
+            while (maker := self.tap.maker(scores, names)) is not None:
+                scores = maker.inputs[0]
+            parts.append(self.axes.standard(scores))
+        return torch.cat(parts, 1)
 
     @property
-    def line(self) -> Line | None:
-        """Return the line of the softmax."""
-        return self.softmaxes[-1].line
+    def is_double(self) -> bool:
+        """Return whether a softmax takes what another made."""
+        return self.tap.maker(self.softmaxes[-1].inputs[0], {"softmax"}) is not None
 
     @cached_property
-    def projections(self) -> list[Projection]:
+    def projections(self) -> list[Operation]:
         """The products of an input with a parameter, in order; the inputs of a function without parameters."""
-        inputs = [x for x in (self.x, self.key, self.value) if x is not None]
-        products = []
-        for index, operation in enumerate(self.tap.operations):
-            if operation.name not in _PRODUCTS or not operation.result.requires_grad:
-                continue
-            if any(tensor.is_leaf and not any(tensor is x for x in inputs) for tensor in map(_base, operation.inputs)):
-                products.append(Projection(operation.result, operation.line, index))
-        return products or [Projection(x, None, -1) for x in inputs]
+        inputs = [self.x, self.key, self.value] if self.target.takes_qkv else [self.x]
+        bases = {id(x) for x in inputs}
+        products = [
+            o
+            for o in self.tap.operations
+            if o.name in PRODUCTS
+            and o.result.requires_grad
+            and any(base.is_leaf and id(base) not in bases for base in map(_base, o.inputs))
+        ]
+        return products or [Operation("input", (), x) for x in inputs]
 
     @cached_property
-    def sources(self) -> list[Projection]:
+    def sources(self) -> list[Operation]:
         """The projections that do not come from the weights: of queries, keys and values."""
         maps = [operation.result for operation in self.softmaxes]
-        return [
-            projection
-            for projection in self.projections
-            if all(self.gradient(projection.tensor.sum(), x) is None for x in maps)
-        ]
+        return [o for o in self.projections if all(self.gradient(o.result.sum(), x) is None for x in maps)]
 
-    def value_sources(self, plain: Anatomy) -> list[Projection]:
+    def value_sources(self, plain: Anatomy) -> list[Operation]:
         """Return the projections before the maps, the last one first, in a pass with other weights in their place."""
-        indices = {projection.index for projection in plain.sources}
-        return [projection for projection in reversed(self.projections) if projection.index in indices]
+        indices = {operation.index for operation in plain.sources}
+        return [operation for operation in reversed(self.projections) if operation.index in indices]
 
-    def reads(self, number: Tensor, projection: Projection) -> Tensor | None:
-        """Return d number / d projection as (b, n, c), or None where it does not depend on it."""
-        slope = self.gradient(number, projection.tensor)
+    def reads(self, number: Tensor, operation: Operation) -> Tensor | None:
+        """Return d number / d result as (b, n, c), or None where it does not depend on it."""
+        slope = self.gradient(number, operation.result)
         return None if slope is None else self.as_tokens(slope)
 
     def jacobian(self, numbers: Tensor, tensor: Tensor) -> Tensor:
@@ -272,22 +245,20 @@ class Anatomy:
         text = shape.index(self.batch) if self.batch in shape else None
         token = next(axis for axis, length in enumerate(shape) if length == self.n and axis != text)
         rest = [axis for axis in range(len(shape)) if axis not in (text, token)]
-        if text is None:
-            return tensor.permute(token, *rest).reshape(1, self.n, -1)
-        return tensor.permute(text, token, *rest).reshape(self.batch, self.n, -1)
+        places = (token, *rest) if text is None else (text, token, *rest)
+        return tensor.permute(places).reshape(self.batch, self.n, -1)
 
-    def source(self, number: Tensor, token: int) -> tuple[Projection, Tensor] | None:
-        """Return the last of the sources on whose numbers at a token a number depends, and how (b, n, c)."""
-        for projection in reversed(self.sources):
-            slopes = self.reads(number, projection)
+    def source(self, number: Tensor, token: int) -> tuple[Operation, Tensor]:
+        """Return the last of the sources on whose numbers at a token a number depends, and how (b, n, c).
+
+        Raises:
+            Unsupported: it depends on none.
+        """
+        for operation in reversed(self.sources):
+            slopes = self.reads(number, operation)
             if slopes is not None and bool(slopes[TEXT, token].any()):
-                return projection, slopes
-        return None
-
-    @property
-    def softmax_index(self) -> int:
-        """Return the index of the last softmax among the operations."""
-        return max(index for index, operation in enumerate(self.tap.operations) if operation is self.softmaxes[-1])
+                return operation, slopes
+        raise Unsupported("its scores come from no projection of the inputs")
 
 
 def _base(tensor: Tensor) -> Any:

@@ -10,27 +10,15 @@ from .tap import Line
 
 HOLDS, FAILS, UNKNOWN, NOT_APPLICABLE = "holds", "fails", "cannot be said", "does not apply"
 
-# property -> title; the numbers are part of the report
-TITLES = {
-    1: "weights sum to 1 over the keys",
-    2: "future tokens change nothing",
-    3: "the mask blocks what it says",
-    4: "padding changes nothing",
-    5: "other texts of the batch change nothing",
-    6: "heads are cut from channels, not from tokens",
-    7: "scores are divided by √d_head",
-    8: "positions",
-    9: "token by token with a cache equals the whole",
-    10: "grouped keys belong to neighbouring heads",
-    11: "dropout only in training, on the weights",
-    12: "a row with every key blocked is finite",
-    13: "gradients are those of the function",
-    14: "formats and lengths",
-    15: "equal to nn.MultiheadAttention",
-}
+_TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
+TITLES: dict[int, str] = {
+    int(number): title for number, title in _TABLE.pop("titles").items()
+}  # the numbers are part of the report
+CAUSES: dict[str, dict[str, str]] = _TABLE  # cause -> its reason, and the page that shows it
 
-# cause -> its reason, and the page that shows it
-CAUSES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
+
+class DoesNotApply(Exception):
+    """A property is about something that a layer does not have."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from ..errors import Unsupported
 from .anatomy import TEXT, Anatomy
-from .study import Study
+from .study import BLOCKED, Study
 
 NOT_A_PRODUCT = "not a product"
 
@@ -17,40 +18,43 @@ def rotation(study: Study) -> tuple[str, str]:
 
     The second derivative of a score by query and key is factor × R(i − j): the identity without rotation.
     """
-    matrices = {pair: _mixing(study, study.anatomy, *pair) for pair in ((3, 1), (4, 2), (4, 1), (3, 2))}
-    first = matrices[3, 1]
+    pairs = study.pairs
+
+    def steps(i: int, j: int) -> list[tuple[int, int]]:
+        return [pair for pair in ((i + 1, j + 1), (i + 1, j), (i, j + 1)) if pair in pairs]
+
+    base = max(pairs, key=lambda pair: (len(steps(*pair)), pair[0] > pair[1], -abs(abs(pair[0] - pair[1]) - 2)))
+    i, j = base
+    matrices = {pair: _mixing(study, study.anatomy, *pair) for pair in (base, *steps(i, j))}
+    first = matrices[base]
     size, tiny = float(first.abs().max()), max(1e-5, study.limit)  # tables of float32 have errors of 1e-7
-    other = _mixing(study, Anatomy(study.target, study.n, study.batch, seed=7), 3, 1)
+
+    def differs(*pair: int) -> bool:
+        return pair not in matrices or float((first - matrices[pair]).abs().max()) >= tiny * size
+
+    other = _mixing(study, replace(study.anatomy, seed=7), i, j)
     if float((first - other).abs().max()) > max(1e-6, tiny) * size:
         return NOT_A_PRODUCT, ""  # a rotation does not depend on what it rotates
-    is_plain = all(float((m - torch.diag(m.diagonal())).abs().max()) < tiny * size for m in matrices.values())
-    if is_plain:
+    if all(float((m - torch.diag(m.diagonal())).abs().max()) < tiny * size for m in matrices.values()):
         return "", ""
-    d = len(first)
-    off = first - torch.diag(first.diagonal())
-    partner = int(off[0].abs().argmax())
-    pairs = {1: "rotary pairs", d // 2: "rotary halves"}
-    if float((first - matrices[4, 2]).abs().max()) < tiny * size:
-        count = int((off.abs() > 1e-6 * size).sum(1).max())
-        return (pairs.get(partner, "rotary pairs"), "") if count == 1 else ("", "rotation pairs mixed")
-    by_query = float((first - matrices[3, 2]).abs().max()) < tiny * size
-    by_key = float((first - matrices[4, 1]).abs().max()) < tiny * size
-    if by_query or by_key:
+    off = (first - torch.diag(first.diagonal())).abs()
+    kind = "rotary halves" if int(off[0].argmax()) == len(first) // 2 > 1 else "rotary pairs"
+    is_mixed = int((off > 1e-6 * size).sum(1).max()) > 1
+    if not differs(i + 1, j + 1):
+        return ("", "rotation pairs mixed") if is_mixed else (kind, "")
+    if not (differs(i, j + 1) and differs(i + 1, j)):
         return "", "rotation of one side"
-    count = int((off.abs() > 1e-6 * size).sum(1).max())
-    return "", "rotation pairs mixed" if count > 1 else "rotation absolute"
+    return "", "rotation pairs mixed" if is_mixed else "rotation absolute"
 
 
 def _mixing(study: Study, anatomy: Anatomy, i: int, j: int) -> Tensor:
     """Return d² score / d query d key of head 0 (d, d)."""
     queries, keys = study.head_channels
     number = anatomy.scores[TEXT, 0, i, j]
-    query, key = (anatomy.source(number, token) for token in (i, j))
-    if query is None or key is None:
-        raise Unsupported("its scores come from no projection of the inputs")
-    (slope,) = torch.autograd.grad(number, query[0].tensor, create_graph=True)
-    slopes = anatomy.as_tokens(slope)[TEXT, i, queries[0].all]
-    return anatomy.jacobian(slopes, key[0].tensor)[:, TEXT, j, keys[0].all]
+    query, key = (anatomy.source(number, token)[0].result for token in (i, j))
+    (slope,) = torch.autograd.grad(number, query, create_graph=True)
+    slopes = anatomy.as_tokens(slope)[TEXT, i, list(queries[0].channels)]
+    return anatomy.jacobian(slopes, key)[:, TEXT, j, list(keys[0].channels)]
 
 
 def position_kind(study: Study) -> tuple[str, str, float]:
@@ -63,14 +67,13 @@ def position_kind(study: Study) -> tuple[str, str, float]:
     pairing, fault = rotation(study) if len(queries[0].channels) > 1 else ("", "")
     order = torch.randperm(study.n, generator=torch.Generator().manual_seed(1))
     straight = study.anatomy.scores.detach()[TEXT]
-    turned = Anatomy(study.target, study.n, study.batch, order=order).scores.detach()[TEXT]
     back = order.argsort()
-    turned = turned[..., back, :][..., back]
-    finite = (straight.abs() < 1e30) & (turned.abs() < 1e30)  # both orders leave the pair
-    figure = float((straight - turned).abs()[finite].max() / straight[finite].abs().max())
+    turned = replace(study.anatomy, order=order).scores.detach()[TEXT][..., back, :][..., back]
+    allowed = (straight.abs() < BLOCKED) & (turned.abs() < BLOCKED)  # in both orders
+    figure = float((straight - turned).abs()[allowed].max() / straight[allowed].abs().max())
     if pairing or fault or figure <= max(study.limit, 1e-9):
         return pairing or "none", fault, figure
-    even = Anatomy(study.target, study.n, study.batch, constant=True).scores.detach()[TEXT]
+    even = replace(study.anatomy, constant=True).scores.detach()[TEXT]
     steps = (even[:, 1:, 1:] - even[:, :-1, :-1])[:, torch.ones(study.n - 1, study.n - 1, dtype=torch.bool).tril()]
-    maximum = float(even[even.abs() < 1e30].abs().max())
-    return "relative" if float(steps.abs().max()) < 1e-6 * maximum else "absolute", "", figure
+    maximum = float(even[even.abs() < BLOCKED].abs().max())
+    return "relative" if float(steps.nan_to_num().abs().max()) < 1e-6 * maximum else "absolute", "", figure

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 from .finding import FAILS, HOLDS, Finding
+from .reference import rebuild
 from .study import Study
 
 APP = "http://127.0.0.1:8501"  # where `headlight` serves the pages that a finding names
@@ -39,9 +40,9 @@ class Report:
         """Return the finding of a property, 1 to 15."""
         return next(finding for finding in self.findings if finding.number == number)
 
-    def raise_for_failures(self) -> None:
-        """Raise CheckFailure with the table if a property fails."""
-        if self.failures:
+    def raise_for_failures(self, exempt: Collection[int] = ()) -> None:
+        """Raise CheckFailure with the table if a property fails that is not exempt."""
+        if any(finding.number not in exempt for finding in self.failures):
             raise CheckFailure(f"\n{self}")
 
     @property
@@ -53,7 +54,7 @@ class Report:
 
     def table(self, *, colour: bool = False) -> str:
         """Return the findings as lines of text."""
-        lines = [self.summary, *self.study.identified.notices, ""]
+        lines = [self.summary, *self.study.notices, ""]
         for finding in self.findings:
             mark = _MARKS[finding.verdict]
             if colour:
@@ -78,7 +79,7 @@ class Report:
         return {
             "name": self.name,
             "failures": [f.number for f in self.failures],
-            "findings": [_plain(f) for f in self.findings],
+            "findings": [{**asdict(f), "title": f.title, "reason": f.reason, "page": f.page} for f in self.findings],
         }
 
     def json(self) -> str:
@@ -104,20 +105,14 @@ class Report:
 
     def _maps(self) -> str:
         """Return the first head's map, torch's and their difference as tables."""
-        from .reference import rebuild
-
         try:
-            maps = rebuild(self.study).weights
-        except Exception:  # its parts cannot be seen
+            rebuilt = rebuild(self.study)
+        except Exception:  # its parts cannot be seen, or it is no such layer
             return ""
-        if maps is None:
-            return ""
-        layer_map, theirs = (tensor[0].tolist() for tensor in maps)
-        apart = [[abs(a - b) for a, b in zip(*rows, strict=True)] for rows in zip(layer_map, theirs, strict=True)]
+        layer_map, theirs = rebuilt.layer_maps[0], rebuilt.maps[0]
         titles = ("this layer, head 0", "nn.MultiheadAttention, head 0", "difference")
-        pictures = "".join(
-            _picture(title, numbers) for title, numbers in zip(titles, (layer_map, theirs, apart), strict=True)
-        )
+        maps = (layer_map.tolist(), theirs.tolist(), (layer_map - theirs).abs().tolist())
+        pictures = "".join(_picture(title, numbers) for title, numbers in zip(titles, maps, strict=True))
         return f'<div style="display:flex;flex-wrap:wrap;gap:1.5rem">{pictures}</div>'
 
 
@@ -126,16 +121,6 @@ def _measured(finding: Finding) -> str:
     if number:
         number += f", bound {finding.bound:.3g})" if finding.bound is not None else ")"
     return f"{finding.words}{number}"
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    line = finding.line
-    return {
-        "number": finding.number, "title": finding.title, "verdict": finding.verdict, "words": finding.words,
-        "figure": finding.figure, "bound": finding.bound, "cause": finding.cause, "reason": finding.reason,
-        "example": finding.example, "page": finding.page,
-        "line": None if line is None else {"file": line.file, "number": line.number, "code": line.code},
-    }  # fmt: skip
 
 
 def _row(finding: Finding) -> str:

@@ -2,68 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from .anatomy import Anatomy
-from .identify import Identified
-from .target import Target, change, distance, tolerance
+from .anatomy import TEXT, Anatomy
+from .tap import Line
+from .target import MaskTrial, Target, distance
+
+BLOCKED = 1e8  # a score below −BLOCKED is that of a blocked key
 
 
-@dataclass(frozen=True)
-class HeadChannels:
+class HeadChannels(NamedTuple):
     """The projection, by the index of its operation, and the channels in it that one head reads."""
 
     projection: int
     channels: tuple[int, ...]
 
-    @property
-    def all(self) -> list[int]:
-        """Return the channels as an index."""
-        return list(self.channels)
-
 
 @dataclass
 class Study:
-    """An identified target, and what its user says of it.
+    """A target whose calls are known, what trying them found, and what its user says of it."""
 
-    Attributes:
-        identified: the target and how it is called.
-        causal: whether it is meant to be causal by itself; None: unspecified.
-        scale: the factor of the scores; None: 1 / √d_head.
-        positions: "none", "absolute", "relative", "rotary", "rotary pairs" or "rotary halves"; "": unspecified.
-        mask_true: what True means in the mask, "attends" or "blocks"; "": unspecified.
-    """
-
-    identified: Identified
-    causal: bool | None = None
-    scale: float | None = None
-    positions: str = ""
-    mask_true: str = ""
-
-    @property
-    def target(self) -> Target:
-        """Return the target."""
-        return self.identified.target
-
-    @property
-    def n(self) -> int:
-        """Return the number of tokens of a text."""
-        return self.identified.n
-
-    @property
-    def batch(self) -> int:
-        """Return the number of texts."""
-        return self.identified.batch
+    target: Target
+    n: int  # tokens of a text
+    batch: int  # texts
+    mask: MaskTrial | None = None
+    padding: MaskTrial | None = None
+    attends: bool = True  # a token moves the output of another
+    notices: tuple[str, ...] = ()
+    causal: bool | None = None  # it is meant to be causal by itself; None: unspecified
+    scale: float | None = None  # the factor of the scores; None: 1 / √d_head
+    positions: str = ""  # what is meant, one of `POSITIONS`
+    mask_true: str = ""  # what True means in the mask, "attends" or "blocks"; "": unspecified
 
     @property
     def limit(self) -> float:
         """Return the relative difference below which two passes are the same."""
-        return tolerance(self.target.dtype)
+        return self.target.limit
 
     @cached_property
     def x(self) -> Tensor:
@@ -83,9 +64,7 @@ class Study:
     def reach(self, n: int, allow: Tensor | None = None) -> Tensor:
         """Return how far each output (row) moves when each token (column) changes, (n, n), relative to the outputs."""
         x = self.target.draw(n, 1)
-        out = self.run(x, allow=allow).nan_to_num()
-        columns = [(self.run(change(x, token), allow=allow).nan_to_num() - out)[0].abs().amax(-1) for token in range(n)]
-        return torch.stack(columns, 1) / out.abs().max()
+        return torch.stack([self.target.moves(x, token, allow=allow)[0] for token in range(n)], 1)
 
     @cached_property
     def is_finite(self) -> bool:
@@ -93,13 +72,9 @@ class Study:
         return bool(self.out[:, 1:-1].isfinite().all())
 
     @cached_property
-    def is_random(self) -> bool:
-        """Truth of: two random seeds give two outputs in evaluation mode."""
-        outs = []
-        for seed in (0, 1):
-            torch.manual_seed(seed)
-            outs.append(self.run(self.x))
-        return distance(*outs) > self.limit
+    def is_ordered(self) -> bool:
+        """Truth of: tokens in another order have other outputs."""
+        return distance(self.run(self.x.flip(1)).flip(1), self.out) > self.limit
 
     @cached_property
     def is_causal(self) -> bool:
@@ -109,17 +84,32 @@ class Study:
 
     @cached_property
     def anatomy(self) -> Anatomy:
-        """The pass in the autograd graph that most properties are read from.
+        """The pass in the autograd graph that most properties are read from; others are copies with other inputs.
 
         Raises:
             Unsupported: its parts cannot be seen.
         """
-        return Anatomy(self.target, self.n, self.batch)
+        anatomy = Anatomy(self.target, self.n, self.batch)
+        with contextlib.suppress(Unsupported):
+            _ = anatomy.axes
+            return anatomy
+        # without maps to return, a layer may call torch's kernel, whose parts are known
+        anatomy = replace(anatomy, target=self.target.without_weights())
+        _ = anatomy.axes
+        return anatomy
 
     @cached_property
-    def pair(self) -> tuple[int, int]:
-        """A query and an earlier key, which every mask of a language model leaves."""
-        return self.n - 2, 2
+    def pairs(self) -> list[tuple[int, int]]:
+        """Queries and keys that every head leaves, earlier keys first, then far ones, up to three tokens.
+
+        Raises:
+            Unsupported: there are none.
+        """
+        weights = self.anatomy.weights.detach()[TEXT].amin(0)
+        pairs = [(i, j) for i, j in weights.gt(0).nonzero().tolist() if i != j]
+        if not pairs:
+            raise Unsupported("no query has weight on another token in every head")
+        return sorted(pairs, key=lambda pair: (pair[0] > pair[1], min(abs(pair[0] - pair[1]), 3), pair), reverse=True)
 
     @cached_property
     def head_channels(self) -> tuple[list[HeadChannels], list[HeadChannels]]:
@@ -128,17 +118,45 @@ class Study:
         Raises:
             Unsupported: the scores of the heads are not those of n_heads heads, or have no projection.
         """
-        anatomy, (i, j) = self.anatomy, self.pair
+        anatomy, pair = self.anatomy, self.pairs[0]
         heads = anatomy.scores.shape[1]
         if heads != self.target.n_heads:
             raise Unsupported(f"its maps have {heads} heads, not n_heads={self.target.n_heads}")
         sides: tuple[list[HeadChannels], list[HeadChannels]] = ([], [])
         for head in range(heads):
-            number = anatomy.scores[0, head, i, j]
-            for token, side in ((i, sides[0]), (j, sides[1])):
-                source = anatomy.source(number, token)
-                if source is None:
-                    raise Unsupported("its scores come from no projection of the inputs")
-                channels = tuple(int(c) for c in source[1][0, token].nonzero().flatten())
-                side.append(HeadChannels(source[0].index, channels))
+            for token, side in zip(pair, sides, strict=True):
+                operation, slopes = anatomy.source(anatomy.scores[TEXT, head, *pair], token)
+                channels = tuple(slopes[TEXT, token].nonzero().flatten().tolist())
+                side.append(HeadChannels(operation.index, channels))
         return sides
+
+    @property
+    def line(self) -> Line | None:
+        """Return the line of the softmax, if it can be seen."""
+        with contextlib.suppress(Exception):
+            return self.anatomy.softmaxes[-1].line
+        return None
+
+    @property
+    def score_line(self) -> Line | None:
+        """Return the line of the last product before the softmax."""
+        products = {"matmul", "bmm", "baddbmm", "einsum"}
+        return self.anatomy.tap.lines(products, 0, self.anatomy.softmaxes[-1].index)[-1]
+
+    def value_source(self, head: int) -> tuple[Anatomy, int, tuple[int, ...]]:
+        """Return a pass in which one head attends to the token itself, and the projection and channels it passes on.
+
+        The other heads attend to token 0.
+
+        Raises:
+            Unsupported: it passes no projection on.
+        """
+        weights = torch.zeros_like(self.anatomy.weights).detach()
+        weights[..., 0] = 1
+        weights[:, head] = torch.eye(self.n, dtype=weights.dtype, device=weights.device)
+        probe, token = self.anatomy.with_weights(weights), self.n // 2
+        for projection in probe.value_sources(self.anatomy):
+            slopes = probe.reads(probe.out_number(token), projection)
+            if slopes is not None and bool(slopes[TEXT, token].any()):
+                return probe, projection.index, tuple(slopes[TEXT, token].nonzero().flatten().tolist())
+        raise Unsupported("its output reads no projection of the values")

@@ -6,10 +6,9 @@ Axis letters: b batch, h head, i query, j key, d head channel.
 from __future__ import annotations
 
 import linecache
-import math
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,16 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-_PRODUCTS = ("linear", "addmm", "baddbmm", "matmul", "bmm", "mm", "einsum", "conv1d", "rmatmul")
-_QUOTIENTS = ("div", "truediv", "true_divide", "div_")
-_SHAPES = ("view", "reshape", "unflatten", "transpose", "permute")
-_DROPOUTS = ("dropout", "dropout_", "alpha_dropout", "feature_dropout")
-_RECORDED = {*_PRODUCTS, *_QUOTIENTS, *_SHAPES, *_DROPOUTS, "softmax", "exp", "sub", "cat", "repeat", "mul"}
+from ..attention.functional import kernel_scores, softmax_over_keys
+
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent), kernel_scores.__code__.co_filename)
+PRODUCTS = {"linear", "addmm", "baddbmm", "matmul", "bmm", "mm", "einsum", "conv1d", "rmatmul"}
+FACTORS = {"mul", "rmul", "imul", "div", "truediv", "itruediv", "true_divide"}
+CUTS = {"view", "reshape", "unflatten", "flatten", "transpose", "permute"}
+DROPOUTS = {"dropout", "alpha_dropout", "feature_dropout"}
+NORMS = {"softmax", "exp", "sigmoid", "relu"}  # that make weights of scores
+SHIFTS = {"sub", "isub", "log_softmax"}  # before an exp: no weight of a softmax changes
+_RECORDED = PRODUCTS | FACTORS | CUTS | DROPOUTS | NORMS | SHIFTS | {"cat", "repeat"}
 
 
 @dataclass(frozen=True)
@@ -41,21 +44,20 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """A call of a torch function: its name, tensor arguments, options, result and the line that made it."""
+    """A call of a torch function: its name, tensor arguments, result, line and place among the operations."""
 
     name: str
     inputs: tuple[Tensor, ...]
-    options: Mapping[str, Any]
     result: Tensor
-    line: Line | None
-    dim: int = -1  # of a softmax
+    line: Line | None = None
+    index: int = -1  # −1: an input of the layer
 
 
 @dataclass
 class Tap(TorchFunctionMode):
-    """Record the operations of a pass; `replace` may give another result for a softmax."""
+    """Record the operations of a pass; `replacements` go in the place of results, by the index of the operation."""
 
-    replace: Callable[[Operation], Tensor | None] = lambda operation: None
+    replacements: Mapping[int, Tensor] = field(default_factory=dict)
     operations: list[Operation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -66,48 +68,35 @@ class Tap(TorchFunctionMode):
     ) -> Any:
         """Run a torch function and record it."""
         kwargs = kwargs or {}
-        if func is F.scaled_dot_product_attention:
+        opened = {F.scaled_dot_product_attention: _attend, F.multi_head_attention_forward: _multi_head}.get(func)
+        if opened is not None:
             with self:
-                return _attend(*args, **kwargs)
-        if func is F.multi_head_attention_forward:
-            with self:
-                return _unwrapped(func)(*args, **kwargs)
+                return opened(*args, **kwargs)
+        call = getattr(func, "__name__", "")
+        name = call.strip("_")
+        parts = [
+            part for arg in (*args, *kwargs.values()) for part in (arg if isinstance(arg, (list, tuple)) else [arg])
+        ]
+        inputs = tuple(part for part in parts if isinstance(part, Tensor))
+        is_changed = name in _RECORDED and (call.startswith("__i") or (call.endswith("_") and call[0] != "_"))
+        if is_changed:
+            inputs = (inputs[0].clone(), *inputs[1:])  # the numbers before they are changed in place
         result = func(*args, **kwargs)
-        name = getattr(func, "__name__", "").strip("_")
         if name not in _RECORDED or not isinstance(result, Tensor):
             return result
-        tensors = tuple(arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor))
-        if name == "einsum" or name == "cat":
-            tensors = tuple(tensor for arg in args if isinstance(arg, (list, tuple)) for tensor in arg) or tensors
-        operation = Operation(name, tensors, {**kwargs, "args": args}, result, _line())
-        operation = self._as_softmax(operation)
-        self.operations.append(operation)
-        if operation.name == "softmax" and (other := self.replace(operation)) is not None:
-            return other
-        return result
+        index = len(self.operations)
+        recorded = result.detach().clone() if is_changed and name in FACTORS else result
+        self.operations.append(Operation(name, inputs, recorded, _line(), index))
+        is_copied = name in PRODUCTS | FACTORS and not is_changed  # later changes in place leave what is recorded
+        return self.replacements.get(index, result.clone() if is_copied else result)
 
-    def _as_softmax(self, operation: Operation) -> Operation:
-        """Recognise a softmax, also one written as exp(s) / Σ exp(s)."""
-        name, inputs, result = operation.name, operation.inputs, operation.result
-        if name == "softmax":
-            args = operation.options["args"]
-            dim = operation.options.get("dim", args[1] if len(args) > 1 and isinstance(args[1], int) else -1)
-            return Operation(name, inputs, operation.options, result, operation.line, dim % max(result.dim(), 1))
-        if name not in _QUOTIENTS or len(inputs) != 2 or inputs[0].dim() < 2 or inputs[1].dim() != inputs[0].dim():
-            return operation
-        powers = self.maker(inputs[0])
-        if powers is None or powers.name != "exp":
-            return operation
-        summed = [axis for axis, size in enumerate(inputs[1].shape) if size == 1 != inputs[0].shape[axis]]
-        scores = powers.inputs[0]
-        shift = self.maker(scores)
-        if shift is not None and shift.name == "sub":
-            scores = shift.inputs[0]  # the largest score of the row is subtracted, which changes no weight
-        return Operation("softmax", (scores,), {}, result, operation.line, summed[0]) if len(summed) == 1 else operation
+    def maker(self, tensor: Tensor, names: set[str]) -> Operation | None:
+        """Return the last operation of these names whose result is this tensor."""
+        return next((o for o in reversed(self.operations) if o.result is tensor and o.name in names), None)
 
-    def maker(self, tensor: Tensor) -> Operation | None:
-        """Return the operation whose result is this tensor."""
-        return next((operation for operation in reversed(self.operations) if operation.result is tensor), None)
+    def lines(self, names: set[str], start: int = 0, end: int | None = None) -> list[Line | None]:
+        """Return the lines of the operations of these names."""
+        return [operation.line for operation in self.operations[start:end] if operation.name in names] or [None]
 
 
 def _line() -> Line | None:
@@ -121,12 +110,13 @@ def _line() -> Line | None:
     return None
 
 
-def _unwrapped(func: Any) -> Any:
-    """Copy a Python function of torch so that its body runs under the mode instead of being handed over whole."""
+def _multi_head(*args: Any, **kwargs: Any) -> Any:
+    """Run torch's multi_head_attention_forward so that its body is under the mode instead of handed over whole."""
+    func = F.multi_head_attention_forward
     scope = {name: _no if name.startswith("has_torch_function") else value for name, value in func.__globals__.items()}
     copy = types.FunctionType(func.__code__, scope, func.__name__, func.__defaults__, func.__closure__)
     copy.__kwdefaults__ = func.__kwdefaults__
-    return copy
+    return copy(*args, **kwargs)
 
 
 def _no(*args: Any) -> bool:
@@ -144,17 +134,8 @@ def _attend(
     enable_gqa: bool = False,
 ) -> Tensor:
     """Compute torch's scaled_dot_product_attention from its parts, (…, i, d) and (…, j, d) -> (…, i, d)."""
+    scores = kernel_scores(query, key, attn_mask, is_causal, scale, enable_gqa)
+    weights = F.dropout(softmax_over_keys(scores, ~scores.isneginf()), dropout_p)
     if enable_gqa:
-        key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
-    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    if is_causal:
-        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
-    if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-    empty = scores.isneginf().all(-1, keepdim=True)  # the weights of a row without a key are 0
-    weights = torch.softmax(scores.masked_fill(empty, 0), -1)
-    if bool(empty.any()):
-        weights = weights.masked_fill(empty, 0)
-    if dropout_p:
-        weights = F.dropout(weights, dropout_p)
+        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     return weights @ value

@@ -10,8 +10,10 @@ import copy
 import inspect
 import io
 import math
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,47 +22,20 @@ from torch.nn import functional as F
 
 from ..errors import Unsupported
 
-INPUTS = {
-    "x",
-    "hidden_states",
-    "input",
-    "inputs",
-    "src",
-    "tgt",
-    "seq",
-    "sequence",
-    "h",
-    "hidden",
-    "inp",
-    "emb",
-    "embeddings",
+_TABLE = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NAMES = {name: role for role, names in _TABLE.items() for name in names}
+LAYOUTS: dict[str, tuple[Callable[[Tensor, int], Tensor], Callable[[Tensor], Tensor]]] = {  # of (b, i, c), and back
+    "bsd": (lambda x, heads: x, lambda x: x),
+    "sbd": (lambda x, heads: x.transpose(0, 1), lambda x: x.transpose(0, 1)),
+    "bhsd": (lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2), lambda x: x.transpose(1, 2).flatten(2)),
 }
-QUERIES, KEYS, VALUES = {"q", "query", "queries"}, {"k", "key", "keys"}, {"v", "value", "values"}
-MASKS = {"mask", "attn_mask", "attention_mask", "src_mask", "tgt_mask", "allow", "allowed", "msk", "m", "attn_bias"}
-PADDINGS = {"key_padding_mask", "padding_mask", "src_key_padding_mask", "pad_mask", "padding", "key_mask"}
-CACHES = {"cache", "kv_cache", "past", "past_kv", "past_key_value", "past_key_values", "layer_past"}
-FLAGS = {
-    "need_weights": True, "average_attn_weights": False, "output_attentions": True, "return_weights": True,
-    "return_attention": True, "return_attn": True, "need_head_weights": True,
-}  # fmt: skip
-_HEADS = ("n_heads", "num_heads", "heads", "n_head", "num_head", "nhead", "num_attention_heads")
-_WIDTHS = ("d_model", "embed_dim", "dim", "hidden_size", "emb_dim", "emb_size", "embed_size", "n_embd")
-SIZES = {**dict.fromkeys(_HEADS, "n_heads"), **dict.fromkeys(_WIDTHS, "d_model")}
-LAYOUTS = {"bsd": "batch first", "sbd": "sequence first", "bhsd": "heads already split"}
 MAX_COPIED = 2**28  # parameters of a module that is copied to float64
-
-SDPA = inspect.Signature([
-    *(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("query", "key", "value")),
-    inspect.Parameter("attn_mask", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
-])  # fmt: skip
 
 # How a mask may be written (from bool, True = may attend), and the shapes in which it may be taken.
 CODES: dict[str, Callable[[Tensor, torch.dtype], Tensor]] = {
     "True attends": lambda allow, dtype: allow,
     "True blocks": lambda allow, dtype: ~allow,
-    "0 is added, −∞ blocks": lambda allow, dtype: torch.zeros(
-        allow.shape, dtype=dtype, device=allow.device
-    ).masked_fill(~allow, torch.finfo(dtype).min / 2),
+    "0 is added, −∞ blocks": lambda allow, dtype: (~allow).to(dtype) * (torch.finfo(dtype).min / 2),
     "1 attends, 0 blocks": lambda allow, dtype: allow.to(dtype),
     "0 attends, 1 blocks": lambda allow, dtype: (~allow).to(dtype),
 }
@@ -72,12 +47,12 @@ SHAPES: dict[str, Callable[[Tensor, int], Tensor]] = {
     "(b h) i j": lambda allow, heads: allow.repeat_interleave(heads, 0),
     "i j b": lambda allow, heads: allow.permute(1, 2, 0),
     "i j b 1": lambda allow, heads: allow.permute(1, 2, 0)[..., None],
-    "b 1 1 j": lambda allow, heads: allow[:, None, :1],
     "b j": lambda allow, heads: allow[:, 0],
+    "b 1 1 j": lambda allow, heads: allow[:, None, :1],
     "j b": lambda allow, heads: allow[:, 0].T,
 }
-PER_QUERY = ("b h i j", "b 1 i j", "b i j", "i j", "(b h) i j", "i j b", "i j b 1")
-PER_TEXT = ("b h i j", "b 1 i j", "b i j", "(b h) i j", "i j b", "i j b 1", "b 1 1 j", "b j", "j b")
+PER_QUERY, PER_KEY = ([shape for shape in SHAPES if ("i" in shape) is has_queries] for has_queries in (True, False))
+PER_TEXT = [shape for shape in SHAPES if "b" in shape]
 
 
 @dataclass(frozen=True)
@@ -97,44 +72,63 @@ class MaskForm:
 
 
 @dataclass(frozen=True)
+class MaskTrial:
+    """The result of trying a parameter that takes a mask."""
+
+    name: str  # of the parameter
+    form: MaskForm | None = None  # the first in which it blocks, or in which it has an effect at all
+    fault: str = "ignored"  # "" where it blocks, or "transposed", "leaks" or "ignored"
+    leak: float = 0.0  # how far a blocked key still moves its query
+
+
+@dataclass(frozen=True)
 class Answer:
-    """The result of a call: out (b, i, c), weights as they came, and a cache."""
+    """The result of a call: out (b, i, c), weights, a cache, and whether the input was changed."""
 
     out: Tensor
     weights: Tensor | None = None
     cache: Any = None
+    input_changed: bool = False
 
 
 @dataclass(frozen=True)
 class Target:
     """A module or function with the way to call it."""
 
-    function: Callable[..., Any]
-    d_model: int
-    n_heads: int
+    function: Callable[..., Any]  # the module or function
+    d_model: int  # the width of the input
+    n_heads: int  # the number of heads
     names: dict[str, str] = field(default_factory=dict)  # role -> parameter
     fixed: dict[str, Any] = field(default_factory=dict)  # parameters whose values are known
-    layout: str = "bsd"
-    mask: MaskForm | None = None
-    padding: MaskForm | None = None
-    call: Callable[..., Any] | None = None
-    dtype: torch.dtype = torch.float64
-    device: torch.device | str = "cpu"
+    layout: str = "bsd"  # a key of LAYOUTS
+    mask: MaskForm | None = None  # how it takes a mask
+    padding: MaskForm | None = None  # how it takes a mask of real tokens
+    call: Callable[..., Any] | None = None  # the call that its user gives
+    dtype: torch.dtype = torch.float64  # the format of inputs and parameters
+    inner: torch.dtype | None = None  # a half format in which it computes inside
+    device: torch.device | str = "cpu"  # where its parameters are
     vectors: Tensor | None = None  # of a text, (n, c)
+    seed: int | None = None  # of each call, for a module that is random in evaluation mode
+    keeps_state: bool = False  # a call changes the next one, so that each is made on a copy
+
+    @property
+    def limit(self) -> float:
+        """Return the relative difference below which two passes are the same: a thousand roundings, at most 3 %."""
+        return min(1e3 * torch.finfo(self.inner or self.dtype).eps, 0.03)
 
     @property
     def takes_qkv(self) -> bool:
         """Return whether queries, keys and values are separate arguments."""
         return "value" in self.names
 
-    def draw(self, n: int, batch: int = 1, seed: int = 0, **options: Any) -> Tensor:
+    def draw(self, n: int, batch: int = 1, seed: int = 0) -> Tensor:
         """Return inputs (b, i, c): random ones, and the target's own vectors at the start of the first text."""
         generator = torch.Generator().manual_seed(seed)
         x = torch.randn(batch, n, self.d_model, generator=generator, dtype=torch.float64)
-        if self.vectors is not None:
+        if self.vectors is not None and seed < 3:
             count = min(n, len(self.vectors))
             x[:1, :count] = self.vectors[:count].to(x)
-        return x.to(options.get("dtype", self.dtype)).to(self.device)
+        return x.to(self.device, self.dtype)
 
     def __call__(
         self,
@@ -162,135 +156,112 @@ class Target:
         value = key if value is None else value
         if allow is not None and allow.dim() == 2:
             allow = allow.expand(len(x), -1, -1)
-        if self.call is not None:
-            return self._call_by_user(self.call, x, key, value, allow, padding)
-        arguments: dict[str, Any] = dict(self.fixed)
-        if self.takes_qkv:
-            for role, tensor in (("query", x), ("key", key), ("value", value)):
-                arguments[self.names[role]] = self._lay(tensor)
-        else:
-            arguments[self.names["x"]] = self._lay(x)
-        if allow is not None:
-            if self.mask is None:
-                raise Unsupported("it takes no mask")
-            arguments[self.mask.name] = self.mask.write(allow, self.n_heads, x.dtype)
-        if padding is not None:
-            form = self.padding or self.mask
-            if form is None:
-                raise Unsupported("it takes no padding mask")
-            arguments[form.name] = form.write(padding[:, None].expand(-1, x.shape[1], -1), self.n_heads, x.dtype)
-        arguments.update(self.positions(x, start or 0))
-        if start is not None:
-            arguments[self.names["cache"]] = cache
-            arguments.update({name: True for name in ("use_cache",) if name in self.names.values()})
-        return self._read(self.run(arguments), x)
+        originals = {"x": x, "query": x, "key": key, "value": value}
+        inputs = {role: self._lay(tensor) for role, tensor in originals.items()}
+        function, sink = self.function, io.StringIO()
+        if self.keeps_state and isinstance(function, nn.Module):
+            function = duplicate(function, shared=True)
+        with contextlib.ExitStack() as stack:  # neither its prints nor its seeds leave a call
+            stack.enter_context(contextlib.redirect_stdout(sink))
+            stack.enter_context(contextlib.redirect_stderr(sink))
+            if self.seed is not None:
+                stack.enter_context(torch.random.fork_rng(devices=[]))
+                torch.manual_seed(self.seed)
+            if self.call is not None:
+                result = self._call_by_user(self.call, function, inputs, allow, padding)
+            else:
+                arguments = {**self.fixed, **{self.names[r]: inputs[r] for r in inputs if r in self.names}}
+                arguments.update(self._masks(x, allow, padding), **self.positions(x, start or 0))
+                if start is not None:
+                    arguments[self.names["cache"]] = cache
+                    arguments.update({name: True for role, name in self.names.items() if role == "use_cache"})
+                positional = [arguments.pop(name) for name in arguments.pop("", ())]
+                result = function(*positional, **arguments)
+        is_changed = any(not torch.equal(inputs[role], self._lay(tensor)) for role, tensor in originals.items())
+        return replace(self._read(result, x), input_changed=is_changed)
 
-    def run(self, arguments: dict[str, Any]) -> Any:
-        """Call the function; what it prints is no part of a report."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            if self.function is F.scaled_dot_product_attention:
-                tensors = [arguments.pop(name) for name in ("query", "key", "value")]
-                return self.function(*tensors, **arguments)
-            positional = self.fixed.get("", ())
-            rest = {name: value for name, value in arguments.items() if name not in ("", *positional)}
-            return self.function(*(arguments[name] for name in positional), **rest)
+    @torch.no_grad()
+    def moves(self, x: Tensor, token: int, text: int = 0, **options: Any) -> Tensor:
+        """Return how far each output moves (b, i), of the largest one, when a token of a text changes."""
+        out, other = (self(inputs, **options).out.nan_to_num() for inputs in (x, change(x, token, text)))
+        return (other - out).abs().amax(-1) / out.abs().max()
 
+    def _masks(self, x: Tensor, allow: Tensor | None, padding: Tensor | None) -> dict[str, Tensor]:
+        """Return the masks as they are taken."""
+        masks = {}
+        rows = None if padding is None else padding[:, None].expand(-1, x.shape[1], -1)
+        for tensor, form in ((allow, self.mask), (rows, self.padding or self.mask)):
+            if tensor is not None:
+                if form is None:
+                    raise Unsupported("it takes no such mask")
+                masks[form.name] = form.write(tensor, self.n_heads, x.dtype)
+        return masks
+
+    @staticmethod
     def _call_by_user(
-        self,
-        call: Callable[..., Any],
-        x: Tensor,
-        key: Tensor,
-        value: Tensor,
-        allow: Tensor | None,
-        padding: Tensor | None,
-    ) -> Answer:
-        tensors = {"x": x, "q": x, "k": key, "v": value, "query": x, "key": key, "value": value}
-        arguments: dict[str, Tensor | None] = {name: self._lay(tensor) for name, tensor in tensors.items()}
+        call: Callable[..., Any], function: Any, inputs: dict[str, Any], allow: Tensor | None, padding: Tensor | None
+    ) -> Any:
         _, *names = inspect.signature(call).parameters
         if padding is not None and "padding" not in names:
-            allow = padding[:, None].expand(-1, x.shape[1], -1)
-        arguments.update(allow=allow, padding=padding)
+            allow = padding[:, None].expand(-1, padding.shape[1], -1)
+        short = {"q": inputs["query"], "k": inputs["key"], "v": inputs["value"]}
+        arguments = {**inputs, **short, "allow": allow, "padding": padding}
         if unknown := set(names) - set(arguments):
             raise Unsupported(
                 f"call= takes {sorted(unknown)}; it is given m and of {', '.join(arguments)} what it names"
             )
-        return self._read(call(self.function, **{name: arguments[name] for name in names}), x)
+        return call(function, **{name: arguments[name] for name in names})
 
     def _lay(self, x: Tensor) -> Tensor:
-        x = x.clone()  # it may be changed in place
-        if self.layout == "sbd":
-            return x.transpose(0, 1)
-        if self.layout == "bhsd":
-            return x.view(*x.shape[:2], self.n_heads, self.d_model // self.n_heads).transpose(1, 2)
-        return x
-
-    def _unlay(self, out: Tensor) -> Tensor:
-        if self.layout == "sbd":
-            return out.transpose(0, 1)
-        return out.transpose(1, 2).flatten(2) if self.layout == "bhsd" else out
+        return LAYOUTS[self.layout][0](x.clone(), self.n_heads)  # it may be changed in place
 
     def positions(self, x: Tensor, start: int) -> dict[str, Any]:
         """Give a layer that is handed its rotations what its model would hand it: halves are paired, base 10,000."""
-        n, d_head = x.shape[1], self.d_model // self.n_heads
-        places = torch.arange(start, start + n, device=x.device)
-        values: dict[str, Any] = {}
-        for role, name in self.names.items():
-            if role in ("position_ids", "cache_position"):
-                values[name] = places[None] if role == "position_ids" else places
-            if role in ("position_embeddings", "freqs_cis"):
-                speeds = 10000 ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device=x.device) / d_head)
-                angles = places[:, None] * speeds
-                if role == "freqs_cis":
-                    values[name] = torch.polar(torch.ones_like(angles), angles).to(torch.complex128)
-                    continue
-                angles = torch.cat([angles, angles], -1)[None]
-                values[name] = (angles.cos().to(x.dtype), angles.sin().to(x.dtype))
-        return values
+        d_head, places = self.d_model // self.n_heads, torch.arange(start, start + x.shape[1], device=x.device)
+        speeds = 10000 ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device=x.device) / d_head)
+        angles = places[:, None] * speeds
+        pair = torch.cat([angles, angles], -1)[None]
+        values = {
+            "position_ids": places[None], "cache_position": places, "freqs_cis": torch.polar(angles * 0 + 1, angles),
+            "position_embeddings": (pair.cos().to(x.dtype), pair.sin().to(x.dtype)),
+        }  # fmt: skip
+        return {name: values[role] for role, name in self.names.items() if role in values}
 
     def _read(self, result: Any, x: Tensor) -> Answer:
         """Find the output, the weights and a cache in what a call returned."""
-        parts = [result] if isinstance(result, Tensor) else _parts(result)
+        result = list(result.values()) if isinstance(result, dict) else result
+        parts = result if isinstance(result, (tuple, list)) else [result]
         out = next((part for part in parts if isinstance(part, Tensor) and part.is_floating_point()), None)
         if out is None:
             raise Unsupported(f"it returns {type(result).__name__}, and no tensor of numbers in it")
         rest = [part for part in parts if part is not out and part is not None]
         maps = [part for part in rest if isinstance(part, Tensor) and part.dim() in (3, 4)]
         others = [part for part in rest if not isinstance(part, Tensor)]
-        out = self._unlay(out)
+        out = LAYOUTS[self.layout][1](out)
         if out.dim() != 3 or out.shape[:2] != x.shape[:2]:
             sizes = " × ".join(map(str, out.shape))
             raise Unsupported(f"its output is {sizes} for an input of {' × '.join(map(str, x.shape))} (b, i, c)")
         return Answer(out, maps[-1] if maps else None, others[-1] if others else None)
 
+    def without_weights(self) -> Target:
+        """Return the target with no weights requested."""
+        return replace(self, fixed={name: NAMES.get(name) != "weights" and value for name, value in self.fixed.items()})
+
     def with_dtype(self, dtype: torch.dtype) -> Target:
         """Return the target with its parameters in another format."""
         function = self.function
         if isinstance(function, nn.Module):
-            function = copy.deepcopy(function).to(dtype)
+            function = duplicate(function).to(dtype)
         return replace(self, function=function, dtype=dtype)
 
-    @contextlib.contextmanager
-    def training(self) -> Iterator[None]:
-        """Run the target in training mode, with dropout."""
-        if isinstance(self.function, nn.Module):
-            self.function.train()
-        try:
-            yield
-        finally:
-            if isinstance(self.function, nn.Module):
-                self.function.eval()
 
-
-def _parts(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (tuple, list)) else [result]
+def kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+    """Call torch's kernel, which has no signature that could be read."""
+    return F.scaled_dot_product_attention(query, key, value, attn_mask)
 
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of a module's forward or of a function. Raises Unsupported."""
-    if function is F.scaled_dot_product_attention:
-        return SDPA
     try:
         return inspect.signature(function.forward if isinstance(function, nn.Module) else function)
     except (TypeError, ValueError):
@@ -307,26 +278,21 @@ def roles(
     """
     names: dict[str, str] = {}
     fixed: dict[str, Any] = {}
-    positional: list[str] = []
-    open_names: list[str] = []
-    optional: list[str] = []
+    open_names, optional, positional = list[str](), list[str](), list[str]()
+    values = {"n_heads": n_heads, "d_model": d_model, "weights": True, "mean": False}
     for parameter in signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        name, plain = parameter.name, parameter.name.lower().strip("_")
+        name, is_needed = parameter.name, parameter.default is parameter.empty
+        role = "mask" if name == mask else NAMES.get(name.lower().strip("_"), "")
         if parameter.kind is parameter.POSITIONAL_ONLY:
             positional.append(name)
-        role = "mask" if name == mask else _role(plain)
-        if role in names:
-            role = None
-        if role:
+        if role in values:
+            if is_needed or role in ("weights", "mean"):
+                fixed[name] = values[role]
+        elif role and role not in names:
             names[role] = name
-        elif plain in FLAGS:
-            fixed[name] = FLAGS[plain]
-        elif plain in SIZES:
-            if parameter.default is parameter.empty:
-                fixed[name] = {"n_heads": n_heads, "d_model": d_model}[SIZES[plain]]
-        elif parameter.default is parameter.empty:
+        elif is_needed:
             open_names.append(name)
         elif parameter.default is None:
             optional.append(name)
@@ -355,25 +321,25 @@ def roles(
     return names, fixed
 
 
-def _role(name: str) -> str | None:
-    tables = (("x", INPUTS), ("query", QUERIES), ("key", KEYS), ("value", VALUES), ("mask", MASKS))
-    for role, names in (*tables, ("padding", PADDINGS), ("cache", CACHES)):
-        if name in names:
-            return role
-    return name if name in ("position_embeddings", "position_ids", "cache_position", "freqs_cis", "use_cache") else None
-
-
-def change(x: Tensor, token: int, seed: int = 1) -> Tensor:
-    """Return x with other numbers at one token of the first text."""
-    generator = torch.Generator().manual_seed(seed)
+def change(x: Tensor, token: int, text: int = 0) -> Tensor:
+    """Return x with other numbers at one token of a text."""
     other = x.clone()
-    other[0, token] = 2 * torch.randn(x.shape[-1], generator=generator, dtype=torch.float64).to(x)
+    generator = torch.Generator().manual_seed(1)
+    other[text, token] = 2 * torch.randn(x.shape[-1], generator=generator, dtype=torch.float64).to(x)
     return other
 
 
-def tolerance(dtype: torch.dtype) -> float:
-    """Return the relative difference below which two passes are the same: a thousand roundings of the format."""
-    return 1e3 * torch.finfo(dtype).eps
+def is_large(function: Any) -> bool:
+    """Return whether a module has too many parameters to be copied."""
+    return isinstance(function, nn.Module) and sum(x.numel() for x in function.parameters()) > MAX_COPIED
+
+
+def duplicate(module: nn.Module, *, shared: bool = False) -> nn.Module:
+    """Return a copy of a module, with the same parameters if shared; results of earlier passes are detached."""
+    values = [value for part in module.modules() for value in vars(part).values() if isinstance(value, Tensor)]
+    memo: dict[int, Any] = {id(value): value.detach().clone() for value in values if not value.is_leaf}
+    memo.update({id(parameter): parameter for parameter in module.parameters() if shared})
+    return copy.deepcopy(module, memo)
 
 
 def distance(a: Tensor, b: Tensor) -> float:
@@ -385,3 +351,8 @@ def distance(a: Tensor, b: Tensor) -> float:
         return math.inf
     a, b = a.nan_to_num(), b.nan_to_num()
     return float((a - b).abs().max() / b.abs().max().clamp_min(1e-30)) if a.numel() else 0.0
+
+
+def sentence(error: Exception | None) -> str:
+    """Return the kind and the first line of an error."""
+    return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0][:200]}"

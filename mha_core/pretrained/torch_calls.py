@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..attention.functional import softmax_over_keys
+from ..attention.functional import kernel_scores, softmax_over_keys
 from ..errors import SizeError, Unsupported
 
 _MHA = inspect.signature(F.multi_head_attention_forward)
@@ -57,22 +57,16 @@ def _sdpa_weights(
     """
     if query.is_nested:
         raise Unsupported("watch() reads no nested tensors; give the module padded ones")
-    i, j = query.shape[-2], key.shape[-2]
+    j = key.shape[-2]
     check(math.prod(query.shape[1 if query.dim() > 3 else 0 : -1]) * j)
     is_vmapped = any(torch.func.debug_unwrap(x).dim() > x.dim() for x in (query, key))
     first = None if is_vmapped else batch
     q, k = _one_text(query, first), _one_text(key, first)
-    if enable_gqa:
-        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if is_causal:
-        attn_mask = torch.ones(i, j, dtype=torch.bool, device=q.device).tril()
-    elif attn_mask is not None:
-        attn_mask = _one_text(attn_mask.expand(*query.shape[:-1], j), first)
     if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+        attn_mask = _one_text(attn_mask.expand(*query.shape[:-1], j), first)
+    scores = kernel_scores(q, k, attn_mask, is_causal, scale, enable_gqa)
     scores = _one_text(torch.func.debug_unwrap(scores), batch if is_vmapped else None)
-    weights = softmax_over_keys(scores, None if attn_mask is None else ~scores.isneginf())
+    weights = softmax_over_keys(scores, ~scores.isneginf())
     return one_text_heads(weights, None), None
 
 

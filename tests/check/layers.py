@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from .texts import ANNOTATED, COPY, FLASH, KERNEL, LESSON, NOTEBOOK, POST
+
 D_MODEL, N_HEADS = 32, 4
 
 # Four linear layers, view and transpose, masks in which True attends; padding has a parameter of its own.
@@ -141,13 +143,32 @@ class Grouped(nn.Module):
         return self.wo(out), cache
 """
 
-SOURCES = {"Separate": SEPARATE, "Causal": CAUSAL, "TimeFirst": TIME_FIRST, "Grouped": GROUPED}
+SOURCES = {
+    "Separate": SEPARATE, "Causal": CAUSAL, "TimeFirst": TIME_FIRST, "Grouped": GROUPED, "Annotated": ANNOTATED,
+    "Copy": COPY, "Lesson": LESSON, "Naive": POST, "Joined": POST, "Notebook": NOTEBOOK, "Kernel": KERNEL,
+    "Flash": FLASH,
+}  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {
     "Separate": {"layout": "bsd", "mask_true": "attends"},
     "Causal": {"layout": "bsd", "causal": True},
     "TimeFirst": {"layout": "sbd", "mask_true": "attends"},
     "Grouped": {"layout": "bsd", "causal": True, "positions": "rotary halves"},
+    "Annotated": {"layout": "sbd", "mask_true": "attends"},
+    "Copy": {"layout": "sbd", "mask_true": "attends"},
+    "Lesson": {"layout": "bsd", "scale": 1.0, "mask_true": "attends"},
+    "Naive": {"layout": "bsd"},
+    "Joined": {"layout": "bsd"},
+    "Notebook": {"layout": "bsd"},
+    "Kernel": {"layout": "bsd", "causal": True},
+    "Flash": {"layout": "bsd"},
 }
+ALARMS = {
+    "Annotated": [12],
+    "Copy": [12],
+    "Naive": [12],
+    "Joined": [12],
+    "Notebook": [14],
+}  # true ones: NaN of −∞, of exp
 _numbers = count()
 
 
@@ -161,7 +182,7 @@ class Mutant:
     cause: str
     lines: Mapping[str, str]
 
-    def build(self, d_model: int = D_MODEL, n_heads: int = N_HEADS, seed: int = 0) -> nn.Module:
+    def build(self, d_model: int = D_MODEL, n_heads: int = N_HEADS, seed: int = 0) -> Any:
         """Return the broken layer with random weights."""
         return build(self.style, d_model, n_heads, seed, self.lines)
 
@@ -173,7 +194,7 @@ class Mutant:
 
 def build(
     style: str, d_model: int = D_MODEL, n_heads: int = N_HEADS, seed: int = 0, lines: Mapping[str, str] | None = None
-) -> nn.Module:
+) -> Any:
     """Return the layer of a style with random weights, some of its lines replaced.
 
     Raises:
@@ -189,14 +210,18 @@ def build(
     scope: dict[str, Any] = dict(vars(SimpleNamespace(torch=torch, nn=nn, F=nn.functional, math=__import__("math"))))
     exec(compile(source, file, "exec"), scope)
     torch.manual_seed(seed)
-    layer: nn.Module = scope[style](d_model, n_heads)
+    is_reversed = style in ("Annotated", "Copy")
+    layer: Any = scope[style](n_heads, d_model) if is_reversed else scope[style](d_model, n_heads)
     with torch.no_grad():
-        for name, parameter in layer.named_parameters():
+        for name, parameter in layer.named_parameters() if isinstance(layer, nn.Module) else ():
             if name.endswith("bias"):
                 parameter.normal_(std=0.2)  # biases of 0 would hide what they do
     return layer
 
 
 MUTANTS = [
-    Mutant(**mutant) for mutant in tomllib.loads(Path(__file__).with_name("mutants.toml").read_text("utf-8"))["mutant"]
+    Mutant(name, style, int(number), mutant.pop("cause"), mutant)
+    for style, numbers in tomllib.loads(Path(__file__).with_name("mutants.toml").read_text("utf-8")).items()
+    for number, names in numbers.items()
+    for name, mutant in names.items()
 ]

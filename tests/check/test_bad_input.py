@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from mha_core import check
 from mha_core.check import HOLDS, UNKNOWN
@@ -95,6 +96,55 @@ def test_input_changed_in_place_is_reported() -> None:
     assert report[1].verdict == HOLDS
 
 
+def test_what_a_call_prints_stays_off_the_screen_too(capsys: pytest.CaptureFixture[str]) -> None:
+    check(Own(loud), D_MODEL, N_HEADS, call=lambda m, x: m(x), properties=[1])
+    assert capsys.readouterr() == ("", "")
+
+
+class Remembers(nn.Module):
+    """A layer that adds to its output with each call, and keeps a tensor of its last pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = Own()
+        self.count = 0
+        self.last: Any = None
+
+    def forward(self, x: Any) -> Any:
+        self.count += 1
+        self.last = self.layer(x)
+        return self.last * self.count
+
+
+def test_a_layer_that_keeps_state_fails_there_alone() -> None:
+    layer = Remembers().double()
+    layer(torch.randn(1, 3, D_MODEL, dtype=torch.float64))  # it holds a result that has a gradient
+    report = check(layer, D_MODEL, N_HEADS)
+    assert [finding.number for finding in report.failures] == [11], str(report)
+    assert report[11].cause == "keeps state"
+    assert "fresh copy" in str(report)
+    assert layer.count == 1
+    assert [report[number].verdict for number in (1, 5, 6, 7, 13, 15)] == [HOLDS] * 6
+
+
+def test_a_layer_that_is_random_in_evaluation_fails_there_alone() -> None:
+    report = check(Own(lambda x: F.dropout(x, 0.1)), D_MODEL, N_HEADS)
+    assert [finding.number for finding in report.failures] == [11], str(report)
+    assert report[11].cause == "dropout in evaluation"
+    assert [report[number].verdict for number in (1, 6, 7, 8)] == [HOLDS] * 4
+    assert report[5].verdict == UNKNOWN
+
+
+def test_a_layer_that_raises_in_one_case_leaves_the_others() -> None:
+    def refuse_one(x: Any) -> Any:
+        return refuse(x) if x.shape[1] == 3 else x
+
+    report = check(Own(refuse_one), D_MODEL, N_HEADS)
+    assert not report.failures
+    assert "KeyError: 'no such layer'" in report[13].words
+    assert report[1].verdict == report[15].verdict == HOLDS
+
+
 def test_nan_is_reported_once_and_stops_the_check() -> None:
     report = check(Own(after=lambda out: out * float("nan")), D_MODEL, N_HEADS)
     assert [finding.number for finding in report.failures] == [14]
@@ -120,8 +170,12 @@ def test_wrong_arguments_are_refused(options: dict[str, Any], kind: type[Excepti
 
 
 def test_a_large_module_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["mha_core.check.identify"], "MAX_COPIED", 10)
-    report = check(nn.MultiheadAttention(D_MODEL, N_HEADS, batch_first=True), D_MODEL, N_HEADS)
+    monkeypatch.setattr(sys.modules["mha_core.check.target"], "MAX_COPIED", 10)
+    layer = nn.MultiheadAttention(D_MODEL, N_HEADS, batch_first=True)
+    report = check(layer, D_MODEL, N_HEADS)
+    assert layer.training
+    copy: Any = report.study.target.function
+    assert copy.in_proj_weight is layer.in_proj_weight
     assert report.study.target.dtype == torch.float32
     assert [finding.number for finding in report.failures] == [12]
     assert report[13].verdict == UNKNOWN

@@ -1,6 +1,7 @@
 """The report as a table, JSON and a page, and the command."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from headlight.ui.pages import PAGES, path
 from mha_core import check
 from mha_core.check import CheckFailure, Report
 from mha_core.check.finding import CAUSES, TITLES
-from tests.check.layers import D_MODEL, MUTANTS, N_HEADS, OPTIONS, build
+from tests.check.layers import ALARMS, D_MODEL, MUTANTS, N_HEADS, OPTIONS, build
 
 ROOT = Path(__file__).parents[2]
 LAYER = """
@@ -51,6 +52,24 @@ def test_a_failure_in_pytest_is_the_table() -> None:
     for part in ("✗  7", "√d_model instead of √d_head", "http://127.0.0.1:8501/by-hand", "1 / √d_head is"):
         assert part in str(report)
     check(build("Separate"), D_MODEL, N_HEADS, **OPTIONS["Separate"]).raise_for_failures()
+
+
+SHEETS = re.findall(
+    r"^\| ([^|]+) \| [^|]+ \| `(check\(layer.*)` \|$", (ROOT / "docs" / "check.md").read_text("utf-8"), re.M
+)
+STYLES = ("Annotated", "Copy", "Lesson", "Naive", "Joined", "Notebook")
+
+
+@pytest.mark.parametrize("place", range(6), ids=STYLES)
+def test_each_exercise_sheet_grades_the_layer_of_its_text(place: int) -> None:
+    assert len(SHEETS) == len(STYLES)
+    call = SHEETS[place][1]
+    eval(call, {"check": check, "layer": build(STYLES[place], 64, 4)})
+    exempt = re.search(r"exempt=\[(\d+)\]", call)
+    assert ALARMS.get(STYLES[place], []) == ([int(exempt[1])] if exempt else [])
+    if exempt:
+        with pytest.raises(CheckFailure):
+            eval(call.replace(exempt[0], ""), {"check": check, "layer": build(STYLES[place], 64, 4)})
 
 
 def test_json_has_every_finding() -> None:
