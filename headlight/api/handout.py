@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from headlight.server.base_path import BASE
-from headlight.ui.web import PREFIX
+from headlight.ui.web import PREFIX, font_face
 
 ADDRESS = f"{BASE}/handout"
 
@@ -27,6 +27,7 @@ def document(title: str, head: str, body: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Headlight</title>
 <link rel="icon" href="{PREFIX}/frame/icon.svg">
+<style>{font_face()}</style>
 {head}
 </head>
 <body>{body}</body>

@@ -6,7 +6,7 @@ import re
 
 from headlight.server.base_path import BASE
 from headlight.ui import pages
-from headlight.ui.web import PREFIX, SCRIPT
+from headlight.ui.web import PREFIX, SCRIPT, font_face
 
 INDEX = '<div id="root">'  # part of Streamlit's index.html, its answer to every unknown path
 # The browser fetches these files first; both scripts run when the page is parsed, boot.js before the bundle.
@@ -14,22 +14,19 @@ _HEAD_TAGS = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
 <link rel="stylesheet" href="{PREFIX}/frame/house.css">
 <link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">
 <script type="module" src="{PREFIX}/{SCRIPT}"></script>"""
-_FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
 _SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
 
 
 def inject_head(index: str, module: str | None, message: bytes | None, more: str = "") -> str:
     """Return Streamlit's page with our own tags, data and first picture in front of everything that it loads."""
-    font = _FONT.search(index)
-    if INDEX not in index or font is None:
+    if INDEX not in index:
         return index
     page_data = f'<script type="application/json" id="headlight-pages">{pages.as_json()}</script>'
-    face = f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{html.escape(font[1])}"); }}'
     block = ""
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{face}</style>", _HEAD_TAGS, page_data, more, block])
+    head = "".join([f"<style>{font_face()}</style>", _HEAD_TAGS, page_data, more, block])
     # Streamlit's own scripts wait in a template, which boot.js empties when the picture is drawn
     if scripts := _SCRIPT.findall(index):
         template = f'<template id="headlight-later">{"".join(scripts)}</template>'

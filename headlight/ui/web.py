@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
 
 from headlight import ROOT
 from headlight.server.base_path import BASE
@@ -25,6 +27,18 @@ def version(files: Mapping[str, bytes]) -> str:
 VERSIONS = f"{BASE}/headlight"  # prefix of the files of all versions
 PREFIX = f"{VERSIONS}/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes; versioned, as older files cannot read newer messages
+
+
+def font_face() -> str:
+    """Return the CSS of the app's font, which Streamlit serves; "" without the file."""
+    spec = find_spec("streamlit")  # finds the package without importing it
+    folder = Path(spec.origin).parent if spec and spec.origin else ROOT
+    urls = (
+        f"{BASE}/static/media/{font.name}" for font in folder.glob("static/static/media/SourceSansVF-Upright*.woff2")
+    )
+    return "".join(
+        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{url}"); }}' for url in urls
+    )
 
 
 def component_js(file: str, name: str = "view") -> str:

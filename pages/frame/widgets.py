@@ -29,13 +29,14 @@ def hidden_but_mounted(name: str, is_visible: bool) -> Any:
     return st.container(key=f"{'seen' if is_visible else 'unseen'}_{name}")
 
 
-def fold(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
+def fold(name: str, label: str, *keys: str, lazy: bool = False, open_now: bool = False) -> Any:
     """Return a collapsible container (st.expander), open at first if the link has one of these keys.
 
-    With `lazy` the page runs again when it opens or closes, and its `open` says whether it is open.
+    With `lazy` the page runs again when it opens or closes, and its `open` says which; `open_now` opens a closed one.
     """
     unfolded = st.session_state.setdefault(f"unfolded_{name}", any(key in st.query_params for key in keys))
-    return st.expander(label, expanded=unfolded, key=f"folded_{name}", on_change="rerun" if lazy else "ignore")
+    is_open = unfolded or open_now
+    return st.expander(label, expanded=is_open, key=f"folded_{name}", on_change="rerun" if lazy else "ignore")
 
 
 def text(key: str, default: str | None = None, *, on_change: Callable[[], None] = _rerun_page, **more: Any) -> str:

@@ -70,7 +70,8 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
     Returns:
         the inputs that could be computed, and the notices to show.
     """
-    with widgets.fold("equality", "The numbers: how far is each from the exact result and from torch?", "mask", "rule"):
+    label = "The numbers: how far is each from the exact result and from torch?"
+    with widgets.fold("equality", label, "mask", "rule", open_now="learn" in st.query_params):
         requested = controls.model_controls(page, "mask", has_layer=True)
         if links.value("mask") == "painted":
             page.notices.append("Painted cells are ignored on this page; only the mask’s rule applies.")
@@ -113,7 +114,8 @@ def equality_blocks(
     waiting.empty()
     origin = f"the input of MiniLM’s layer {layer} (counted from 0), and its weights: {equality.sizes}"
     panels = [sheet.panel("On your sentence", tables(equality), origin), sheet.panel("On random input", random, note)]
-    kinds = sheet.panel("The implementations", [parity.kinds(d_model, n_heads, sizes.biases)])
+    blocks = [table(d_model, n_heads, sizes.biases) for table in (parity.counts, parity.kinds)]
+    kinds = sheet.panel("The implementations", blocks)
     return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds], equalities
 
 

@@ -239,6 +239,16 @@ def biases(equality: Equality) -> Block:
 
 
 @lru_cache(maxsize=16)
+def counts(d_model: int, n_heads: int, biases: str = "all") -> Block:
+    """Return bars of the parameters of a layer with 1 head, with `n_heads` and with four times as many."""
+    weights = agreement.random_weights(d_model, biases=biases)
+    heads = [count for count in sorted({1, n_heads, 4 * n_heads}) if d_model % count == 0]
+    layers = [agreement.load_layer("naive", weights, count, device="meta") for count in heads]  # sizes, no numbers
+    numbers = [sum(parameter.numel() for parameter in layer.parameters()) for layer in layers]
+    return sheet.bars("parameters", [f"{count} head{'s'[: count > 1]}" for count in heads], numbers, decimals=0)
+
+
+@lru_cache(maxsize=16)
 def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     """Return a table of each implementation's description, parameters and missing features."""
     rows, weights = [], agreement.random_weights(d_model, biases=biases)

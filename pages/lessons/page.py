@@ -19,14 +19,15 @@ _TEXTS = read_toml("texts")["texts"]
 
 
 def show() -> None:
-    """Show errors in lesson files, the cards of lessons and claims, and the texts."""
+    """Show errors in lesson files, the cards of lessons and claims, and the texts, folded."""
     with page("lessons") as frame, frame.stage:
         lessons = course()
         notices = [*frame.notices, *lessons.errors]
         cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
         cards.append(claims_card(lessons))
-        blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("Coming from a tutorial? Find its parts here.")]
-        canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(lessons))])
+        canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards, paths(lessons))])
+        with st.expander("Coming from a tutorial? Find its parts here."):
+            canvas.sheet("texts", [sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 

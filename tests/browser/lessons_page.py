@@ -23,9 +23,20 @@ STANDS = """([path, learn]) => {
     && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
     && views.length > 0 && views.every((view) => !view.hasAttribute("data-pending"));
 }"""
-# What a step's picture is on the page, in the lessons that are walked.
+# What a step's picture is on its page.
 PICTURES = {
     "map": ".large .map",
+    "panel heads": ".heads-holder",
+    "panel values": ".large-words .values",
+    "panel words": ".words > .chips",
+    "panel vectors": ".outcome .vectors",
+    "panel similarity": ".outcome .answers",
+    "panel mask": ".mask-panel",
+    "panel step": ".side",
+    "panel sums": ".sheet > .stack",
+    "panel spread": ".sheet > .stack > :last-child",
+    "panel kinds": ".sheet > .stack > .panel",
+    "panel curves": "[class*='st-key-chart_panel_']",
     "two maps": ":is(.left, .right, .weights-before, .weights-after) .map",
     "next words": ".next-list",
     "panel rows": ".outcomes > :first-child",

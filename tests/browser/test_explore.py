@@ -232,22 +232,30 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
 
 @pytest.mark.thorough("A walk over each of the three tries to its answer.")
 def test_a_try_makes_its_change_and_the_page_says_what_it_did(explore: Explore) -> None:
-    press, answer = explore.view.locator("button.try"), explore.view.locator(".changed .status-line")
+    press, answer = explore.view.locator("button.try"), explore.view.locator(".suggestions .result")
 
-    # three tries; the last leads to lesson one
-    explore.open(mask="causal").shows(mask="causal")
+    # three tries, each from the first state; the last leads to lesson one
+    before = explore.open().shows()
+    row, key = before.tokens.index("it"), before.tokens.index("animal")
+    was = weight(float(before.weights[3, 1, row, key]))
     expect(press).to_have_text(re.compile("replace “tired” with “wide”: what does “it” attend to now. 1 of 3"))
     press.click()
-    explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
-    expect(press).to_have_text(re.compile("switch the positional encoding off: does “it” still attend to “.+”. 2 of 3"))
+    wide = explore.shows(WIDE).weights[3, 1, row]
+    best = int(wide.argmax())
+    expect(answer).to_have_text(
+        f"“it” → “animal”: {was} with “tired”, {weight(float(wide[key]))} with “wide”. "
+        f"Most is now on “{before.tokens[best]}”: {weight(float(wide[best]))}."
+    )
+    expect(press).to_contain_text("switch the positional encoding off: does “it” still attend to “animal”? 2 of 3")
     press.click()
-    run, was = explore.shows(WIDE, mask="causal", position="none"), run_of(Settings(WIDE)).weights[3, 1, 10]
-    key = int(was.argmax())
-    before, now = weight(float(was[key])), weight(float(run.weights[3, 1, 10, key]))
-    expect(answer).to_have_text(f"Attention from “it” to “{run.tokens[key]}” rose from {before} to {now}.")
+    now = weight(float(explore.shows(position="none").weights[3, 1, row, key]))
+    expect(answer).to_contain_text(f"“it” → “animal”: {was} with the positional encoding, {now} without it.")
     expect(press).to_contain_text("ablate this head: which layers change? 3 of 3")
     press.click()
-    explore.shows(WIDE, mask="causal", position="none", heads_off=((3, 1),))
+    ablated = explore.shows(heads_off=((3, 1),))
+    changes = (ablated.weights - before.weights).abs().flatten(1).amax(1)
+    most = int(changes.argmax())
+    expect(answer).to_contain_text(f"layers 4 and 5: in layer {most} by up to {weight(float(changes[most]))}.")
     expect(press).to_contain_text("lesson 1 ›")
     press.click()
     explore.page.wait_for_url("**learn=it.1")

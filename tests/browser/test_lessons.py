@@ -92,6 +92,24 @@ def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, ne
     expect(tab.lesson.locator(".breaks")).to_have_text(f"Misconception: {lesson.misconception}")
 
 
+QUICK = ("reshapes",)
+NOT_WALKED = [name for name, lesson in COURSE.lessons.items() if name not in ("it", *WALKED)]
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=LONG_WALK) for name in NOT_WALKED]
+)
+def test_no_step_of_a_lesson_has_an_empty_stage(name: str, new_tab: NewTab) -> None:
+    lesson = COURSE.lessons[name]
+    tab = new_tab(Beside)
+    for at, step in enumerate(lesson.steps, 1):
+        tab.begin(lesson, at).has_its_curtain(step)
+        tab.shows(step)
+        tab.keys(" ")
+        assert tab.covered() == 0
+        tab.shows(step)
+
+
 @A_LESSON
 def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT)

@@ -56,6 +56,7 @@ def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab:
     phone.page.goto(f"{phone.url}/room/{code.lower()}")  # typed by hand
 
     with host.page.expect_popup() as opened:
+        strip.get_by_role("button", name="more").click()
         strip.get_by_role("button", name="projector").click()
     front = opened.value
     status, press = front.get_by_role("status", name="Answer"), front.keyboard.press

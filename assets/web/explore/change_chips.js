@@ -109,7 +109,8 @@ export class ChangeChips extends Part {
     this.compare.hidden = !list.length;
     this.reset.hidden = list.length < 2; // a single chip undoes itself
     this.undo.hidden = !canUndo();
-    this.element.hidden = view.narrow && !list.length && this.undo.hidden; // the map comes first on a phone
+    // the map comes first on a phone
+    this.element.hidden = view.narrow && !view.tiles.open && !list.length && this.undo.hidden;
     this.compare.href = this.comparison;
   }
 

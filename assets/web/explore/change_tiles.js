@@ -29,7 +29,9 @@ export class ChangeTiles extends ControlChips {
 
   /** Keep the map visible above the sheet of a phone. */
   reveal() {
-    if (this.view.narrow) bringUnderBar(this.view.changes.element);
+    const { narrow, changes } = this.view;
+    if (narrow) changes.element.hidden = false; // with no change yet
+    if (narrow) bringUnderBar(changes.element);
   }
 
   /** On a phone the undo chips above the sheet count as inside. @param {Event} event */

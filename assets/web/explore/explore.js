@@ -4,7 +4,7 @@ import { SideRequest } from "../wire/api_client.js";
 import { AllHeads } from "./all_heads.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
-import { button, div, fold, h, setText } from "../base/dom.js";
+import { button, div, fold, h, setText, span } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
 import { Suggestions } from "./suggestions.js";
@@ -34,10 +34,10 @@ import otherCss from "./other_views.css" with { type: "css" };
 import patchesCss from "../sheets/patches.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
-const HELP = [
-  "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
-  "Keyboard: arrow keys move between heads, cells, points and bars, ten at a time with Shift; Enter enlarges or selects; + and − zoom a long map; s shows one head alone, h hides it, o ablates it in the model. In the word list, type the first letters of a word, or its number, to select it.",
-].join(" ");
+const HELP =
+  "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.";
+const KEYBOARD =
+  "Keyboard: arrow keys move between heads, cells, points and bars, ten at a time with Shift; Enter enlarges or selects; + and − zoom a long map; s shows one head alone, h hides it, o ablates it in the model. In the word list, type the first letters of a word, or its number, to select it.";
 
 /** @extends {ApiView<ExplorePicture>} */
 export class Explore extends ApiView {
@@ -92,18 +92,19 @@ export class Explore extends ApiView {
     this.shared = h("p", { class: "label shared" }, "Heads with the same edge colour share keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
+    this.switches = div("change-controls", this.tiles.chips, this.tiles.panel, this.steps.element);
     const [media, recorded, progressBar] = [this.media, this.recorded, this.progress].map(({ element }) => element);
     this.show(
       div("top", this.box.element, media, recorded, this.noticeList, this.cutText, progressBar),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
-      div("change-controls", this.tiles.chips, this.tiles.panel, this.steps.element),
+      this.switches,
       this.allHeads,
       this.focus.element,
       this.pinned.element,
       this.others.element,
       this.bar.empty,
-      h("footer", {}, div("help", HELP), proof),
+      h("footer", {}, div("help", HELP, " ", span("by-keyboard", KEYBOARD)), proof),
     );
   }
 
@@ -325,13 +326,13 @@ export class Explore extends ApiView {
     Object.assign(this.element.dataset, { digest: maps.digest, numbers: isNow ? `${at.layer}.${at.head}` : "" });
   }
 
-  /** Put the heads before the large map, on a phone after it. */
+  /** Put the switches and the heads before the large map, on a phone after it. */
   placeHeads() {
     const anchor = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
     if (this.allHeads.nextSibling === anchor) return;
-    const focused = /** @type {HTMLElement | null} */ (this.allHeads.querySelector(":focus"));
-    anchor.before(this.allHeads);
-    focused?.focus({ preventScroll: true }); // moving the element took its focus
+    const { activeElement } = /** @type {ShadowRoot} */ (this.root);
+    anchor.before(this.switches, this.allHeads);
+    if (activeElement instanceof HTMLElement) activeElement.focus({ preventScroll: true }); // moving took its focus
   }
 
   drawFigures() {

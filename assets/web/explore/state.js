@@ -5,7 +5,7 @@ import { setParam, omit } from "../link/link.js";
 import { askedOf, headNames, headsOf, singleMapLook, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 
-/** @typedef {Spot & {text: string, placed: boolean, rowChosen: boolean}} Sentence and the cursor in it */
+/** @typedef {Spot & {text: string | null, placed: boolean, rowChosen: boolean}} Sentence and the cursor in it */
 
 /** `text`: null while the page chooses the sentence, which is then `sentence`; `off`: ablated heads; `pin`, `panel`: the
  * pinned picture and the open view, as in the link; `sampling`: sampling parameters and a word to look up.
@@ -44,12 +44,6 @@ export const FIRST = {
 
 /** The text of the sentence field. @param {State} state */
 export const textOf = ({ text, sentence }) => text ?? sentence;
-
-/** The sentence and the cursor in it. @param {State} state @returns {Sentence} */
-export const sentenceOf = (state) => {
-  const { at, placed, rowChosen } = state;
-  return { ...at, text: textOf(state), placed, rowChosen };
-};
 
 /** The state after an action. A difference is off while nothing is changed.
  * @param {State} state @param {Action} action */

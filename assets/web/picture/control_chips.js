@@ -147,7 +147,7 @@ export class ControlChips {
     this.reason = h("p", { class: "reason" });
     const close = button("done", () => this.show(""));
     this.panel = h("div", { class: "panel settings", role: "group", hidden: "" });
-    this.panel.append(h("header", {}, this.title, close), this.reason, ...Object.values(this.inside));
+    this.panel.append(this.reason, ...Object.values(this.inside), h("header", {}, this.title, close)); // Tab reaches done last
     for (const part of [this.panel, this.chips]) part.addEventListener("keydown", (event) => this.key(event));
     addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.lifetime.signal });
   }
@@ -214,7 +214,7 @@ export class ControlChips {
   show(key, focus = true) {
     const opener = this.openers.find(({ dataset }) => dataset.key === this.open);
     this.open = key;
-    if (!key && focus) opener?.focus();
+    if (!key && focus) opener?.focus({ preventScroll: this.view.narrow }); // on a phone the picture stays in view
     if (key) this.reveal();
     this.view.redraw();
   }

@@ -32,7 +32,7 @@ class HostBar {
   constructor() {
     this.sharedLink = ""; // link that the phones have, or are about to get
     this.right = { question: "", index: -1 }; // question and index of its correct option
-    this.card = ""; // open card over the page: "code", "ask", "keys" or ""
+    this.card = ""; // open card over the page: "code", "ask", "keys", "more" or ""
     this.met = /** @type {string | null} */ (null); // question that this page has navigated to
     this.mayDo = ""; // actions with a button
     const press = (/** @type {HostAct} */ name) => this.do(name);
@@ -45,14 +45,18 @@ class HostBar {
       acts: div("acts"),
       gather: keyed("gather", press),
       ask: button("ask …", () => this.lay("ask"), { class: "quiet" }),
-      keys: keyed("keys", press),
-      projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
+      more: button("⋯", () => this.lay("more"), { "aria-label": "more" }),
+      projector: button("projector ↗", () => {
+        window.open(linkOf(house.address, true), "_blank", "noopener");
+        this.lay("more");
+      }),
     };
     this.questionCard = div("question-card");
-    this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
-    const { code, people, status, acts, gather, ask: form, keys, projector } = this.p;
+    const { code, people, status, acts, gather, ask: form, more, projector } = this.p;
+    const others = div("ways", projector, keyed("keys", press));
+    this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys(), more: others };
     this.overlay = div("card", ...Object.values(this.cards), this.questionCard);
-    this.strip = div("strip", code, people, status, span("push"), acts, gather, form, projector, keys);
+    this.strip = div("strip", code, people, status, span("push"), acts, gather, form, more);
     this.element = h("section", { id: ID, "aria-label": "Room" }, this.overlay, this.strip);
     roomActions.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])

@@ -18,9 +18,14 @@ const MIN_DIGIT = 6 * POINT; // pixels of a printed digit, at least
 const SHARP = 4; // canvas pixels per page pixel: 384 dpi
 const NOTHING = { pick: () => {}, hover: () => {} };
 
-/** The rows that a curtain covers. @param {HandoutMap} map @param {Step["hidden"]} hidden @param {boolean} second */
-const coveredRows = ({ tokens }, hidden, second) =>
-  [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, hidden));
+/** The rows of a map that its own step covers, and those that any other step asks about on the same map.
+ * @param {HandoutMap} map @param {Step} step @param {boolean} second @param {Step[]} steps */
+function coveredRows(map, step, second, steps) {
+  const nameOf = ({ tokens, layer, head, label }) => JSON.stringify([tokens, layer, head, label]);
+  const same = steps.filter(({ maps }) => maps.some((other) => nameOf(other) === nameOf(map)));
+  const all = [...step.hidden, ...same.flatMap(({ hidden }) => hidden.filter(({ part }) => part === "row"))];
+  return [...map.tokens.keys()].filter((row) => hidesRow(map.tokens, row, second, all));
+}
 
 /** Draw a map with its covered rows blank.
  * @param {HandoutMap} header @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
@@ -52,11 +57,11 @@ function drawMap(header, weights, size, covered, colours) {
   return map;
 }
 
-/** @param {Step} step @param {Float32Array[]} maps @param {Inks} colours */
-function figures(step, maps, colours) {
+/** @param {Step} step @param {Float32Array[]} maps @param {Inks} colours @param {Step[]} steps of the sheet */
+function figures(step, maps, colours, steps) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const drawnMaps = step.maps.map((map, index) => {
-    const covered = coveredRows(map, step.hidden, index > 0);
+    const covered = coveredRows(map, step, index > 0, steps);
     const { base, element } = drawMap(map, maps[index], size, covered, colours);
     const rows = covered.length ? " · white rows: your guess" : "";
     const caption = `Layer ${map.layer}, head ${map.head} · ${map.label}${rows}`;
@@ -67,8 +72,8 @@ function figures(step, maps, colours) {
   return drawnMaps.length ? div(`maps maps-${drawnMaps.length}`, ...drawnMaps) : null;
 }
 
-/** @param {Step} step @param {number} number */
-function questionOf(step, number, maps, colours) {
+/** @param {Step} step @param {number} number @param {Step[]} steps of the sheet */
+function questionOf(step, number, maps, colours, steps) {
   const { address } = step;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
   const choices = step.choices.map(({ letter, text }) =>
@@ -85,7 +90,7 @@ function questionOf(step, number, maps, colours) {
   );
   const lines = Array.from({ length: LINES }, () => div("line"));
   const answers = div("answers-to-it", h("ul", { class: "options" }, ...choices), ...lines);
-  return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, card, answers));
+  return h("section", { class: "step" }, figures(step, maps, colours, steps), div("question", way, card, answers));
 }
 
 /** The votes of a class on a step: a row per answer, a bar per round. @param {Step} step @param {number[][]} votes */
@@ -152,7 +157,7 @@ function draw(header, floats, place) {
     h("h1", {}, lesson.title),
     h("p", { class: "aim" }, `${lesson.objective} ${lesson.minutes} minutes.`),
     div("name-line", h("span", {}, "Name"), h("span", {}, "Date")),
-    ...steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
+    ...steps.map((step, place) => questionOf(step, place + 1, maps[place], colours, steps)),
     h("section", { class: "exercise" }, h("h2", {}, "Now you"), h("p", {}, lesson.exercise), line(), line()),
     h(
       "section",
