@@ -49,7 +49,7 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     page.app.run()
     listed = next(block for block in page.blocks() if block["kind"] == "table" and ", taken for" in block["caption"])
     assert len(listed["rows"]) == int(matrix["cells"][row][col])
-    assert "Trained in advance with positional encodings none, rotary" in page.texts()
+    assert "Trained in advance with the positional encodings none, rotary" in page.texts()
     assert not page.off("train_start")
     assert page.off("train_stop")
     assert Train(budget="1800", pe=["rotary"], tab="Report").app.session_state["cand"] == "rotary"
