@@ -19,14 +19,14 @@ _TEXTS = read_toml("texts")["texts"]
 
 
 def show() -> None:
-    """Show errors in lesson files, the cards of lessons and claims, and the texts, folded."""
+    """Show errors in lesson files, the cards of lessons and claims, and the texts."""
     with page("lessons") as frame, frame.stage:
         lessons = course()
         notices = [*frame.notices, *lessons.errors]
         cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
         cards.append(claims_card(lessons))
         canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards, paths(lessons))])
-        with st.expander("Coming from a tutorial? Find its parts here."):
+        with st.expander("Coming from a tutorial? Find its parts here.", expanded=True):
             canvas.sheet("texts", [sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
