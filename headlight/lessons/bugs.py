@@ -32,6 +32,7 @@ class Bug:
     title: str  # of the thread
     lines: Mapping[str, str]  # parts of the right layer -> what stands in their place
     inputs: str = ""  # what shows it beside a sentence: "causal mask", "padding", "empty row" or "cache"
+    reason: str = ""  # what is wrong here, where the reason of the cause says too much
 
     @property
     def code(self) -> str:

@@ -11,7 +11,7 @@ import { setAttribute, topOf } from "./dom.js";
  */
 
 const ALWAYS = ".aloud, .notices, .top"; // the parts of a view that give nothing away
-const VERDICT = '.panel[aria-label="The verdict"]'; // pages/shapes/bug.py
+const VERDICT = '.panel:is([aria-label="The verdict"], [aria-label="The maps"])'; // pages/shapes/bug.py
 const MAPS = ["map", "rows", "row"]; // the parts that are cells of maps
 
 // Maps's sentences about its maps, and the inputs of a sheet.

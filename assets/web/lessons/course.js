@@ -65,7 +65,7 @@ export function addressOf(place) {
   return url;
 }
 
-/** The previous or next step, across lessons; null at the end. @param {LessonPlace} place @param {1 | -1} way */
+/** The previous or next step, across the lessons of its course; null at the end. @param {LessonPlace} place @param {1 | -1} way */
 export function neighbour({ lesson, at }, way) {
   const name = `${lesson.id}.${at}`;
   const walked = wayOf(name);
@@ -73,7 +73,7 @@ export function neighbour({ lesson, at }, way) {
   if (at + way >= 1 && at + way <= lesson.steps.length) return find(`${lesson.id}.${at + way}`);
   const lessons = course?.lessons ?? [];
   const other = lessons[lessons.findIndex(({ id }) => id === lesson.id) + way];
-  return other ? find(`${other.id}.${way > 0 ? 1 : other.steps.length}`) : null;
+  return other?.course === lesson.course ? find(`${other.id}.${way > 0 ? 1 : other.steps.length}`) : null;
 }
 
 /** Completed steps of this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */

@@ -95,7 +95,7 @@ function update(element, block) {
   const stepNames = walked.flatMap(({ card, at }) => at.map((step) => `${card.id}.${step}`));
   render(begin, ...drawStart(way ? walked : []));
   keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: stepNames } : null);
-  render(list, ...visible.map(({ card, number, steps }, index) => drawCard(card, number, steps, !index)));
+  render(list, ...visible.map(({ card, number, steps }, index) => drawCard(card, number, steps, !index && !course)));
 }
 
 function make() {

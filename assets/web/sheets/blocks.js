@@ -42,7 +42,11 @@ function updateCode(element, block) {
     { class: block.marks.includes(index) && !isDrawn() ? "marked" : null },
     `${text}\n`,
   ];
-  render(lines.firstElementChild, ...block.lines.map(drawLine));
+  const [code] = lines.children;
+  const was = !code.firstElementChild || code.querySelector(".marked");
+  render(code, ...block.lines.map(drawLine));
+  const isLesson = document.documentElement.classList.contains("learning");
+  if (isLesson && !was) code.querySelector(".marked")?.scrollIntoView({ block: "nearest" }); // the answer is out
   file.hidden = !block.file;
   const href = `data:text/x-python;charset=utf-8,${encodeURIComponent(lines.textContent)}`;
   setText(Object.assign(file.lastElementChild, { download: block.file, href }), block.file);

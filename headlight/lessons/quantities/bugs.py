@@ -22,12 +22,13 @@ from headlight.picture.traces import fixed_seed
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from mha_core.check import Finding, check
+from mha_core.check.behaviour import ROW
 from mha_core.check.finding import CAUSES
 from mha_core.check.identify import identify
 from mha_core.check.target import Target
 
 D_MODEL, N_HEADS, SEED = 24, 4, 0
-MAX_TOKENS = 7  # of a text that `check` measures with
+TOKENS = 7  # that `check` measures with: the first of a text, and random ones after its last
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Diagnosis:
     """A broken layer on a sentence: the verdict on its property, the tokens that ran, and maps, see `value_flow`."""
 
     finding: Finding
-    tokens: list[str]
+    tokens: list[str]  # "random" after the last of the sentence
     length: int  # of the sentence in tokens
     broken: Tensor  # (h, i, j)
     right: Tensor  # of the right layer with the same weights: its attention weights
@@ -86,19 +87,22 @@ def _diagnose(name: str, tokens: tuple[str, ...], rows: tuple[tuple[float, ...],
         layer = build(bug.code, bug.style)
         report = check(layer, D_MODEL, N_HEADS, **style.options, properties={bug.number}, vectors=vectors)
         broken, right = (value_flow(bug, code, vectors).detach() for code in (bug.code, style.code))
-    return Diagnosis(report[bug.number], list(tokens[:MAX_TOKENS]), len(tokens), broken, right)
+    filled = [*tokens[:TOKENS], *["random"] * (TOKENS - len(tokens))]
+    return Diagnosis(report[bug.number], filled, len(tokens), broken, right)
 
 
 def sentence_vectors(settings: Settings, layer: int) -> tuple[tuple[str, ...], Tensor]:
-    """Return the tokens of a sentence, and D_MODEL numbers, (n, c), for each of the first `MAX_TOKENS`.
+    """Return the tokens of a sentence, and `D_MODEL` numbers for each of its first `TOKENS`, (`TOKENS`, c).
 
-    They are fixed random mixtures of the vector that enters a layer of the model, with mean 0 and variance 1.
+    They are fixed random mixtures of the vector that enters a layer of the model, with mean 0 and variance 1. A
+    shorter sentence is filled up with random vectors.
     """
     trace = traces.trace_layer(settings.baseline, layer, "efficient")
-    x = trace.steps[0].value[0, :MAX_TOKENS].double().cpu()
+    x = trace.steps[0].value[0, :TOKENS].double().cpu()
     generator = torch.Generator().manual_seed(SEED)
     mixture = torch.randn(x.shape[-1], D_MODEL, generator=generator, dtype=x.dtype)
-    return tuple(trace.tokens), F.layer_norm(x @ mixture, (D_MODEL,))
+    filling = torch.randn(TOKENS - len(x), D_MODEL, generator=generator, dtype=x.dtype)
+    return tuple(trace.tokens), F.layer_norm(torch.cat([x @ mixture, filling]), (D_MODEL,))
 
 
 def build(code: str, name: str) -> nn.Module:
@@ -123,20 +127,32 @@ def value_flow(bug: Bug, code: str, vectors: Tensor) -> Tensor:
     attention weights. The code is that of a bug or of its right layer.
     """
     layer, n, style = build(code, bug.style).double().eval(), len(vectors), STYLES[bug.style]
-    values, joined = list[Tensor](), list[Tensor]()
-    layer.get_submodule(style.values).register_forward_hook(lambda module, inputs, out: values.append(out))
-    layer.get_submodule(style.output).register_forward_pre_hook(lambda module, inputs: joined.append(inputs[0]))
-    target, x, state = replace(_target(bug.style), function=layer), vectors[None], None
-    if bug.inputs == "cache":
-        for token in range(n):
-            state = target(x[:, token : token + 1], cache=state, start=token).cache
-    else:
-        target(x, **_masks(bug.inputs, n))
-    numbers = torch.cat([part.flatten() for part in joined])
-    units = torch.eye(len(numbers), dtype=numbers.dtype)
-    slopes = torch.autograd.grad(numbers, values, units, is_grads_batched=True)
-    by_token = torch.cat([slope.reshape(len(numbers), -1, slope.shape[-1])[..., -D_MODEL:] for slope in slopes], dim=1)
-    norms: Tensor = by_token.view(n, N_HEADS, D_MODEL // N_HEADS, n, -1).norm(dim=(2, 4))  # (i, h, j)
+    values, heads = layer.get_submodule(style.values), layer.get_submodule(style.output)
+    target, joined, changes = replace(_target(bug.style), function=layer), list[Tensor](), list[Tensor]()
+    width = min(D_MODEL, len(values.get_parameter("weight")))
+
+    def shift(module: nn.Module, inputs: Any, out: Tensor) -> Tensor:
+        part = torch.stack([changes.pop(0) for _ in range(out[..., 0].numel())])
+        return out + F.pad(part.view(*out.shape[:-1], width), (out.shape[-1] - width, 0))
+
+    def join(step: Tensor) -> Tensor:
+        """Return the joined heads of all tokens after a change of the values, (n, width)."""
+        joined.clear()
+        changes[:], state, x = step.unbind(), None, vectors[None]
+        if bug.inputs == "cache":
+            for token in range(n):
+                state = target(x[:, token : token + 1], cache=state, start=token).cache
+        else:
+            target(x, **_masks(bug.inputs, n))
+        return torch.cat([part.flatten() for part in joined])
+
+    values.register_forward_hook(shift)
+    heads.register_forward_pre_hook(lambda module, inputs: joined.append(inputs[0]))
+    # The heads are affine in the values. A gradient would carry the NaN of one row, as 0 · NaN, into all rows.
+    units = torch.eye(n * width, dtype=vectors.dtype).view(-1, n, width)
+    unchanged, *changed = torch.vmap(join, randomness="same")(torch.cat([torch.zeros_like(units[:1]), units]))
+    slopes = torch.stack(changed, dim=-1) - unchanged[:, None]
+    norms: Tensor = slopes.view(n, N_HEADS, D_MODEL // N_HEADS, n, width).norm(dim=(2, 4))  # (i, h, j)
     return norms.transpose(0, 1) / math.sqrt(D_MODEL // N_HEADS)
 
 
@@ -145,8 +161,8 @@ def _masks(inputs: str, n: int) -> Mapping[str, Any]:
     allow, places = torch.ones(1, n, n, dtype=torch.bool), torch.arange(n)
     return {
         "causal mask": {"allow": allow.tril()},
-        "padding": {"padding": places[None] < max(1, n - 2)},
-        "empty row": {"allow": allow & (places[:, None] < n - 1)},
+        "padding": {"padding": places[None] < n - 2},
+        "empty row": {"allow": allow & (places[:, None] != ROW)},
     }.get(inputs, {})
 
 
