@@ -325,6 +325,12 @@ def main(command: str, *args: str) -> int:
     if command in TESTS:
         check_machine()
     set_up(dev=command != "run")
+    if command == "run" and {"-h", "--help"} & {*args}:
+        print(
+            "run starts the app. Further arguments are Streamlit's, such as --server.port=8502 and --server.headless=true."
+        )
+        print("The command `headlight` has options of its own: headlight --help.")
+        return 0
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]
         if os.name != "nt":

@@ -1,4 +1,4 @@
-"""A Linear each for q, k and v; view, transpose, attend, transpose back: the form of most annotated sources."""
+"""One Linear each for q, k and v, whose output is cut into heads by view and transpose: the form of most sources."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Einsum for every product, each over tokens first and heads second. After an einsum notebook."""
+"""Every product is an einsum, which names the axes of its operands and of its result. After an einsum notebook."""
 
 import math
 from collections.abc import Callable

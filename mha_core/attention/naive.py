@@ -1,4 +1,4 @@
-"""A triple of Linears per head, a loop, concatenation: multi-head attention as the paper draws it."""
+"""Three Linears for each head, a loop and a concatenation: multi-head attention as the paper draws it."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Time first, as in annotated implementations: (length, batch, …), scores [i, j, b, h]."""
+"""The tokens are the first axis, as in annotated implementations: (length, batch, …), scores [i, j, b, h]."""
 
 import math
 from collections.abc import Callable

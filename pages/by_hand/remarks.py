@@ -48,7 +48,8 @@ def division(book: Workbook, stages: Sequence[Stages]) -> str:
         max(float(softmax_over_keys(scores / divisor, scores.isfinite()).max()) for scores in plain)
         for divisor in (1.0, math.sqrt(2))
     )
-    return f"A sum of d products grows like √d. Largest weight: {weight(divided)} divided, {weight(raw)} not."
+    growth = "A sum of d products grows like √d."
+    return f"{growth} The largest weight is {weight(divided)} with the division by √2 and {weight(raw)} without it."
 
 
 def sharpness(stages: Stages, rows: Labels) -> list[str]:

@@ -27,7 +27,7 @@ SWITCHES = frozenset({"a", "a2", "a4"})
 MASKS: dict[str, Callable[[int, int], bool]] = {  # button -> whether query i may attend to key j
     "no mask": lambda i, j: True,
     "causal": lambda i, j: j <= i,
-    "others only": lambda i, j: i != j,
+    "only other words": lambda i, j: i != j,
     "no key for row 0": lambda i, j: i > 0,
 }
 MAX_CELL_LENGTH = 40  # characters of a cell; the browser has the same limit

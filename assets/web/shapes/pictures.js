@@ -211,5 +211,5 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row },
   context.imageSmoothingEnabled = line > width * 1.5;
   context.drawImage(bitmap, 0, 0, width, high);
   if (jump) light(context, jump, { line, lines, width, high }, colours);
-  return `its memory, place by place, ${line.toLocaleString("en")} per line`;
+  return `the numbers in the order of memory, ${line.toLocaleString("en")} in a line`;
 }
