@@ -326,9 +326,7 @@ def main(command: str, *args: str) -> int:
         check_machine()
     set_up(dev=command != "run")
     if command == "run" and {"-h", "--help"} & {*args}:
-        print(
-            "run starts the app. Further arguments are Streamlit's, such as --server.port=8502 and --server.headless=true."
-        )
+        print("run starts the app. Further arguments are Streamlit's, such as --server.port=8502.")
         print("The command `headlight` has options of its own: headlight --help.")
         return 0
     if command == "run":

@@ -1,4 +1,4 @@
-"""One Linear each for q, k and v, whose output is cut into heads by view and transpose: the form of most sources."""
+"""Separate Linears for q, k and v, cut into heads by view and transpose: the form of most sources."""
 
 import math
 

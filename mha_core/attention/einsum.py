@@ -1,4 +1,4 @@
-"""Every product is an einsum, which names the axes of its operands and of its result. After an einsum notebook."""
+"""Einsum for every product, naming the axes of operands and result. After an einsum notebook."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The tokens are the first axis, as in annotated implementations: (length, batch, …), scores [i, j, b, h]."""
+"""Tokens as the first axis, as in annotated implementations: (length, batch, …), scores [i, j, b, h]."""
 
 import math
 from collections.abc import Callable
