@@ -29,7 +29,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--with", dest="options", nargs="+", default=[], metavar="NAME=VALUE", help="further arguments of the class"
     )
-    parser.add_argument("--layout", choices=LAYOUTS, help="of the input (default: found by trying)")
+    parser.add_argument("--layout", choices=LAYOUTS, help="b texts, s tokens, h heads, d channels (default: found)")
     parser.add_argument("--mask", metavar="NAME", help="the parameter that takes the mask (default: found by name)")
     parser.add_argument("--mask-true", choices=("attends", "blocks"), default="", help="what True means in the mask")
     parser.add_argument("--causal", action="store_true", default=None, help="it is meant to be causal by itself")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from .tap import NORMS, PRODUCTS, SHIFTS, Operation, Tap
+from .tap import MASKS, NORMS, PRODUCTS, SHIFTS, Operation, Tap
 from .target import Target
 
 TEXT = 0  # the text of the batch that is looked at
@@ -185,9 +185,10 @@ class Anatomy:
         return torch.cat(parts, 1)
 
     @property
-    def is_double(self) -> bool:
-        """Return whether a softmax takes what another made."""
-        return self.tap.maker(self.softmaxes[-1].inputs[0], {"softmax"}) is not None
+    def mask_steps(self) -> list[Operation]:
+        """Return the operations that may mask scores or weights."""
+        size = self.softmaxes[-1].result.numel()
+        return [o for o in self.tap.operations if o.name in MASKS and o.result.numel() == size]
 
     @cached_property
     def projections(self) -> list[Operation]:

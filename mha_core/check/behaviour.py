@@ -21,6 +21,8 @@ from .study import Study
 from .tap import DROPOUTS, Operation, Tap
 from .target import PER_QUERY, PER_TEXT, change, distance, is_large, sentence
 
+# torch's words where it lacks an operation in a format
+_MISSING = ("not implemented for", "only supported for", "Expected both inputs to be Half, Float")
 ROW = 3  # the query that may attend to nothing
 
 
@@ -30,7 +32,7 @@ def future(study: Study) -> Finding:
         return Finding(2, NOT_APPLICABLE, "it is not meant to be causal")
     reach = study.reach(study.n)
     moved, figure = reach > study.limit, float(reach.triu(1).max())
-    later, earlier = moved.triu(1), moved.tril(-1)
+    later, earlier = moved.triu(1), moved.tril(-1)  # (query, key): later tokens are above the diagonal
     if (failure := _causal_maps(study)) is not None:
         return failure
     if not bool(later.any()) and (study.causal or bool(earlier.any())):
@@ -38,7 +40,7 @@ def future(study: Study) -> Finding:
     cause = ""
     if bool(later.any()) and not bool(earlier.any()):
         cause = "reads only the future"
-    elif bool(earlier.tril(-2).any()) and bool(later.any()) and not bool(later.triu(2).any()):
+    elif bool(earlier.tril(-2).any()) and bool(later.any()) and not bool(later.triu(2).any()):  # one after it alone
         cause = "reads the next token"
     elif study.causal:
         is_open = int(later.sum()) == study.n * (study.n - 1) // 2
@@ -60,18 +62,18 @@ def future(study: Study) -> Finding:
 def _causal_maps(study: Study) -> Finding | None:
     """Return a failure that only the maps show: of some heads, or a diagonal that is blocked."""
     try:
-        weights, line = study.anatomy.weights.detach().nan_to_num(), study.line
+        weights = study.anatomy.weights.detach().nan_to_num()
     except Unsupported:
         return None
     later = weights.triu(1).amax((-2, -1)) > 0  # (b, h)
     if bool(later.any()) and not bool(later.all()):
         figure = float(weights.triu(1).max())
         words = f"{int(later.sum())} of {later.numel()} maps have weight on later tokens, the others have none"
-        return Finding(2, FAILS, words, figure, 0.0, "some heads see the future", line=line)
+        return Finding(2, FAILS, words, figure, 0.0, "some heads see the future")
     diagonal, past = weights.diagonal(dim1=-2, dim2=-1)[..., 1:], weights.tril(-1)
     rows = weights[..., 1:, :].triu(2)
     if not bool(diagonal.any()) and bool(past.any()) and not bool(rows.any()):
-        return Finding(2, FAILS, "no token has weight on itself", 0.0, None, "not itself", line=line)
+        return Finding(2, FAILS, "no token has weight on itself", 0.0, None, "not itself")
     return None
 
 
@@ -88,7 +90,8 @@ def _leak(study: Study) -> str:
 
 def mask(study: Study) -> Finding:
     """3: a blocked key no longer reaches its query, and True means what it says."""
-    target, trial, line = study.target, study.mask, study.line
+    target, trial = study.target, study.mask
+    line = study.mask_line(trial.form if trial is not None else target.mask)
     if trial is not None and trial.fault:
         words, cause = {
             "transposed": ("the block of (query 3, key 2) keeps token 2 from reading token 3", "mask transposed"),
@@ -106,7 +109,7 @@ def mask(study: Study) -> Finding:
         words = f"True {meaning} in “{form.name}”, where True {intent} was meant"
         return Finding(3, FAILS, words, cause="polarity", example="a mask of True everywhere", line=line)
     if study.mask_true and form.code.startswith("0 is added"):
-        return Finding(3, FAILS, f"no mask of True and False blocks in “{form.name}”", cause="mask added")
+        return Finding(3, FAILS, f"no mask of True and False blocks in “{form.name}”", cause="mask added", line=line)
     figure, example = _through_mask(study, form.shape)
     if figure > study.limit:
         cause = "mask of another text" if example.startswith("the mask of") else "mask leaks"
@@ -306,7 +309,7 @@ def empty_row(study: Study) -> Finding:
         return Finding(12, HOLDS, f"{words}: output and gradients are finite")
     place = "gradients are" if is_finite else f"output has {int((~out.isfinite()).sum())} numbers that are"
     words = f"{words}: the {place} not finite"
-    return Finding(12, FAILS, words, cause="empty row", example=words, line=study.line)
+    return Finding(12, FAILS, words, cause="empty row", example=words, line=study.mask_line(form))
 
 
 def gradients(study: Study) -> Finding:
@@ -365,7 +368,7 @@ def formats(study: Study) -> Finding:
         (f"{2 * study.n + 5} tokens", own_dtype, 2 * study.n + 5, 1, 1),
         ("numbers of 10,000", own_dtype, study.n, 2, 1e4),
     ]
-    faults, refused = {}, ""
+    faults, missing, refused = dict[str, str](), dict[str, str](), ""
     for name, dtype, n, batch, size in cases:
         try:
             copy = target if dtype == own_dtype else target.with_dtype(dtype)
@@ -376,7 +379,9 @@ def formats(study: Study) -> Finding:
             elif bool(out.isnan().any()):
                 faults[name] = "the output is not finite"
         except Exception as error:
-            if batch:
+            if dtype != own_dtype and any(words in str(error) for words in _MISSING):
+                missing[name] = sentence(error)
+            elif batch:
                 faults[name] = sentence(error)
             else:  # a refusal is no wrong number
                 refused = f"; an empty batch is refused ({type(error).__name__})"
@@ -384,4 +389,6 @@ def formats(study: Study) -> Finding:
         example = "{}: {}".format(*next(iter(faults.items())))
         cause = "softmax overflow" if list(faults) == ["numbers of 10,000"] else "format fixed"
         return Finding(14, FAILS, f"fails for {', '.join(faults)}", len(faults), 0, cause, example)
+    if missing:
+        return Finding(14, UNKNOWN, "torch lacks an operation for {}: {}".format(*next(iter(missing.items()))))
     return Finding(14, HOLDS, f"runs with {', '.join(name for name, *_, n, _ in cases if n or not refused)}{refused}")

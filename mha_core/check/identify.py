@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import SizeError, Unsupported
-from .study import Study
+from .anatomy import Anatomy
+from .study import BLOCKED, Study
 from .tap import Tap
 from .target import (
     CODES,
@@ -168,12 +170,23 @@ def _try_mask(target: Target, name: str | None, role: str, n: int, batch: int) -
             break
         try:
             fault, leak = _fault(replace(target, mask=form), x, form, plain)
+            fault = "leaks" if not fault and _lowers_scores(target, form, n, batch) else fault
         except Exception:  # it does not take this form
             continue
         trials.setdefault(fault, MaskTrial(name, form, fault, leak))
         if not fault:
             break
-    return next((trials[fault] for fault in ("", "transposed", "leaks") if fault in trials), MaskTrial(name))
+    return next((trials[x] for x in ("", "transposed", "leaks", "ignored") if x in trials), MaskTrial(name))
+
+
+def _lowers_scores(target: Target, form: MaskForm, n: int, batch: int) -> bool:
+    """Return whether a mask of 0 that seems to be added changes scores, as (1 − mask) · −10 does."""
+    allow = torch.ones(batch, n, n, dtype=torch.bool, device=target.device)
+    with contextlib.suppress(Exception), torch.enable_grad():  # of a layer that cannot be looked into
+        passes = Anatomy(target, n, batch), Anatomy(replace(target, mask=form), n, batch, allow=allow)
+        plain, masked = (anatomy.scores.detach().clamp_min(-BLOCKED) for anatomy in passes)
+        return form.code.startswith("0 is added") and distance(masked, plain) > target.limit
+    return False
 
 
 def block(x: Tensor, form: MaskForm) -> Tensor:

@@ -17,7 +17,7 @@ from .finding import FAILS, HOLDS, NOT_APPLICABLE, UNKNOWN, Finding
 from .identify import KEY, QUERY, block
 from .positions import NOT_A_PRODUCT, position_kind
 from .study import Study
-from .tap import FACTORS, Line
+from .tap import ANGLES, COPIES, FACTORS, PRODUCTS, Line
 from .target import distance
 
 TRUST = 1e-3  # relative difference up to which a factor is the expected one; a fault changes it by √2 or more
@@ -31,9 +31,9 @@ def row_sums(study: Study) -> Finding:
         return _even_text(study, str(reason))
     weights = anatomy.weights.detach().nan_to_num()
     sums = weights.sum(-1)[weights.any(-1)]
-    figure, line = float((sums - 1).abs().max()), study.line
+    figure, line = float((sums - 1).abs().max()), anatomy.softmaxes[-1].line
     span = f"over the keys the sums are {sums.min():.3g} to {sums.max():.3g}"
-    if anatomy.is_double:
+    if anatomy.tap.maker(anatomy.softmaxes[-1].inputs[0], {"softmax"}) is not None:
         return Finding(1, FAILS, "a softmax takes the weights of another", cause="softmax twice", line=line)
     if axis not in ("keys", ""):
         words = f"the weights sum to 1 over the {axis}; {span}"
@@ -94,7 +94,8 @@ def _late_mask(study: Study) -> Finding | None:
         weight = float(anatomy.weights.detach()[TEXT, :, i, j].max())
         if weight > 1e-6 and not bool(anatomy.effect(i)[TEXT, :, i, j].any()):
             words = f"key {j} is blocked for query {i}, has weight {weight:.2g} in the softmax and none afterwards"
-            return Finding(1, FAILS, words, weight, 0.0, "mask after the softmax", f"query {i}, key {j}", study.line)
+            line = next(o.line for o in anatomy.mask_steps if o.index > anatomy.softmaxes[-1].index)
+            return Finding(1, FAILS, words, weight, 0.0, "mask after the softmax", f"query {i}, key {j}", line)
     return None
 
 
@@ -200,16 +201,20 @@ def scale(study: Study) -> Finding:
         return Finding(7, UNKNOWN, words)
     if abs(factor / expected - 1) <= max(TRUST, study.limit):
         source = "1 / √d_head" if study.scale is None else "as given"
-        return Finding(7, HOLDS, f"q · k is multiplied by {factor:.6g}, {source}", factor, expected)
-    steps = [o for o in anatomy.tap.operations[: anatomy.softmaxes[-1].index] if o.name in FACTORS]
+        return Finding(7, HOLDS, f"the product q · k is multiplied by {factor:.6g}, {source}", factor, expected)
+    earlier = anatomy.tap.operations[: anatomy.softmaxes[-1].index]
+    steps, products = ([o for o in earlier if o.name in names] for names in (FACTORS, PRODUCTS - {"linear"}))
+    changes = [(o, o.inputs[0].detach()) for o in steps if o.inputs[0].requires_grad]  # and not of a table of angles
+    scaled = [o for o, x in changes if distance(x * (o.result.detach().norm() / x.norm()), o.result) < TRUST]
     divided = [o for o in steps if distance(o.inputs[0] * d_head**-0.5, o.result) < TRUST]
     causes = {
         "scale missing": 1.0, "scale of d_model": study.target.d_model**-0.5, "scale of the length": study.n**-0.5,
         "scale twice" if len(divided) > 1 else "scale without root": 1 / d_head, "scale inverted": math.sqrt(d_head),
     }  # fmt: skip
     cause = next((name for name, value in causes.items() if abs(factor / value - 1) < TRUST), "another factor")
-    words = f"q · k is multiplied by {factor:.6g}, where 1 / √d_head is {expected:.6g}"
-    return Finding(7, FAILS, words, factor, expected, cause, line=study.score_line)
+    line = next((o.line for o in reversed(scaled or products)), None)  # where a factor is missing, the product
+    words = f"the product q · k is multiplied by {factor:.6g}, where 1 / √d_head is {expected:.6g}"
+    return Finding(7, FAILS, words, factor, expected, cause, line=line)
 
 
 def positions(study: Study) -> Finding:
@@ -220,17 +225,18 @@ def positions(study: Study) -> Finding:
         if study.is_ordered or study.positions not in ("", "none"):
             raise
         return Finding(8, HOLDS, f"tokens in another order have the same outputs ({reason})")
-    line = study.score_line
     if fault:
         words = "the scores mix channels of query and key, but not by their distance alone"
-        return Finding(8, FAILS, words, cause=fault, line=line)
+        return Finding(8, FAILS, words, cause=fault)
     if kind == NOT_A_PRODUCT:
         return Finding(8, UNKNOWN, "the scores are not a product of query and key alone")
     expected = study.positions
     if expected and expected != kind and not kind.startswith(f"{expected} "):
         other = "rotation pairs mixed" if "rotary" in kind else "rotation absolute"
         cause = "positions missing" if kind == "none" else other
-        return Finding(8, FAILS, f"positions are {kind}, where {expected} was meant", figure, None, cause, line=line)
+        return Finding(8, FAILS, f"positions are {kind}, where {expected} was meant", figure, None, cause)
+    if kind == "none" and not expected and any(o.name in ANGLES for o in study.anatomy.tap.operations):
+        return Finding(8, UNKNOWN, "it computes angles, but no score depends on the position")
     if "rotary" in kind:
         even = study.run(study.x[:, :1].expand_as(study.x))[TEXT]
         if (moved := distance(even, even[:1].expand_as(even))) > max(1e-6, study.limit):
@@ -255,13 +261,23 @@ def groups(study: Study) -> Finding:
         return Finding(10, NOT_APPLICABLE, "every head has keys of its own")
     repeated = [head * len(kinds) // len(keys) for head in range(len(keys))]
     listed = " ".join(map(str, number))
-    line = study.anatomy.tap.lines({"repeat", "cat"})[0]
     if number != repeated:
         words = f"the heads use the groups {listed}, not {' '.join(map(str, repeated))}"
-        return Finding(10, FAILS, words, len(kinds), None, "grouped keys tiled", words, line)
+        return Finding(10, FAILS, words, len(kinds), None, "grouped keys tiled", words, _copy_line(study, True))
     sources = [study.value_source(head)[1:] for head in range(len(keys))]
     value_kinds = list(dict.fromkeys(sources))
     if len(value_kinds) < len(keys) and [value_kinds.index(source) for source in sources] != repeated:
         words = f"keys are shared by neighbouring heads ({listed}), and values by others"
+        line = _copy_line(study, False)
         return Finding(10, FAILS, words, len(value_kinds), None, "grouped values tiled", words, line)
     return Finding(10, HOLDS, f"{len(kinds)} groups of keys for {len(keys)} heads: {listed}", len(kinds), len(kinds))
+
+
+def _copy_line(study: Study, is_key: bool) -> Line | None:
+    """Return the last line that copies what the scores depend on, or what they do not: keys, or values."""
+    anatomy, scores = study.anatomy, study.anatomy.scores.nan_to_num().sum()
+    for o in reversed([o for o in anatomy.tap.operations if o.name in COPIES and o.result.requires_grad]):
+        is_copied = len({id(x) for x in o.inputs}) == 1 and o.result.numel() > o.inputs[0].numel()
+        if is_copied and (anatomy.gradient(scores, o.result) is not None) is is_key:
+            return o.line
+    return None

@@ -41,10 +41,10 @@ def rotation(study: Study) -> tuple[str, str]:
     kind = "rotary halves" if int(off[0].argmax()) == len(first) // 2 > 1 else "rotary pairs"
     is_mixed = int((off > 1e-6 * size).sum(1).max()) > 1
     if not differs(i + 1, j + 1):
-        return ("", "rotation pairs mixed") if is_mixed else (kind, "")
+        return ("", "rotation pairs differ") if is_mixed else (kind, "")
     if not (differs(i, j + 1) and differs(i + 1, j)):
         return "", "rotation of one side"
-    return "", "rotation pairs mixed" if is_mixed else "rotation absolute"
+    return "", "rotation pairs differ" if is_mixed else "rotation absolute"
 
 
 def _mixing(study: Study, anatomy: Anatomy, i: int, j: int) -> Tensor:

@@ -34,7 +34,7 @@ def reference(study: Study) -> Finding:
     score = anatomy.scores[TEXT, 0, *study.pairs[0]]
     if [anatomy.gradient(score, x) is not None for x in (anatomy.key, anatomy.value)] == [False, True]:
         words = "the scores depend on the values that are given, and not on the keys"
-        return Finding(15, FAILS, words, cause="keys and values swapped", line=study.score_line)
+        return Finding(15, FAILS, words, cause="keys and values swapped")
     rebuilt = rebuild(study)
     figure, limit = distance(rebuilt.layer_out, rebuilt.out), max(study.limit, 1e-9)
     if figure > limit:
@@ -43,7 +43,7 @@ def reference(study: Study) -> Finding:
         place = divmod(int((maps[0] - maps[1]).abs().amax(0).argmax()), study.n)
         mine, theirs = (float(weights[0][place]) for weights in maps)
         example = f"query {place[0]}, key {place[1]}: weight {mine:.4g} in head 0, torch's {theirs:.4g}"
-        return Finding(15, FAILS, words, figure, limit, "matrices", example, study.score_line)
+        return Finding(15, FAILS, words, figure, limit, "matrices", example)
     cause, remark = _output_matrix(rebuilt)
     if cause:
         return Finding(15, FAILS, remark, cause=cause)

@@ -15,6 +15,9 @@ from .study import Study
 
 APP = "http://127.0.0.1:8501"  # where `headlight` serves the pages that a finding names
 WIDTH = 100  # characters of the table
+FOLLOWS = {(15, "matrices"): (1, 7), (3, "mask leaks"): (1,)}  # failures that another one explains
+_WORDS = {"fails": "does not hold"}  # after the title of a property, which says what has to hold
+_EXPECTED = (7, 10)  # the figure has to equal the bound; elsewhere it must not pass it
 _MARKS = {"holds": "✓", "fails": "✗", "cannot be said": "?", "does not apply": "–"}
 _COLOURS = {"holds": 32, "fails": 31, "cannot be said": 33, "does not apply": 2}
 
@@ -45,6 +48,20 @@ class Report:
         if any(finding.number not in exempt for finding in self.failures):
             raise CheckFailure(f"\n{self}")
 
+    def _parts(self, finding: Finding) -> list[str]:
+        """Return what was measured, and of a failure its cause or what it follows from, line, example and page."""
+        relation = "expected" if finding.number in _EXPECTED else "at most"
+        bound = "" if finding.bound is None else f", {relation} {finding.bound:.3g}"
+        parts = [finding.words if finding.figure is None else f"{finding.words} ({finding.figure:.3g}{bound})"]
+        if finding.verdict == FAILS:
+            origins = FOLLOWS.get((finding.number, finding.cause), ())
+            first = next((f"it follows from {f.number}" for f in self.failures if f.number in origins), finding.reason)
+            parts += [f"probably: {first}"] if first else []
+            parts += [str(finding.line)] if finding.line else []
+            parts += [f"for example: {finding.example}"] if finding.example else []
+            parts += [f"with headlight running, see {APP}{finding.page}"] if finding.page else []
+        return parts
+
     @property
     def summary(self) -> str:
         """Return one sentence: how many properties hold, and which fail."""
@@ -59,14 +76,8 @@ class Report:
             mark = _MARKS[finding.verdict]
             if colour:
                 mark = f"\x1b[{_COLOURS[finding.verdict]}m{mark}\x1b[0m"
-            lines += [f"{mark} {finding.number:>2} {finding.title}: {finding.verdict}"]
-            parts = [_measured(finding)]
-            if finding.verdict == FAILS:
-                parts += [f"probably: {finding.reason}"] if finding.reason else []
-                parts += [str(finding.line)] if finding.line else []
-                parts += [f"for example: {finding.example}"] if finding.example else []
-                parts += [f"see {APP}{finding.page}"] if finding.page else []
-            for part in parts:
+            lines += [f"{mark} {finding.number:>2} {finding.title}: {_WORDS.get(finding.verdict, finding.verdict)}"]
+            for part in self._parts(finding):
                 lines += textwrap.wrap(part, WIDTH, initial_indent="     ", subsequent_indent="     ")
         return "\n".join(lines)
 
@@ -100,7 +111,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return the table, and pictures of the maps, for a notebook."""
-        rows = "".join(_row(finding) for finding in self.findings)
+        rows = "".join(_row(finding, self._parts(finding)) for finding in self.findings)
         return f"<p>{escape(self.summary)}</p><table>{rows}</table>{self._maps()}"
 
     def _maps(self) -> str:
@@ -116,21 +127,9 @@ class Report:
         return f'<div style="display:flex;flex-wrap:wrap;gap:1.5rem">{pictures}</div>'
 
 
-def _measured(finding: Finding) -> str:
-    number = "" if finding.figure is None else f" ({finding.figure:.3g}"
-    if number:
-        number += f", bound {finding.bound:.3g})" if finding.bound is not None else ")"
-    return f"{finding.words}{number}"
-
-
-def _row(finding: Finding) -> str:
-    parts = [escape(_measured(finding))]
-    if finding.verdict == FAILS:
-        parts += [f"<b>{escape(finding.reason)}</b>", escape(finding.example)]
-        parts += [f"<code>{escape(str(finding.line))}</code>"] if finding.line else []
-    words = "<br>".join(filter(None, parts))
-    mark = f"{_MARKS[finding.verdict]} {finding.verdict}"
-    cells = (str(finding.number), escape(finding.title), mark, words)
+def _row(finding: Finding, parts: Sequence[str]) -> str:
+    mark = f"{_MARKS[finding.verdict]} {_WORDS.get(finding.verdict, finding.verdict)}"
+    cells = (str(finding.number), escape(finding.title), mark, "<br>".join(map(escape, parts)))
     return "<tr>" + "".join(
         f'<td style="text-align:left;vertical-align:top;padding:.2rem .6rem">{cell}</td>' for cell in cells
     )

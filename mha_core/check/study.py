@@ -13,7 +13,7 @@ from torch import Tensor
 from ..errors import Unsupported
 from .anatomy import TEXT, Anatomy
 from .tap import Line
-from .target import MaskTrial, Target, distance
+from .target import MaskForm, MaskTrial, Target, distance
 
 BLOCKED = 1e8  # a score below −BLOCKED is that of a blocked key
 
@@ -68,17 +68,17 @@ class Study:
 
     @cached_property
     def is_finite(self) -> bool:
-        """Truth of: the output is finite, but for an end token that may attend to none."""
+        """Return whether the output is finite, but for an end token that may attend to none."""
         return bool(self.out[:, 1:-1].isfinite().all())
 
     @cached_property
     def is_ordered(self) -> bool:
-        """Truth of: tokens in another order have other outputs."""
+        """Return whether tokens in another order have other outputs."""
         return distance(self.run(self.x.flip(1)).flip(1), self.out) > self.limit
 
     @cached_property
     def is_causal(self) -> bool:
-        """Truth of: without a mask no token changes an earlier one, and some change later ones."""
+        """Return whether no token changes an earlier one without a mask, and some change later ones."""
         reach = self.reach(self.n) > self.limit
         return not bool(reach.triu(1).any()) and bool(reach.tril(-1).any())
 
@@ -130,18 +130,14 @@ class Study:
                 side.append(HeadChannels(operation.index, channels))
         return sides
 
-    @property
-    def line(self) -> Line | None:
-        """Return the line of the softmax, if it can be seen."""
+    def mask_line(self, form: MaskForm | None) -> Line | None:
+        """Return the last line that changes scores or weights with a mask and does not run without one."""
         with contextlib.suppress(Exception):
-            return self.anatomy.softmaxes[-1].line
+            allow = torch.ones(self.batch, self.n, self.n, dtype=torch.bool, device=self.x.device)
+            masked = replace(self.anatomy, target=replace(self.anatomy.target, mask=form), allow=allow)
+            plain = {operation.line for operation in self.anatomy.mask_steps}
+            return [o.line for o in masked.mask_steps if o.line not in plain][-1]
         return None
-
-    @property
-    def score_line(self) -> Line | None:
-        """Return the line of the last product before the softmax."""
-        products = {"matmul", "bmm", "baddbmm", "einsum"}
-        return self.anatomy.tap.lines(products, 0, self.anatomy.softmaxes[-1].index)[-1]
 
     def value_source(self, head: int) -> tuple[Anatomy, int, tuple[int, ...]]:
         """Return a pass in which one head attends to the token itself, and the projection and channels it passes on.

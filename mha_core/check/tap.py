@@ -26,8 +26,11 @@ FACTORS = {"mul", "rmul", "imul", "div", "truediv", "itruediv", "true_divide"}
 CUTS = {"view", "reshape", "unflatten", "flatten", "transpose", "permute"}
 DROPOUTS = {"dropout", "alpha_dropout", "feature_dropout"}
 NORMS = {"softmax", "exp", "sigmoid", "relu"}  # that make weights of scores
+MASKS = {"masked_fill", "where", "add", "iadd", "radd", "mul", "rmul", "imul"}  # that change a score or a weight
+COPIES = {"repeat", "cat", "expand"}
+ANGLES = {"cos", "sin", "polar"}
 SHIFTS = {"sub", "isub", "log_softmax"}  # before an exp: no weight of a softmax changes
-_RECORDED = PRODUCTS | FACTORS | CUTS | DROPOUTS | NORMS | SHIFTS | {"cat", "repeat"}
+_RECORDED = PRODUCTS | FACTORS | CUTS | DROPOUTS | NORMS | SHIFTS | MASKS | COPIES | ANGLES
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,6 @@ class Tap(TorchFunctionMode):
     def maker(self, tensor: Tensor, names: set[str]) -> Operation | None:
         """Return the last operation of these names whose result is this tensor."""
         return next((o for o in reversed(self.operations) if o.result is tensor and o.name in names), None)
-
-    def lines(self, names: set[str], start: int = 0, end: int | None = None) -> list[Line | None]:
-        """Return the lines of the operations of these names."""
-        return [operation.line for operation in self.operations[start:end] if operation.name in names] or [None]
 
 
 def _line() -> Line | None:

@@ -218,13 +218,13 @@ class Target:
     def positions(self, x: Tensor, start: int) -> dict[str, Any]:
         """Give a layer that is handed its rotations what its model would hand it: halves are paired, base 10,000."""
         d_head, places = self.d_model // self.n_heads, torch.arange(start, start + x.shape[1], device=x.device)
-        speeds = 10000 ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device=x.device) / d_head)
-        angles = places[:, None] * speeds
-        pair = torch.cat([angles, angles], -1)[None]
-        values = {
-            "position_ids": places[None], "cache_position": places, "freqs_cis": torch.polar(angles * 0 + 1, angles),
-            "position_embeddings": (pair.cos().to(x.dtype), pair.sin().to(x.dtype)),
-        }  # fmt: skip
+        values: dict[str, Any] = {"position_ids": places[None], "cache_position": places}
+        if self.names.keys() & {"freqs_cis", "position_embeddings"}:
+            speeds = 10000 ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device=x.device) / d_head)
+            angles = places[:, None] * speeds
+            pair = torch.cat([angles, angles], -1)[None]
+            values["freqs_cis"] = torch.polar(angles * 0 + 1, angles)
+            values["position_embeddings"] = pair.cos().to(x.dtype), pair.sin().to(x.dtype)
         return {name: values[role] for role, name in self.names.items() if role in values}
 
     def _read(self, result: Any, x: Tensor) -> Answer:

@@ -143,10 +143,20 @@ class Grouped(nn.Module):
         return self.wo(out), cache
 """
 
+# The same without copies of the keys: scores (b, group, head of the group, i, j).
+EINSUM = GROUPED.replace("class Grouped", "class Einsum")
+for old, new in {
+    "k = k.repeat_interleave(groups, dim=1)": "q = q.unflatten(1, (self.n_kv, groups))",
+    "        v = v.repeat_interleave(groups, dim=1)\n": "",
+    "q @ k.mT": 'torch.einsum("bkgid,bkjd->bkgij", q, k)',
+    "(weights @ v).transpose(1, 2)": 'torch.einsum("bkgij,bkjd->bikgd", weights, v)',
+}.items():
+    EINSUM = EINSUM.replace(old, new)
+
 SOURCES = {
     "Separate": SEPARATE, "Causal": CAUSAL, "TimeFirst": TIME_FIRST, "Grouped": GROUPED, "Annotated": ANNOTATED,
     "Copy": COPY, "Lesson": LESSON, "Naive": POST, "Joined": POST, "Notebook": NOTEBOOK, "Kernel": KERNEL,
-    "Flash": FLASH,
+    "Flash": FLASH, "Einsum": EINSUM,
 }  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {
     "Separate": {"layout": "bsd", "mask_true": "attends"},
@@ -161,6 +171,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Notebook": {"layout": "bsd"},
     "Kernel": {"layout": "bsd", "causal": True},
     "Flash": {"layout": "bsd"},
+    "Einsum": {"layout": "bsd", "causal": True, "positions": "rotary halves"},
 }
 ALARMS = {
     "Annotated": [12],
