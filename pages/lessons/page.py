@@ -25,9 +25,8 @@ def show() -> None:
         notices = [*frame.notices, *lessons.errors]
         cards = [card(lesson) for lesson in lessons.lessons.values() if not lesson.claims]
         cards.append(claims_card(lessons))
-        canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards, paths(lessons))])
-        with st.expander("Coming from a tutorial? Find its parts here.", expanded=True):
-            canvas.sheet("texts", [sheet.columns(texts(lessons))])
+        blocks = [sheet.lessons(cards, paths(lessons)), sheet.title("Coming from a tutorial? Find its parts here.")]
+        canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(lessons))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 

@@ -241,8 +241,9 @@ def payloads(app: AppTest) -> str:
         texts.append(part.json or part.bytes.decode("utf-8", "replace"))
         route = ROUTE_OF.get(part.component_name.removeprefix("headlight_"))
         if route is not None:
-            # a view that owns what is shown asks with the link
-            query = told_to(part).get("query", urlencode(app.query_params, doseq=True))
+            # a view that owns what is shown asks with the link, the film with its name
+            state, link = told_to(part), urlencode(app.query_params, doseq=True)
+            query = f"name={state['digest']}" if route == "film" else state.get("query", link)
             messages = [*answers(route, query), *(answer(name, query.encode()) for name in BELOW.get(route, ()))]
             texts.append(query)
             texts += [message.decode("utf-8", "replace") for message in messages]

@@ -50,7 +50,7 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
 
 def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("lessons").run()
-    (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
+    (columns,) = [block for block in blocks(app, "lessons") if block.get("columns")]
     for card, text in zip(columns["blocks"], TEXTS, strict=True):
         (rows,) = card["blocks"]
         assert [row[:2] for row in rows["rows"]] == [[one["name"], one["said"]] for one in text["elements"]]

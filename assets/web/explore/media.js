@@ -255,6 +255,7 @@ export function recordedSteps(view) {
     const why = media.kind ? "" : (fixed.s ?? "");
     element.hidden = !why;
     setText(reason, why);
+    box.input.readOnly = Boolean(why);
     if (why) box.element.hidden = true;
     for (const line of document.querySelectorAll(".question p")) line.toggleAttribute("hidden", Boolean(why));
     bar.presetMenu.element.hidden = Boolean(why);
