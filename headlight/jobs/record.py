@@ -57,7 +57,7 @@ class Record:
             case {"saved": number}:
                 folder = self.folder / str(number)
                 self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
-            case {"told": sentence}:
+            case {"notice": sentence}:
                 self.notices = (*self.notices, sentence)
             case {"error": error}:
                 self.error = error

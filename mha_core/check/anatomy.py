@@ -45,7 +45,7 @@ class MapAxes:
 
 @dataclass
 class Anatomy:
-    """A pass of a target in the autograd graph."""
+    """A recorded pass and its parts: maps, projections, and the entries that each number depends on."""
 
     target: Target  # the module or function
     n: int  # the number of tokens

@@ -14,6 +14,7 @@ _TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"
 TITLES: dict[int, str] = {
     int(number): title for number, title in _TABLE.pop("titles").items()
 }  # the numbers are part of the report
+_EXACT = (7, 10)  # properties whose figure has to equal the bound; elsewhere it must not pass it
 CAUSES: dict[str, dict[str, str]] = _TABLE  # cause -> its reason, and the page that shows it
 
 
@@ -49,6 +50,11 @@ class Finding:
     def title(self) -> str:
         """Return the name of the property."""
         return TITLES[self.number]
+
+    @property
+    def relation(self) -> str:
+        """Return how the figure has to relate to the bound: "expected" or "at most"."""
+        return "expected" if self.number in _EXACT else "at most"
 
     @property
     def reason(self) -> str:

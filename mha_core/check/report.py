@@ -17,7 +17,6 @@ APP = "http://127.0.0.1:8501"  # where `headlight` serves the pages that a findi
 WIDTH = 100  # characters of the table
 FOLLOWS = {(15, "matrices"): (1, 7), (3, "mask leaks"): (1,)}  # failures that another one explains
 _WORDS = {"fails": "does not hold"}  # after the title of a property, which says what has to hold
-_EXPECTED = (7, 10)  # the figure has to equal the bound; elsewhere it must not pass it
 _MARKS = {"holds": "✓", "fails": "✗", "cannot be said": "?", "does not apply": "–"}
 _COLOURS = {"holds": 32, "fails": 31, "cannot be said": 33, "does not apply": 2}
 
@@ -50,8 +49,7 @@ class Report:
 
     def _parts(self, finding: Finding) -> list[str]:
         """Return what was measured, and of a failure its cause or what it follows from, line, example and page."""
-        relation = "expected" if finding.number in _EXPECTED else "at most"
-        bound = "" if finding.bound is None else f", {relation} {finding.bound:.3g}"
+        bound = "" if finding.bound is None else f", {finding.relation} {finding.bound:.3g}"
         parts = [finding.words if finding.figure is None else f"{finding.words} ({finding.figure:.3g}{bound})"]
         if finding.verdict == FAILS:
             origins = FOLLOWS.get((finding.number, finding.cause), ())

@@ -27,7 +27,7 @@ class HeadChannels(NamedTuple):
 
 @dataclass
 class Study:
-    """A target whose calls are known, what trying them found, and what its user says of it."""
+    """Cached measurements of a target, with its calls and the options that its user gave."""
 
     target: Target
     n: int  # tokens of a text

@@ -38,7 +38,7 @@ class SoftmaxCalls:
         """
         if func in _SOFTMAXES and isinstance(out, Tensor):
             axis = kwargs.get("dim", args[1] if len(args) > 1 else None)
-            if axis is not None and out.dim() > 1:
+            if isinstance(axis, int) and out.dim() > 1:
                 self._pending[id(out)] = _Softmax(out, out, axis % out.dim())
             return None
         operands = args[1] if func is torch.einsum and isinstance(args[1], (list, tuple)) else args
@@ -50,10 +50,9 @@ class SoftmaxCalls:
         if func is torch.einsum:
             order = _einsum_order(args[0], number - (operands is args), softmax.axis)
         elif func in _PRODUCTS:
-            dims = range(softmax.weights.dim())
-            order = (
-                [*dims] if number == 0 and softmax.axis == dims[-1] and not isinstance(args[1], nn.Parameter) else None
-            )
+            dims, values = [*range(softmax.weights.dim())], [*args[1:], *kwargs.values()]
+            is_map = number == 0 and softmax.axis == dims[-1] and not isinstance(values[0], nn.Parameter)
+            order = dims if is_map else None
         else:
             if isinstance(out, Tensor) and out.shape == softmax.weights.shape:  # dropout, another dtype
                 self._pending[id(out)] = softmax._replace(result=out)

@@ -4,7 +4,7 @@ The command "stop", or the end of the pipe because the parent is gone, cancels t
 time budget would. Each message to the parent is a JSON object with one of these keys:
 
     run, event    an event of that run, counted from 0, see `events.to_values`
-    told          a warning about the runs, in a sentence
+    notice        a warning about the runs, in a sentence
     saved         that run is completely saved in the plan's folder, under its number
     error         why the job ends early, in a sentence
     done          "steps", "time" or "stopped": the last message of every job that had no error
@@ -104,7 +104,7 @@ def run_plan(
             send(run=number, event=to_values(event))
             for sentence in (notice for notice in training.notices if notice not in warnings):
                 warnings.add(sentence)
-                send(told=sentence)
+                send(notice=sentence)
             if isinstance(event, Evaluation) or clock() - started > TURN_SECONDS:
                 yield "turn"
                 started = clock()

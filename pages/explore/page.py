@@ -11,7 +11,7 @@ from pages.frame.view import Event, View
 from . import data_tables
 
 VIEW = View("maps", "maps", "explore/explore.js")
-MEDIUM, ERROR = "reads_files", "file_told"
+MEDIUM, ERROR = "reads_files", "file_notice"
 ENDINGS = {"picture": ["png", "jpg", "jpeg", "webp"], "sound": ["wav"]}
 FORMATS = {"picture": "PNG, JPEG or WebP", "sound": "WAV, at most 30 s"}
 
@@ -29,7 +29,7 @@ def _show(view: View) -> None:
             label = f"Your own {kind} ({FORMATS[kind]}, at most {max_megabytes} MB); it is kept for this session only"
             widgets.file(label, ENDINGS[kind], f"{kind}_file", max_megabytes, lambda content: open_file(kind, content))
             sentence = st.session_state.get(ERROR, "")
-            canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
+            canvas.sheet("file_notice", [sheet.notices([sentence] if sentence else [])])
     view.show({"media": user.media()}, _on_event)
     data_tables.show()
 

@@ -42,7 +42,7 @@ def show() -> None:
         with bars:
             canvas.sheet("opening_picture", [parity.picture(equalities)])
         with notices_place:  # at the top, but known only after all controls
-            canvas.sheet("told", [sheet.notices([*notices, *page.link_warnings()])])
+            canvas.sheet("notices", [sheet.notices([*notices, *page.link_warnings()])])
         timing.show_result(plan, result)  # last, because it takes seconds
 
 

@@ -182,7 +182,7 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
     if st.session_state.get("start"):
         st.session_state.pop("timing", None)
         # shown unless the timing completes: Stop, like any other event, starts another script run
-        st.session_state["timing_told"] = "Stopped; no result is kept."
+        st.session_state["timing_notice"] = "Stopped; no result is kept."
         with progress_area.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             progress = st.progress(0.0, "Timing")
             st.button("Stop", key="stop")
@@ -197,11 +197,11 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
         try:
             st.session_state["timing"] = measure(plan, on_call)
         except HeadlightError as error:
-            st.session_state["timing_told"] = f"The timing ended early: {error}."
+            st.session_state["timing_notice"] = f"The timing ended early: {error}."
         progress_area.empty()
     timing: Timing | None = st.session_state.get("timing")
     with place:  # the previous result stays visible during a timing
-        message = st.session_state.get("timing_told", "Nothing has been timed yet.")
+        message = st.session_state.get("timing_notice", "Nothing has been timed yet.")
         canvas.sheet("race_result", [sheet.text(message)] if timing is None else result(timing))
 
 

@@ -57,7 +57,7 @@ def show() -> None:
             show_row(slot, parts)
         show_folds(built, view)
         with top:  # above the pictures, though the warnings are only known after them
-            canvas.sheet("told", [sheet.notices([*notices, *run_warnings, *size_warnings, *page.link_warnings()])])
+            canvas.sheet("notices", [sheet.notices([*notices, *run_warnings, *size_warnings, *page.link_warnings()])])
 
 
 def show_sentence(page: Form, settings: Settings, tokens: list[str]) -> list[str]:

@@ -48,7 +48,7 @@ def _finding(name: str, diagnosis: Diagnosis) -> list[Block]:
     pair = [x for x in (finding.figure, finding.bound) if x is not None]
     figures = [numbers.exact(x) if float(x).is_integer() else numbers.number(x) for x in pair]
     if len(figures) > 1:
-        measured += " Measured: {}, {} {}.".format(figures[0], "expected" if bug.number == 7 else "bound", figures[1])
+        measured += f" Measured: {figures[0]}, {finding.relation} {figures[1]}."
     exception = f", without “{added}”" if added else ""
     texts = [f"Probably {bug.reason or finding.reason}.", f"In the right layer{exception}:"]
     if finding.example not in finding.words:

@@ -106,7 +106,7 @@ def draw(questions: Questions, *, is_open: bool) -> None:
             _chances(questions)
     _attention(questions, is_open=is_open)
     # Last, when all answers exist. A container reserved above would remount the text boxes and clear them.
-    canvas.sheet("ask_told", [sheet.notices(questions.notices)] if is_open else [])
+    canvas.sheet("ask_notice", [sheet.notices(questions.notices)] if is_open else [])
 
 
 def _ask(questions: Questions, *, is_open: bool) -> None:

@@ -78,7 +78,7 @@ class Bar:
                 changes = {**values, "plan_changed": True}
                 st.button(label, key=f"offer_{'_'.join(values)}", on_click=st.session_state.update, kwargs=changes)
             st.progress(job.record.progress if job else 0.0, _progress(job) if job else self._announcement)
-        canvas.sheet("train_told", [sheet.notices(self._notices(running))])
+        canvas.sheet("train_notice", [sheet.notices(self._notices(running))])
         canvas.poll(_news(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:

@@ -60,12 +60,12 @@ def show() -> None:
             Bar(plan, problem, current, job, task).follow(state)
         Section(job, lambda: current_runs(name), task, plan.recipes if plan else (), open_tab).draw(current, tabs)
         with tabs["Report"]:
-            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if job else [])
+            canvas.sheet("own_runs_notice", [sheet.text(OWN_RUNS, muted=True)] if job else [])
             uploads.draw_upload()
         if task is not None and data is not None and current.has_other_data(task):
             notices.append("The runs below were trained on data other than the selected one.")
         with notices_box:
-            canvas.sheet("told", [sheet.notices([*page.link_warnings(), *values.notices, *notices])])
+            canvas.sheet("notices", [sheet.notices([*page.link_warnings(), *values.notices, *notices])])
 
 
 def restore(visit_name: str) -> None:

@@ -118,7 +118,7 @@ class Section:
         hint = sheet.text(
             "Click a point of a curve, or select it with the arrow keys and Enter, and the film shows that step."
         )
-        canvas.sheet("curves_told", [hint] * has_film)
+        canvas.sheet("curves_notice", [hint] * has_film)
         with widgets.fold("curves_numbers", "As a table", lazy=True) as fold:
             canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
 

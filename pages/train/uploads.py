@@ -49,7 +49,7 @@ def load_data(name: str, keep_duplicates: bool | None, context: int) -> TaskData
     if data is None:
         return None, None, []
     task, problem = _read(data, context)
-    canvas.sheet("brought_told", [sheet.text(_summary(task, data), muted=True)] if task else [])
+    canvas.sheet("brought_notice", [sheet.text(_summary(task, data), muted=True)] if task else [])
     return task, data, [problem] if problem else []
 
 
@@ -128,13 +128,13 @@ def draw_upload() -> None:
         message = ""
         if content is not None:
             message = _open_run(content) if content.startswith(ZIP) else _open_recording(content)
-        st.session_state["opened_told"] = message
+        st.session_state["opened_notice"] = message
 
     megabytes = MAX_BYTES // 2**20
     with st.expander("Open a saved run or a recording"):
         label = f"A zip file downloaded from Headlight, or a recording (safetensors), at most {megabytes} MB"
         widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, on_file)
-        sentence = st.session_state.get("opened_told", "")
+        sentence = st.session_state.get("opened_notice", "")
         canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
 
 

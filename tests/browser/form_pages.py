@@ -106,4 +106,4 @@ class Positions(Folded):
         return self.page.locator("[class*='st-key-part_']", has=self.heading(heading))
 
     def notices(self) -> list[str]:
-        return self.page.locator(".st-key-told .notices p").all_text_contents()
+        return self.page.locator(".st-key-notices .notices p").all_text_contents()

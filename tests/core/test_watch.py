@@ -165,7 +165,7 @@ def test_weights_that_a_module_computes_itself() -> None:
             q, k, v = self.heads(x)
             self.weights = (q @ k.mT).softmax(-1)
             dropped = F.dropout(self.weights).double()
-            return (dropped @ v.double()).float().transpose(1, 2).flatten(2)
+            return torch.matmul(dropped, other=v.double()).float().transpose(1, 2).flatten(2)
 
     class TimeFirst(Block):
         def forward(self, x: Tensor, **_: Any) -> Tensor:

@@ -225,7 +225,7 @@ def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pyte
     # it has looked at the test rows, and has a warning
     queue.release(other)
     wait(lambda: job.record.has_evaluations)
-    job.record.add({"told": WARNING})
+    job.record.add({"notice": WARNING})
     page.app.run()
     assert page.progress().startswith("step ")
     assert page.notices() == [WARNING]
