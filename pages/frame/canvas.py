@@ -155,6 +155,7 @@ def sheet(key: str, blocks: Sequence[Block], on_event: Callable[[dict[str, Any]]
         acknowledged = view.acknowledged()
         message = st.session_state.get(key, {}).get("act")
         items = message.get("wishes") if isinstance(message, dict) else None
+        view.begin_event()
         for item in items[-MAX_EVENTS:] if isinstance(items, list) else []:
             turn, event = (events.integer(item, "turn"), item.get("event")) if isinstance(item, dict) else (None, None)
             # the browser repeats an event until it is acknowledged, so skip those already handled

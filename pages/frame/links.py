@@ -37,6 +37,9 @@ class _LinkState:
     # key -> the value of its control and a warning, shown until the value changes
     warnings: dict[str, tuple[Any, str]] = field(default_factory=dict)
     unbound: set[str] = field(default_factory=set)  # keys of texts that are dropped from a link that would be too long
+    # key without a control -> its text, and its earlier ones since the last run without an event; "" for the default
+    written: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
+    is_event: bool = False  # whether this run began with an event of a view
 
 
 def enter(package: str) -> None:
@@ -46,6 +49,10 @@ def enter(package: str) -> None:
         st.session_state["entered"] = _LinkState(package, texts)
         for key in filter(_is_huge, texts):
             st.session_state[key] = texts[key][0][: FIELDS[key].max_length]
+    state = _link_state()
+    if not state.is_event:
+        state.written.clear()  # as after Back, whose link holds earlier texts rightly
+    state.is_event = False
     cut_values()
 
 
@@ -96,7 +103,23 @@ def query(*, takes_model: bool = True) -> LinkQuery:
 
 def set_param(key: str, text: str, default: str) -> None:
     """Set a key without a control in the link, for use in callbacks."""
-    if text != default:
+    written, now = _link_state().written, st.query_params.get(key, "")
+    _, earlier = written.get(key, ("", set()))
+    written[key] = "" if text == default else text, earlier | {now}
+    _write_param(key, written[key][0])
+
+
+def begin_event() -> None:
+    """Restore keys that earlier events changed, before an event that the browser sent with the link before them."""
+    state = _link_state()
+    state.is_event = True
+    for key, (text, earlier) in state.written.items():
+        if st.query_params.get(key, "") in earlier:
+            _write_param(key, text)
+
+
+def _write_param(key: str, text: str) -> None:
+    if text:
         st.query_params[key] = text
     elif key in st.query_params:
         del st.query_params[key]

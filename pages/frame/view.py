@@ -49,6 +49,7 @@ class View:
         def on_change() -> None:
             message = st.session_state.get(self.key, {}).get("act")
             event = message if isinstance(message, dict) else {}
+            begin_event()
             if on_event is not None:
                 on_event(event)
             acknowledged()[self.key] = events.integer(event, "turn") or 0
@@ -60,6 +61,13 @@ class View:
 def ack(key: str) -> Ack:
     """Return the acknowledgement for a view's next message."""
     return {"visit": sessions.session_id(), "acknowledged": acknowledged().get(key, 0)}
+
+
+def begin_event() -> None:
+    """Give the link what earlier events wrote into it, before the events of a message are handled."""
+    from . import links  # imports the core, which pages of words do not need
+
+    links.begin_event()
 
 
 def acknowledged() -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from headlight.link.presets import PRESETS
 from tests.closeness import quoted
@@ -106,6 +106,32 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
     by_hand.wait_for_query(at="0.2.4.3")
     expect(value).not_to_have_text(before)  # the script's table has followed
     quoted(float(core().run(PRESETS[0]).weights[0, 2, 4, 3]), value.inner_text()[:6])
+
+
+def test_clicks_before_the_answers_to_earlier_ones_all_count(by_hand: ByHand) -> None:
+    sockets, late = list[WebSocketRoute](), list[str | bytes]()
+    is_late = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        server = socket.connect_to_server()
+        server.on_message(lambda message: late.append(message) if is_late else socket.send(message))
+
+    by_hand.page.route_web_socket("**/_stcore/stream", connect)
+    page = by_hand.open(ex="a real cell").page
+    is_late = True  # so that the address lacks what the clicks before have chosen
+    for click in (
+        page.get_by_role("button", name="layer 0", exact=True),
+        page.get_by_role("button", name="head 2", exact=True),
+        by_hand.cell("weights", "'", "didn"),
+    ):
+        count = len(late)
+        click.click()
+        by_hand.until(lambda count=count: len(late) > count, "an answer")
+    is_late = False
+    for message in late:
+        sockets[-1].send(message)
+    by_hand.wait_for_query(at="0.2.4.3")
 
 
 def test_sentence_and_controls_of_a_real_cell_are_those_of_maps_and_back_undoes_each(by_hand: ByHand) -> None:

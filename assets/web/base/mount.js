@@ -1,6 +1,8 @@
 // Mounts the views: one per place on the page, kept across reruns of the Streamlit script. The first one may be drawn
 // before Streamlit has loaded.
 
+import { views } from "./view_base.js";
+
 /** @typedef {import("./view_base.js").View} View */
 /** @typedef {{data: [any], parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
 /** @typedef {{view: View, Kind: unknown, ready: () => boolean, show?: () => void, remove: () => void,
@@ -56,13 +58,14 @@ export function mount(Kind) {
   /** @param {Component} component */
   function component({ data, parentElement, setTriggerValue }) {
     const place = places.get(parentElement);
-    const view = place?.view ?? /** @type {V | null} */ (adopted(Kind, parentElement)) ?? new Kind(parentElement);
+    const kept = place && views.has(place.view) ? place.view : null; // another page may have released it
+    const view = kept ?? /** @type {V | null} */ (adopted(Kind, parentElement)) ?? new Kind(parentElement);
     places.set(parentElement, { view, message: data });
     view.send = (event) => {
       if (view.isHere) setTriggerValue("act", event);
     };
     view.themed = false; // a change of theme arrives as a call with the same message
-    if (place?.message !== data) view.onMessage(data[0]);
+    if (!kept || place?.message !== data) view.onMessage(data[0]);
     view.redraw();
     return () => leave(parentElement);
   }

@@ -79,7 +79,12 @@ function switchPage(open) {
   const bar = /** @type {HTMLElement} */ (document.getElementById("headlight-bar"));
   if (!VIEWS[path] || !document.querySelector(".st-key-stage")) return;
   const { Kind } = open(`${VIEWS[path]}.js`).view;
-  if ([...views].some((view) => view instanceof Kind && view.isHere)) return; // Streamlit has not left it yet
+  const stale = [...views].filter((view) => view instanceof Kind); // Streamlit has not removed its place yet
+  if (stale.some((view) => view.isHere)) return;
+  for (const view of stale) {
+    view.leave();
+    view.element.remove();
+  }
   const { element, place } = prerender(bar.className === "light" ? "light" : "dark", true);
   const root = place.attachShadow({ mode: "open" });
   const { classList } = document.documentElement;
