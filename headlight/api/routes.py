@@ -36,10 +36,10 @@ Handlers = Mapping[str, Handler]
 
 LESSONS = ("course", "lesson", "lesson.handout", "search")  # routes whose files may change while the server runs
 BYTES = "application/octet-stream"
-TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of files that a page shows directly
+TYPES = {"qr": "image/svg+xml", "image": "image/png", "audio": "audio/wav"}  # of files that a page shows directly
 # panels below a picture, which must not delay other pictures
 LOW_PRIORITY = (
-    "outcomes", "several", "shuffled", "reshape", "classes", "compared", "each", "lesson",
+    "outcomes", "encodings", "shuffle", "reshape", "classes", "comparison", "ablations", "lesson",
     "overview", "flow", "channels",
 )  # fmt: skip
 SESSION_HEADER = "headlight-visit"  # header with the client's session ID

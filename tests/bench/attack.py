@@ -189,7 +189,7 @@ ATTACKS = {
     "long text": Attack("a megabyte in one bound text, in a loop", long_text),
     "slow readers": Attack("five have Positions drawn for 15 texts of 511 tokens each and read none", unread, 5),
     "random input": Attack("four change the size of the random input near its bound", resized, 4),
-    "each head": Attack("two switch off each head alone, 511 tokens", wire(511, "compare", "each"), 2),
+    "each head": Attack("two switch off each head alone, 511 tokens", wire(511, "compare", "ablations"), 2),
     "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
     "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
     "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", files, 2),

@@ -40,7 +40,7 @@ GO = """(href) => {
   link.remove();
 }"""
 TWICE = """() => {
-  const isPicture = (name) => /\\/api\\/(maps|begun|entered|pair|masked|steps)/.test(name);
+  const isPicture = (name) => /\\/api\\/(maps|initial|entry|pair|masks|steps)/.test(name);
   const all = performance.getEntriesByType("resource").map(({ name }) => name).filter(isPicture);
   return [all.length - new Set(all).size, all.length];
 }"""

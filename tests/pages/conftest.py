@@ -45,9 +45,9 @@ options.read = st.get_option  # as app.py does
 SHELL = Path(__file__).parents[2] / "pages" / "frame" / "shell.py"
 
 # The views whose picture comes over the wire -> the route.
-ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
+ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masks", "film": "film"}
 
-BELOW = {"pair": ("shuffled",), "masked": ("outcomes",), "steps": ("reshape",)}  # what stands under such a picture
+BELOW = {"pair": ("shuffle",), "masks": ("outcomes",), "steps": ("reshape",)}  # what stands under such a picture
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:

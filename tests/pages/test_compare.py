@@ -138,7 +138,7 @@ CHANGES: list[Link] = [
 
 def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did() -> None:
     for values in CHANGES:
-        begun = header_of("begun", **values)
+        begun = header_of("initial", **values)
         assert begun["differs"] == ["pos"]
         begins = begun["initialValues"]
         same = {f"{key}2": value for key, value in values.items() if key != "pos"}
@@ -147,8 +147,8 @@ def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did
         assert header_of("pair", **values, **begins) == begun | {"initialValues": {}}, "and opens the same"
         assert header_of("pair", **values)["initialValues"] == {}
     for values in ({}, {"mask": "causal", "t2": "0.5"}):
-        assert header_of("begun", **values) == header_of("pair", **values), values
-    assert header_of("begun", model="made_up-none-1", mask="window")["differs"] == ["mask"], "it has no positions"
+        assert header_of("initial", **values) == header_of("pair", **values), values
+    assert header_of("initial", model="made_up-none-1", mask="window")["differs"] == ["mask"], "it has no positions"
 
 
 # ---- two models, and the mean over heads

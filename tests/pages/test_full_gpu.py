@@ -131,7 +131,7 @@ def masked() -> list[str]:
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
     assert padding.compare_batch(TEXT, "a much longer sentence than that one is")
-    return said("masked", s=TWICE, mask="causal")()
+    return said("masks", s=TWICE, mask="causal")()
 
 
 def more_than_two() -> list[str]:

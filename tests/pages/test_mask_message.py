@@ -34,7 +34,7 @@ EVERY_KEY: dict[str, str | list[str]] = {
 LANGUAGE = "words-2layers-1"  # a model that is causal itself
 
 
-def answered(route: str = "masked", /, **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
+def answered(route: str = "masks", /, **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
     """The header of a link's picture, and the weights before and after."""
     header, maps = picture_of(route, **values)
     n = len(header["tokens"])
@@ -171,10 +171,10 @@ def test_first_message_of_a_page() -> None:
     ):
         header, _ = answered(**values)
         assert (header["initialValues"], header["digest"]) == ({}, Settings(values.get("s", PRESETS[0])).digest), values
-    header, _ = answered("entered", s="how are you")  # from another page, without a mask
+    header, _ = answered("entry", s="how are you")  # from another page, without a mask
     assert (header["initialValues"], header["digest"]) == ({"mask": "causal"}, Settings("how are you", "causal").digest)
-    assert answered("entered")[0]["digest"] == Settings(PRESETS[0], "causal").digest
-    header, _ = answered("entered", model=LANGUAGE)
+    assert answered("entry")[0]["digest"] == Settings(PRESETS[0], "causal").digest
+    header, _ = answered("entry", model=LANGUAGE)
     assert (header["initialValues"], header["rule"]) == ({"mask": "window"}, "window:3"), "it is causal itself"
     with pytest.raises(HeadlightError, match="tokens"):
         message.first_message(urlencode({"s": "the " * 200}).encode())

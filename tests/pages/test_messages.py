@@ -35,8 +35,8 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("overview", {}, [HeadsOverview]),
         ("flow", {"view": "flow"}, [FlowAnswer]),
         ("channels", {}, [ChannelsAnswer]),
-        ("masked", {"mask": "dilated"}, [Masks]),
-        ("begun", {"mask": "causal"}, [ComparePicture]),
+        ("masks", {"mask": "dilated"}, [Masks]),
+        ("initial", {"mask": "causal"}, [ComparePicture]),
         ("steps", {}, [StepsPicture, TraceHeader]),
     ):
         found = answers(route, urlencode({"s": "how are you", **link}))

@@ -24,7 +24,7 @@ NEWER = {  # keys that no link of that day has
 GONE = {"ratio", "apart", "longer", "sweep", "diff"}  # of controls that went: a link opens the same without
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 # page that a view owns -> the route of its picture
-ROUTES = {"explore": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}
+ROUTES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps"}
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name(VERSIONS[1]).read_text("utf-8"))
 
 

@@ -215,7 +215,7 @@ def test_its_maps_are_those_of_the_core() -> None:
     for name, content in PICTURES.items():
         settings = LinkQuery(query(DINO, s=name, t="2")).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content, temperature=2).weights)
-    png = answer("seen", query(DINO, s=DOT))
+    png = answer("image", query(DINO, s=DOT))
     assert struct.unpack(">II", png[16:24]) == (32, 32)
     with Image.open(io.BytesIO(png)) as seen:
         patches = model.features(DOT).extras.image
@@ -282,7 +282,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         for place, (low, high) in enumerate(media.wave(samples, 320, len(run.tokens))):
             part = samples[320 * place : 320 * (place + 1)]
             assert (low, high) == (round(float(part.min()), 4), round(float(part.max()), 4))
-    with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
+    with wave.open(io.BytesIO(answer("audio", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
         media.to_wav(query(pretrained.MINILM, s="a dog"))

@@ -26,7 +26,7 @@ TWICE = PRESETS[2]
 
 
 def shown(**values: str | list[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(answer("several", urlencode(values, doseq=True).encode()))["blocks"]
+    found: list[dict[str, Any]] = json.loads(answer("encodings", urlencode(values, doseq=True).encode()))["blocks"]
     return list(every(found))
 
 

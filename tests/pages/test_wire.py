@@ -36,7 +36,7 @@ KEYS = [
     "s", "s2", "mask", "w", "rule", "p", "pos", "t", "off", "dev", "model", "at", "pin", "impl", "vs", "step",
     "nothing",
 ]  # fmt: skip
-SLOW = ("compared", "each")  # routes that take seconds
+SLOW = ("comparison", "ablations")  # routes that take seconds
 HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "<script>", "a" * 8192]
 
 
@@ -119,7 +119,7 @@ def test_only_questions_of_its_own_pages(client: TestClient) -> None:
         assert client.get(f"{API}/{path}?s=hi").status_code == 404
 
 
-QUICK = ("maps", "pair", "steps", "masked", "lesson", "explore.csv", "qr")  # one of each way to answer
+QUICK = ("maps", "pair", "steps", "masks", "lesson", "explore.csv", "qr")  # one of each way to answer
 
 
 @pytest.mark.parametrize(

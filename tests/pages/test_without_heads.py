@@ -44,7 +44,7 @@ def test_ablations_are_computed_once_for_page_and_rule(model: Model, monkeypatch
 
 
 def test_compare_ablates_each_head(model: Model) -> None:
-    found = json.loads(answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
+    found = json.loads(answer("ablations", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.sum_bound(*[384] * 6))
     (panel,) = found["blocks"]

@@ -196,7 +196,7 @@ export class PairView extends PlaceView {
   /** @param {URLSearchParams} query */
   route(query) {
     if (this.pictureOf === this.relevant(query)) return "";
-    return this.isInitial ? "begun" : "pair";
+    return this.isInitial ? "initial" : "pair";
   }
 
   /** The query of the tests below the maps. @param {string[]} dropped further keys without effect on them

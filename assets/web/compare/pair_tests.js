@@ -52,7 +52,7 @@ const marked = (block, cell) => ({
 export class HeadBars extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
-    super(view, "each", ({ row, col }) => view.setCursor({ layer: row, head: col }));
+    super(view, "ablations", ({ row, col }) => view.setCursor({ layer: row, head: col }));
     this.since = 0; // timestamp of the request in ms
     this.startButton = button("Ablate each head in turn", () => this.begin());
     this.stops = button("Stop", () => this.stop());
@@ -113,7 +113,7 @@ const NOTE = "largest difference between the output vectors of the two orders, c
 export class ShuffleTest extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
-    super(view, "shuffled");
+    super(view, "shuffle");
     this.order = ""; // as typed; "" = a random one
     this.seed = 1; // of the random order
     const onInput = (/** @type {string} */ text) => this.choose({ order: view.clip(text, "order") ?? "" }, true);
@@ -163,7 +163,7 @@ export class ShuffleTest extends Beneath {
 export class Several extends Beneath {
   /** @param {PairView} view */
   constructor(view) {
-    super(view, "several", (values) => this.choose({ ...this.link, ...values }));
+    super(view, "encodings", (values) => this.choose({ ...this.link, ...values }));
     this.link = /** @type {Values} */ ({}); // parameters of this panel
     const props = { class: "more", ontoggle: () => this.toggle() };
     this.element = fold("compare more than two", props, this.why, this.blocks.element);

@@ -54,7 +54,7 @@ export class Explore extends ApiView {
     this.pinOf = ""; // pinned picture whose weights are here
     this.samplingOf = ""; // sampling parameters of the picture
     this.compared = ""; // digest of the picture whose comparison was requested
-    this.proof = new SideRequest(this, "compared", () => this.redraw(), String);
+    this.proof = new SideRequest(this, "comparison", () => this.redraw(), String);
     this.matching = false; // whether maps and picture have the same sentence and settings
     this.progress = new Progress(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by tokens, once they have arrived

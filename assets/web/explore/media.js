@@ -138,7 +138,7 @@ function pictureBoard(view) {
   const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, hint);
   const draw = (/** @type {BoardState} */ { name, file, row, weights, isNew }) => {
     const { picture, maps, focus } = view;
-    setAttribute(image, "src", urlOf(`api/seen?${file}`));
+    setAttribute(image, "src", urlOf(`api/image?${file}`));
     if (!isNew || !picture.patches) return;
     const { specialTokens: rest, columns: across } = picture.patches;
     const max = Math.max(...weights.subarray(rest)); // of the patches: special tokens often have more weight than all of them
@@ -214,7 +214,7 @@ class SoundBoard {
   draw({ name, file, weights, isNew }) {
     const { picture, maps } = this.view;
     const { sound, group } = picture;
-    setAttributes(this.player, { src: urlOf(`api/heard?${file}`), "aria-label": name });
+    setAttributes(this.player, { src: urlOf(`api/audio?${file}`), "aria-label": name });
     setText(this.hint, OF_MOMENTS[group]);
     if (!isNew || !sound) return;
     const { wave } = sound;

@@ -45,7 +45,7 @@ export class Painter extends PlaceView {
     this.chosenText = /** @type {string | null} */ (null); // as in the link; null = the default
     this.controls = /** @type {Controls} */ ({}); // link parameters of the mask, the positions and the temperature
     this.off = /** @type {Set<string>} */ (new Set()); // ablated heads
-    this.initial = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: for a link without parameters, or opened by the bar
+    this.initial = /** @type {"" | "bare" | "entry"} */ (""); // the page chooses the mask: for a link without parameters, or opened by the bar
     this.isOwn = false; // whether the mask is still the page's default
     this.renews = false; // the default is to be chosen again
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
@@ -108,7 +108,7 @@ export class Painter extends PlaceView {
     this.off = headsOf(link.getAll("off"));
     this.look = parseLook(link.get("look") ?? "");
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
-    this.initial = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
+    this.initial = link.has("mask") ? "" : arrival.byBar || this.renews ? "entry" : isBare ? "bare" : "";
     if (!this.initial) this.controls.mask ??= "none"; // the meaning of a link without a mask
     this.isOwn = false;
     this.ahead = true;
@@ -207,7 +207,7 @@ export class Painter extends PlaceView {
     const { picture, at, placed } = this;
     const isThere = picture && (!placed || (picture.layer === at.layer && picture.head === at.head));
     if (isThere && !this.initial && this.pictureOf === this.relevant(query)) return "";
-    return this.initial === "entered" ? "entered" : "masked";
+    return this.initial === "entry" ? "entry" : "masks";
   }
 
   /** @param {URLSearchParams} query */
@@ -339,7 +339,7 @@ export class Painter extends PlaceView {
 
   onChange(typing = false) {
     this.tooMuch = "";
-    if (this.initial) this.initial = "entered"; // the address is no longer empty
+    if (this.initial) this.initial = "entry"; // the address is no longer empty
     super.onChange(typing);
   }
 
