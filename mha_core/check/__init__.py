@@ -21,13 +21,13 @@ from ..errors import HeadlightError, Unsupported
 from . import behaviour, inside, reference
 from .finding import FAILS, HOLDS, NOT_APPLICABLE, UNKNOWN, DoesNotApply, Finding
 from .identify import identify
+from .probe import Probe
 from .report import CheckFailure, Report
-from .study import Study
 from .target import LAYOUTS, sentence
 
 __all__ = ["FAILS", "HOLDS", "NOT_APPLICABLE", "UNKNOWN", "CheckFailure", "Finding", "Report", "check"]
 
-PROPERTIES: dict[int, Callable[[Study], Finding]] = {
+PROPERTIES: dict[int, Callable[[Probe], Finding]] = {
     1: inside.row_sums, 2: behaviour.future, 3: behaviour.mask, 4: behaviour.padding, 5: behaviour.batch_mates,
     6: inside.heads, 7: inside.scale, 8: inside.positions, 9: behaviour.cache, 10: inside.groups,
     11: behaviour.dropout, 12: behaviour.empty_row, 13: behaviour.gradients, 14: behaviour.formats,
@@ -97,26 +97,26 @@ def check(
     _warm_up()
     try:
         with _time(seconds):
-            study = identify(
+            probe = identify(
                 function, d_model, n_heads, layout=layout, mask=mask, call=call, dtype=dtype, vectors=vectors
             )
     except _TimeUp:
         raise Unsupported(f"it ran for more than {seconds:g} s on a text of a few tokens") from None
-    study = replace(study, causal=causal, scale=scale, positions=positions, mask_true=mask_true)
+    probe = replace(probe, causal=causal, scale=scale, positions=positions, mask_true=mask_true)
     numbers = [number for number in PROPERTIES if number in (properties or PROPERTIES)]
-    findings = [_finding(number, PROPERTIES[number], study, seconds) for number in numbers]
-    return Report(findings, getattr(function, "__name__", type(function).__name__), study)
+    findings = [_finding(number, PROPERTIES[number], probe, seconds) for number in numbers]
+    return Report(findings, getattr(function, "__name__", type(function).__name__), probe)
 
 
-def _finding(number: int, property_: Callable[[Study], Finding], study: Study, seconds: float) -> Finding:
+def _finding(number: int, property_: Callable[[Probe], Finding], probe: Probe, seconds: float) -> Finding:
     """Return the verdict on one property; whatever the module raises is a sentence."""
     try:
         with _time(seconds), torch.random.fork_rng(devices=[]):
-            if number != 14 and not study.is_finite:
+            if number != 14 and not probe.is_finite:
                 return Finding(number, UNKNOWN, "its output for random numbers is not finite")
-            if number in _NEED_ONE_OUTPUT and study.target.seed is not None:
+            if number in _NEED_ONE_OUTPUT and probe.target.seed is not None:
                 return Finding(number, UNKNOWN, "it is random in evaluation mode: see 11")
-            return property_(study)
+            return property_(probe)
     except _TimeUp:
         return Finding(number, UNKNOWN, f"it took longer than {seconds:g} s")
     except DoesNotApply as reason:

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from .tap import Line
+from .recorder import Line
 
 HOLDS, FAILS, UNKNOWN, NOT_APPLICABLE = "holds", "fails", "cannot be said", "does not apply"
 

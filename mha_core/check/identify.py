@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import SizeError, Unsupported
-from .anatomy import Anatomy
-from .study import BLOCKED, Study
-from .tap import Tap
+from .graph import PassGraph
+from .probe import BLOCKED, Probe
+from .recorder import Recorder
 from .target import (
     CODES,
     NAMES,
@@ -47,7 +47,7 @@ def identify(
     call: Callable[..., Any] | None = None,
     dtype: torch.dtype = torch.float64,
     vectors: Tensor | None = None,
-) -> Study:
+) -> Probe:
     """Return how to call a module or function, a module as a copy in another format.
 
     Raises:
@@ -68,12 +68,12 @@ def identify(
         if call:
             takes = signature(call).parameters
             by_user = MaskForm("allow", "True attends", "b i j") if "allow" in takes else None
-            return Study(replace(target, mask=by_user), n, batch, attends=attends, notices=notices)
+            return Probe(replace(target, mask=by_user), n, batch, attends=attends, notices=notices)
         trial, padding = (_try_mask(target, names.get(role), role, n, batch) for role in ("mask", "padding"))
     form = trial.form if trial is not None and trial.fault in ("", "transposed") else None
     padding_form = padding.form if padding is not None and not padding.fault else None
     target = replace(target, mask=form, padding=padding_form)
-    return Study(target, n, batch, trial, padding, attends=attends, notices=notices)
+    return Probe(target, n, batch, trial, padding, attends=attends, notices=notices)
 
 
 def _copy(function: Callable[..., Any], dtype: torch.dtype) -> tuple[Callable[..., Any], torch.dtype, torch.device]:
@@ -92,14 +92,14 @@ def _copy(function: Callable[..., Any], dtype: torch.dtype) -> tuple[Callable[..
 def _with_format(target: Target, attends: bool, n: int) -> tuple[Target, tuple[str, ...]]:
     """Use float32 where the weights are computed in it, and say what is unusual in a pass."""
     notices = [] if attends else ["no token moves the output of another: nothing attends here"]
-    with Tap() as tap:
+    with Recorder() as recorder:
         answer = target(target.draw(n, 1))
     if answer.input_changed:
         notices.append("it changes its input in place")
     if target.keeps_state:
         notices.append("a call changes the next one, so that each is measured on a fresh copy")
     size = n * target.d_model // 4  # of q, k or v, or more; tables of angles are smaller
-    results = [o.result for o in tap.operations if o.result.numel() >= min(size, n * n * target.n_heads)]
+    results = [o.result for o in recorder.operations if o.result.numel() >= min(size, n * n * target.n_heads)]
     formats = {x.dtype for x in results if x.is_floating_point()}
     if inner := next((half for half in (torch.float16, torch.bfloat16) if half in formats - {target.dtype}), None):
         notices.append(f"it computes in {str(inner)[6:]} inside, so that it is measured less sharply")
@@ -183,8 +183,8 @@ def _lowers_scores(target: Target, form: MaskForm, n: int, batch: int) -> bool:
     """Return whether a mask of 0 that seems to be added changes scores, as (1 − mask) · −10 does."""
     allow = torch.ones(batch, n, n, dtype=torch.bool, device=target.device)
     with contextlib.suppress(Exception), torch.enable_grad():  # of a layer that cannot be looked into
-        passes = Anatomy(target, n, batch), Anatomy(replace(target, mask=form), n, batch, allow=allow)
-        plain, masked = (anatomy.scores.detach().clamp_min(-BLOCKED) for anatomy in passes)
+        passes = PassGraph(target, n, batch), PassGraph(replace(target, mask=form), n, batch, allow=allow)
+        plain, masked = (graph.scores.detach().clamp_min(-BLOCKED) for graph in passes)
         return form.code.startswith("0 is added") and distance(masked, plain) > target.limit
     return False
 

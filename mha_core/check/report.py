@@ -10,8 +10,8 @@ from html import escape
 from typing import Any
 
 from .finding import FAILS, HOLDS, Finding
+from .probe import Probe
 from .reference import rebuild
-from .study import Study
 
 APP = "http://127.0.0.1:8501"  # where `headlight` serves the pages that a finding names
 WIDTH = 100  # characters of the table
@@ -31,7 +31,7 @@ class Report:
 
     findings: Sequence[Finding]
     name: str
-    study: Study
+    probe: Probe
 
     @property
     def failures(self) -> list[Finding]:
@@ -69,7 +69,7 @@ class Report:
 
     def table(self, *, colour: bool = False) -> str:
         """Return the findings as lines of text."""
-        lines = [self.summary, *self.study.notices, ""]
+        lines = [self.summary, *self.probe.notices, ""]
         for finding in self.findings:
             mark = _MARKS[finding.verdict]
             if colour:
@@ -115,7 +115,7 @@ class Report:
     def _maps(self) -> str:
         """Return the first head's map, torch's and their difference as tables."""
         try:
-            rebuilt = rebuild(self.study)
+            rebuilt = rebuild(self.probe)
         except Exception:  # its parts cannot be seen, or it is no such layer
             return ""
         layer_map, theirs = rebuilt.layer_maps[0], rebuilt.maps[0]

@@ -174,8 +174,8 @@ def test_a_large_module_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = nn.MultiheadAttention(D_MODEL, N_HEADS, batch_first=True)
     report = check(layer, D_MODEL, N_HEADS)
     assert layer.training
-    copy: Any = report.study.target.function
+    copy: Any = report.probe.target.function
     assert copy.in_proj_weight is layer.in_proj_weight
-    assert report.study.target.dtype == torch.float32
+    assert report.probe.target.dtype == torch.float32
     assert [finding.number for finding in report.failures] == [12]
     assert report[13].verdict == UNKNOWN

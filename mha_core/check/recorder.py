@@ -57,7 +57,7 @@ class Operation:
 
 
 @dataclass
-class Tap(TorchFunctionMode):
+class Recorder(TorchFunctionMode):
     """Record the operations of a pass; `replacements` go in the place of results, by the index of the operation."""
 
     replacements: Mapping[int, Tensor] = field(default_factory=dict)

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from .anatomy import TEXT, Anatomy
-from .tap import Line
+from .graph import TEXT, PassGraph
+from .recorder import Line
 from .target import MaskForm, MaskTrial, Target, distance
 
 BLOCKED = 1e8  # a score below −BLOCKED is that of a blocked key
@@ -26,7 +26,7 @@ class HeadChannels(NamedTuple):
 
 
 @dataclass
-class Study:
+class Probe:
     """Cached measurements of a target, with its calls and the options that its user gave."""
 
     target: Target
@@ -83,20 +83,20 @@ class Study:
         return not bool(reach.triu(1).any()) and bool(reach.tril(-1).any())
 
     @cached_property
-    def anatomy(self) -> Anatomy:
+    def graph(self) -> PassGraph:
         """The pass in the autograd graph that most properties are read from; others are copies with other inputs.
 
         Raises:
             Unsupported: its parts cannot be seen.
         """
-        anatomy = Anatomy(self.target, self.n, self.batch)
+        graph = PassGraph(self.target, self.n, self.batch)
         with contextlib.suppress(Unsupported):
-            _ = anatomy.axes
-            return anatomy
+            _ = graph.axes
+            return graph
         # without maps to return, a layer may call torch's kernel, whose parts are known
-        anatomy = replace(anatomy, target=self.target.without_weights())
-        _ = anatomy.axes
-        return anatomy
+        graph = replace(graph, target=self.target.without_weights())
+        _ = graph.axes
+        return graph
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -105,7 +105,7 @@ class Study:
         Raises:
             Unsupported: there are none.
         """
-        weights = self.anatomy.weights.detach()[TEXT].amin(0)
+        weights = self.graph.weights.detach()[TEXT].amin(0)
         pairs = [(i, j) for i, j in weights.gt(0).nonzero().tolist() if i != j]
         if not pairs:
             raise Unsupported("no query has weight on another token in every head")
@@ -118,14 +118,14 @@ class Study:
         Raises:
             Unsupported: the scores of the heads are not those of n_heads heads, or have no projection.
         """
-        anatomy, pair = self.anatomy, self.pairs[0]
-        heads = anatomy.scores.shape[1]
+        graph, pair = self.graph, self.pairs[0]
+        heads = graph.scores.shape[1]
         if heads != self.target.n_heads:
             raise Unsupported(f"its maps have {heads} heads, not n_heads={self.target.n_heads}")
         sides: tuple[list[HeadChannels], list[HeadChannels]] = ([], [])
         for head in range(heads):
             for token, side in zip(pair, sides, strict=True):
-                operation, slopes = anatomy.source(anatomy.scores[TEXT, head, *pair], token)
+                operation, slopes = graph.source(graph.scores[TEXT, head, *pair], token)
                 channels = tuple(slopes[TEXT, token].nonzero().flatten().tolist())
                 side.append(HeadChannels(operation.index, channels))
         return sides
@@ -134,12 +134,12 @@ class Study:
         """Return the last line that changes scores or weights with a mask and does not run without one."""
         with contextlib.suppress(Exception):
             allow = torch.ones(self.batch, self.n, self.n, dtype=torch.bool, device=self.x.device)
-            masked = replace(self.anatomy, target=replace(self.anatomy.target, mask=form), allow=allow)
-            plain = {operation.line for operation in self.anatomy.mask_steps}
+            masked = replace(self.graph, target=replace(self.graph.target, mask=form), allow=allow)
+            plain = {operation.line for operation in self.graph.mask_steps}
             return [o.line for o in masked.mask_steps if o.line not in plain][-1]
         return None
 
-    def value_source(self, head: int) -> tuple[Anatomy, int, tuple[int, ...]]:
+    def value_source(self, head: int) -> tuple[PassGraph, int, tuple[int, ...]]:
         """Return a pass in which one head attends to the token itself, and the projection and channels it passes on.
 
         The other heads attend to token 0.
@@ -147,12 +147,12 @@ class Study:
         Raises:
             Unsupported: it passes no projection on.
         """
-        weights = torch.zeros_like(self.anatomy.weights).detach()
+        weights = torch.zeros_like(self.graph.weights).detach()
         weights[..., 0] = 1
         weights[:, head] = torch.eye(self.n, dtype=weights.dtype, device=weights.device)
-        probe, token = self.anatomy.with_weights(weights), self.n // 2
-        for projection in probe.value_sources(self.anatomy):
-            slopes = probe.reads(probe.out_number(token), projection)
+        variant, token = self.graph.with_weights(weights), self.n // 2
+        for projection in variant.value_sources(self.graph):
+            slopes = variant.reads(variant.out_number(token), projection)
             if slopes is not None and bool(slopes[TEXT, token].any()):
-                return probe, projection.index, tuple(slopes[TEXT, token].nonzero().flatten().tolist())
+                return variant, projection.index, tuple(slopes[TEXT, token].nonzero().flatten().tolist())
         raise Unsupported("its output reads no projection of the values")

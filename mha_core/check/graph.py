@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from .tap import MASKS, NORMS, PRODUCTS, SHIFTS, Operation, Tap
+from .recorder import MASKS, NORMS, PRODUCTS, SHIFTS, Operation, Recorder
 from .target import Target
 
 TEXT = 0  # the text of the batch that is looked at
@@ -44,7 +44,7 @@ class MapAxes:
 
 
 @dataclass
-class Anatomy:
+class PassGraph:
     """A recorded pass and its parts: maps, projections, and the entries that each number depends on."""
 
     target: Target  # the module or function
@@ -62,8 +62,8 @@ class Anatomy:
         self.x = self._content(self.seed)
         self.key = self._content(self.seed + 1) if self.target.takes_qkv else self.x
         self.value = self._content(self.seed + 2) if self.target.takes_qkv else self.x
-        self.tap = Tap(self.replacements)
-        with torch.enable_grad(), self.tap:
+        self.recorder = Recorder(self.replacements)
+        with torch.enable_grad(), self.recorder:
             self.answer = self.target(self.x, self.key, self.value, allow=self.allow)
         self.out = self.answer.out
 
@@ -72,7 +72,7 @@ class Anatomy:
         x = x if self.order is None else x[:, self.order]
         return (x[:, :1].expand_as(x) if self.constant else x).clone().requires_grad_()
 
-    def with_weights(self, weights: Tensor) -> Anatomy:
+    def with_weights(self, weights: Tensor) -> PassGraph:
         """Return the same pass with maps (b, h, i, j) in the place of its own."""
         parts = [weights] if len(self.softmaxes) == 1 else [weights[:, h : h + 1] for h in range(weights.shape[1])]
         placed = zip(self.softmaxes, parts, strict=True)
@@ -98,7 +98,7 @@ class Anatomy:
             Unsupported: none is there.
         """
         number, heads = self.out_number(self.n // 2, self.n - 1), self.target.n_heads
-        square = [o for o in self.tap.operations if o.name in NORMS and list(o.result.shape).count(self.n) > 1]
+        square = [o for o in self.recorder.operations if o.name in NORMS and list(o.result.shape).count(self.n) > 1]
         active = [o for o in square if self.gradient(number, o.result) is not None]
         if not active:
             raise Unsupported("no softmax was seen in its pass, neither torch's nor an exp of the scores")
@@ -179,7 +179,7 @@ class Anatomy:
         for operation in self.softmaxes:
             scores = operation.inputs[0]
             names = SHIFTS if operation.name == "exp" else {"softmax"}
-            while (maker := self.tap.maker(scores, names)) is not None:
+            while (maker := self.recorder.maker(scores, names)) is not None:
                 scores = maker.inputs[0]
             parts.append(self.axes.standard(scores))
         return torch.cat(parts, 1)
@@ -188,7 +188,7 @@ class Anatomy:
     def mask_steps(self) -> list[Operation]:
         """Return the operations that may mask scores or weights."""
         size = self.softmaxes[-1].result.numel()
-        return [o for o in self.tap.operations if o.name in MASKS and o.result.numel() == size]
+        return [o for o in self.recorder.operations if o.name in MASKS and o.result.numel() == size]
 
     @cached_property
     def projections(self) -> list[Operation]:
@@ -197,7 +197,7 @@ class Anatomy:
         bases = {id(x) for x in inputs}
         products = [
             o
-            for o in self.tap.operations
+            for o in self.recorder.operations
             if o.name in PRODUCTS
             and o.result.requires_grad
             and any(base.is_leaf and id(base) not in bases for base in map(_base, o.inputs))
@@ -210,7 +210,7 @@ class Anatomy:
         maps = [operation.result for operation in self.softmaxes]
         return [o for o in self.projections if all(self.gradient(o.result.sum(), x) is None for x in maps)]
 
-    def value_sources(self, plain: Anatomy) -> list[Operation]:
+    def value_sources(self, plain: PassGraph) -> list[Operation]:
         """Return the projections before the maps, the last one first, in a pass with other weights in their place."""
         indices = {operation.index for operation in plain.sources}
         return [operation for operation in reversed(self.projections) if operation.index in indices]
