@@ -38,7 +38,7 @@ class _LinkState:
     warnings: dict[str, tuple[Any, str]] = field(default_factory=dict)
     unbound: set[str] = field(default_factory=set)  # keys of texts that are dropped from a link that would be too long
     # key without a control -> its text, and its earlier ones since the last run without an event; "" for the default
-    written: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
+    changes: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
     is_event: bool = False  # whether this run began with an event of a view
 
 
@@ -51,7 +51,7 @@ def enter(package: str) -> None:
             st.session_state[key] = texts[key][0][: FIELDS[key].max_length]
     state = _link_state()
     if not state.is_event:
-        state.written.clear()  # as after Back, whose link holds earlier texts rightly
+        state.changes.clear()  # as after Back, whose link holds earlier texts rightly
     state.is_event = False
     cut_values()
 
@@ -103,17 +103,17 @@ def query(*, takes_model: bool = True) -> LinkQuery:
 
 def set_param(key: str, text: str, default: str) -> None:
     """Set a key without a control in the link, for use in callbacks."""
-    written, now = _link_state().written, st.query_params.get(key, "")
-    _, earlier = written.get(key, ("", set()))
-    written[key] = "" if text == default else text, earlier | {now}
-    _write_param(key, written[key][0])
+    changes, now = _link_state().changes, st.query_params.get(key, "")
+    _, earlier = changes.get(key, ("", set()))
+    changes[key] = "" if text == default else text, earlier | {now}
+    _write_param(key, changes[key][0])
 
 
 def begin_event() -> None:
     """Restore keys that earlier events changed, before an event that the browser sent with the link before them."""
     state = _link_state()
     state.is_event = True
-    for key, (text, earlier) in state.written.items():
+    for key, (text, earlier) in state.changes.items():
         if st.query_params.get(key, "") in earlier:
             _write_param(key, text)
 

@@ -109,7 +109,7 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
 
 
 def test_clicks_before_the_answers_to_earlier_ones_all_count(by_hand: ByHand) -> None:
-    sockets, late = list[WebSocketRoute](), list[str | bytes]()
+    sockets, late, messages = list[WebSocketRoute](), list[str | bytes](), list[int]()
     is_late = False
 
     def connect(socket: WebSocketRoute) -> None:
@@ -125,9 +125,9 @@ def test_clicks_before_the_answers_to_earlier_ones_all_count(by_hand: ByHand) ->
         page.get_by_role("button", name="head 2", exact=True),
         by_hand.cell("weights", "'", "didn"),
     ):
-        count = len(late)
+        messages.append(len(late))
         click.click()
-        by_hand.until(lambda count=count: len(late) > count, "an answer")
+        by_hand.until(lambda: len(late) > messages[-1], "an answer")
     is_late = False
     for message in late:
         sockets[-1].send(message)
