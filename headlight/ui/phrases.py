@@ -1,4 +1,4 @@
-"""Texts of assets/conventions.toml with computed values in their braces."""
+"""Texts of assets/step_lessons.toml with computed values in their braces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from headlight import read_toml
 from . import numbers, sheet
 from .sheet import Block, Mark
 
-WORDS = read_toml("conventions")
+WORDS = read_toml("step_lessons")
 
 
 class Phrases:

@@ -1,14 +1,13 @@
 """Conventions of a layer that raise no error when they are mixed, each computed in its ways."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..attention import AttentionLayer, Weights
+from ..attention import AttentionLayer
 from ..attention.efficient import EfficientAttention
 from ..attention.sequence_first import SequenceFirstAttention
 from ..positions import Position
@@ -46,15 +45,6 @@ def attend_in_layout(layer: SequenceFirstAttention, x: Tensor, layout: Layout) -
     x = x.transpose(0, 1)
     out, weights = layer.time_first(x, x, x)
     return out.transpose(0, 1), weights
-
-
-def repeat_key_heads(weights: Weights, n_heads: int) -> Weights:
-    """Return the weights with a key and a value head for each query head."""
-    d_head = len(weights.q) // n_heads
-    heads = key_heads(n_heads, len(weights.k) // d_head, "repeated")
-    rows = (heads[:, None] * d_head + torch.arange(d_head)).flatten()
-    k_bias, v_bias = (None if bias is None else bias[rows] for bias in (weights.k_bias, weights.v_bias))
-    return replace(weights, k=weights.k[rows], v=weights.v[rows], k_bias=k_bias, v_bias=v_bias)
 
 
 def position_parts(layer: EfficientAttention, content: Tensor, positions: Tensor) -> dict[tuple[str, str], Tensor]:

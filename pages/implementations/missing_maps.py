@@ -25,18 +25,9 @@ def blocks(picture: Picture, layer: int) -> list[Block]:
         fast, without = module(x, x, x, need_weights=False)
     sizes = {"layers": n_layers, "heads": count(h, "head"), "shape": str(tuple(maps.shape))}
     say = Phrases("no maps", **sizes, without=str(without), apart=relative_difference(fast, out))
-    rows = [
-        [name, size, *(byte_size(layers * size * BYTES) for layers in (1, n_layers)), h * length]
-        for name, length, size in (
-            (f"this sentence, {count(n, 'token')}", n, h * n**2),
-            (count(LONG, "token"), LONG, h * LONG**2),
-        )
-    ]
+    rows = []
+    for name, length in ((f"this sentence, {count(n, 'token')}", n), (count(LONG, "token"), LONG)):
+        size = h * length**2
+        rows.append([name, size, size * BYTES / 1e6, size * n_layers * BYTES / 1e6, h * length])
     code = sheet.code(say.words["code"].splitlines())
     return [sheet.text(say("why")), sheet.row([say.table("sizes", rows), sheet.text(say("result"))]), code]
-
-
-def byte_size(size: int) -> str:
-    """Return a number of bytes in the largest fitting unit."""
-    units = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
-    return next((f"{size / scale:.1f} {unit}" for unit, scale in units if size >= scale), f"{size} bytes")

@@ -1,6 +1,6 @@
-"""Lessons on conventions that raise no error when they are mixed; their texts are in assets/conventions.toml."""
+"""Lessons on conventions that raise no error when they are mixed; their texts are in assets/step_lessons.toml."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import cast, get_args
 
@@ -17,13 +17,13 @@ from headlight.ui.sheet import Block, Mark
 from mha_core.attention.efficient import EfficientAttention
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.attention.torch_module import TorchAttention
-from mha_core.measure import agreement, conventions
+from mha_core.measure import conventions
 from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.positions.rotated import permute_to_neighbours, rotate_halves, rotate_neighbours
 from mha_core.token_text import isolate, quote
 
 from . import random_layer
-from .lesson import MAX_SHOWN, StepLesson, matrix, shape_str, source_code
+from .lesson import MAX_SHOWN, StepLesson, compose, matrix, shape_str
 
 PLACE = 5  # of the vector that is rotated, in a long sentence
 PAIRS = 4  # of its channels in the table
@@ -62,7 +62,7 @@ def rope_pairs(layer: LayerTrace, head: int) -> StepLesson:
         _maps(layer, head, {say(name): maps[name] for name in ("halves", "neighbours")}),
     ]
     training = say("untrained" if own_base is None or layer.random_layer else "trained")
-    return _lesson(say, content, rotate_halves, rotate_neighbours, permute_to_neighbours, more=training)
+    return compose(say, content, rotate_halves, rotate_neighbours, permute_to_neighbours, more=training)
 
 
 def grouped_heads(layer: LayerTrace, head: int, groups: int = 0) -> StepLesson:
@@ -83,34 +83,35 @@ def grouped_heads(layer: LayerTrace, head: int, groups: int = 0) -> StepLesson:
     table, reason = say.table("readers", rows, marks), sheet.text(say("reason" if wrong else "same"))
     origin = say("one" if h == 1 else "shared" if is_shared else "own")
     content = [*[choices][: len(counts)], sheet.row([table, reason]), _maps(layer, head, maps)]
-    return _lesson(say, content, conventions.key_heads, more=origin)
+    return compose(say, content, conventions.key_heads, more=origin)
 
 
 def batch_first(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on a batch (b, n, c) in a layer that takes (n, b, c)."""
     attention = cast(SequenceFirstAttention, random_layer.attention(layer, "sequence_first"))
-    (pair, second), h = swaps.sentence_pair(layer), attention.n_heads
-    results = {layout: swaps.mix_batch(attention, pair, layout) for layout in get_args(conventions.Layout)}
-    weights, _, out = results["batch first"]
-    twin = agreement.load_layer("torch", conventions.repeat_key_heads(attention.save(), h), h)
-    module = cast(TorchAttention, twin.to(pair)).module
-    module.batch_first = False
-    with torch.no_grad():
-        apart = relative_difference(module(pair, pair, pair, need_weights=False)[0], out)
-    shapes = {"length first": pair.transpose(0, 1), "batch first": pair}
-    layouts = [
-        [f"{name}: {shape_str(shapes[name])}", shape_str(each), w[0, 1].mean(), change]
-        for name, (w, change, each) in results.items()
-    ]
+    pair, second = swaps.sentence_pair(layer)
+    (_, right, right_out), (weights, wrong, out) = (
+        swaps.mix_batch(attention, pair, layout) for layout in get_args(conventions.Layout)
+    )
     n, text = pair.shape[1], quote(numbers.cut(second.settings.text))
+    say = Phrases("batch first", head=head, n=n, shape=shape_str(pair), second=text)
+    layouts = [
+        [f"length first: {shape_str(pair.transpose(0, 1))}", shape_str(right_out), 0, right],
+        [f"batch first: {shape_str(pair)}", shape_str(out), weights[0, 1].mean(), wrong],
+    ]
     places = [
         [place, isolate(layer.tokens[place]), isolate(second.tokens[place]), *weights[..., place, head].flatten()]
         for place in range(min(MAX_SHOWN, n))
     ]
-    say = Phrases("batch first", head=head, n=n, shape=shape_str(pair), second=text, torch=apart)
+    torch_result = say("shared")
+    if attention.n_kv_heads == attention.n_heads:
+        module = cast(TorchAttention, random_layer.attention(layer, "torch")).module
+        module.batch_first = False
+        apart = relative_difference(module(pair, pair, pair, need_weights=False)[0], out)
+        torch_result = say("torch", apart=numbers.difference(apart))
     table = say.table("layouts", layouts, {(0, 0): "good", (1, 0): "bad"})
-    content = [table, sheet.row([say.table("places", places), sheet.text(say("reason"))])]
-    return _lesson(say, content, conventions.attend_in_layout)
+    reason = sheet.text(f"{say('reason')} {torch_result}")
+    return compose(say, [table, sheet.row([say.table("places", places), reason])], conventions.attend_in_layout)
 
 
 def add_or_concatenate(layer: LayerTrace, head: int) -> StepLesson:
@@ -128,7 +129,7 @@ def add_or_concatenate(layer: LayerTrace, head: int) -> StepLesson:
     signed = partial(sheet.matrix, rows=labels, cols=labels, axes="", colour="signed", compact=True, write=_tenths)
     shown = [part[head, :MAX_SHOWN, :MAX_SHOWN].tolist() for part in parts.values()]
     blocks = [sheet.row([table, sheet.text(say("reason"))]), sheet.row(list(map(signed, spreads, shown)))]
-    return _lesson(say, blocks, conventions.position_parts, more=say("own" if is_own else "waves"))
+    return compose(say, blocks, conventions.position_parts, more=say("own" if is_own else "waves"))
 
 
 def padding_rows(layer: LayerTrace, head: int) -> StepLesson:
@@ -151,7 +152,7 @@ def padding_rows(layer: LayerTrace, head: int) -> StepLesson:
     reason = sheet.text(say("reason", more="" if rows[-1][1] else say("causal")))
     link = pages.link("masks", ("s", layer.settings.text), ("model", layer.settings.model))
     content = [say.table("changes", rows, marks), sheet.row([picture, reason]), sheet.links([(say("link"), link)])]
-    return _lesson(say, content, conventions.attend_with_padding)
+    return compose(say, content, conventions.attend_with_padding)
 
 
 def _tenths(value: float) -> str:
@@ -162,10 +163,6 @@ def _maps(layer: LayerTrace, head: int, maps: dict[str, Tensor]) -> Block:
     return sheet.row([matrix(f"{name}: head {head}", weights[head], layer.tokens) for name, weights in maps.items()])
 
 
-def _lesson(say: Phrases, content: Sequence[Block], *functions: Callable[..., object], more: str = "") -> StepLesson:
-    return StepLesson(say("title"), say("note"), f"{say('text')} {more}".rstrip(), content, source_code(*functions))
-
-
 LESSONS: dict[str, Callable[..., StepLesson]] = {
     "rope pairs": rope_pairs,
     "grouped heads": grouped_heads,
@@ -173,13 +170,11 @@ LESSONS: dict[str, Callable[..., StepLesson]] = {
     "add or concatenate": add_or_concatenate,
     "padding rows": padding_rows,
 }
-QUESTIONS: dict[str, str] = {name: WORDS[name]["question"] for name in LESSONS}
 
 
 def answer(name: str, layer: LayerTrace, head: int, *groups: int) -> StepLesson:
     """Return a lesson by its name, or a sentence on why this layer cannot have it."""
     try:
-        swaps.check_one_text(layer)
         return LESSONS[name](layer, head, *groups)
     except RuleError as error:
-        return StepLesson(QUESTIONS[name], "", f"{numbers.capital(str(error))}.", [], "")
+        return StepLesson(WORDS[name]["question"], "", f"{numbers.capital(str(error))}.", [], "")

@@ -68,7 +68,9 @@ def across_batch(query: Query, settings: Settings, layout: Layout, measure: Lite
     trace = _trace(query, settings)
     layer = cast(SequenceFirstAttention, _attention(trace, "sequence_first"))
     weights, change, _ = mix_batch(layer, sentence_pair(trace)[0], layout)
-    return Value.number(change if measure == "change" else float(weights[0, 1].mean()))
+    if measure == "weight":  # length first, no cell belongs to two sentences
+        return Value.number(float(weights[0, 1].mean()) if layout == "batch first" else 0.0)
+    return Value.number(change)
 
 
 def score_parts(query: Query, settings: Settings, ask: Part, offer: Part) -> Value:
@@ -114,8 +116,7 @@ def rotate(trace: LayerTrace, pairing: Pairing) -> tuple[Tensor, Tensor]:
     q, k = (tensor(trace, f"{name}.transpose") for name in "qk")
     if q.shape[-1] % 2:
         raise RuleError(f"a head of {q.shape[-1]} channels has no pairs of them")
-    tables = (table.to(q) for table in rotation_tables(q.shape[1], q.shape[2], rope_base(trace) or BASE))
-    cos, sin = tables
+    cos, sin = (table.to(q) for table in rotation_tables(*q.shape[1:], rope_base(trace) or BASE))
     turn = conventions.PAIRINGS[pairing]
     return turn(q, cos, sin), turn(k[conventions.key_heads(len(q), len(k), "repeated")], cos, sin)
 
@@ -142,15 +143,13 @@ def sentence_pair(trace: LayerTrace) -> tuple[Tensor, LayerTrace]:
 
 
 def mix_batch(layer: SequenceFirstAttention, pair: Tensor, layout: Layout) -> tuple[Tensor, float, Tensor]:
-    """Return the weights (2, 2, n, h) between two sentences, how much the first depends on the second, and out.
+    """Return the layer's weights, how much the first sentence's output depends on the second, and out.
 
-    The layer takes (length, batch, c); given "batch first" it attends from sentence to sentence.
+    The weights are those of `attend_in_layout`.
     """
     with torch.no_grad():
         out, weights = conventions.attend_in_layout(layer, pair, layout)
         alone, _ = conventions.attend_in_layout(layer, torch.stack((pair[0], torch.zeros_like(pair[1]))), layout)
-    if layout == "length first":  # no cell of these maps belongs to two sentences
-        weights = torch.eye(2)[..., None, None].expand(2, 2, pair.shape[1], layer.n_heads)
     return weights, measures.largest_difference(out[0], alone[0]), out
 
 
@@ -188,20 +187,14 @@ def pad(trace: LayerTrace, layer: AttentionLayer, masked: Masked) -> list[tuple[
 
 
 def tensor(trace: LayerTrace, name: str) -> Tensor:
-    """Return a step of a trace on the CPU, without the axis of the batch."""
+    """Return a step of a layer of self-attention on the CPU, without the axis of the batch; raise a RuleError else."""
+    if pictures.model_for(trace.settings).group == "cross":
+        raise RuleError("here the queries are of one text and the keys of another; choose a layer of self-attention")
     return next(step.value for step in trace.steps if step.name == name)[0].cpu()
 
 
-def check_one_text(trace: LayerTrace) -> None:
-    """Raise a RuleError if the queries of a layer are of another text than its keys."""
-    if pictures.model_for(trace.settings).group == "cross":
-        raise RuleError("here the queries are of one text and the keys of another; choose a layer of self-attention")
-
-
 def _trace(query: Query, settings: Settings) -> LayerTrace:
-    trace = traces.trace_layer(settings, query.cursor.layer, "efficient")
-    check_one_text(trace)
-    return trace
+    return traces.trace_layer(settings, query.cursor.layer, "efficient")
 
 
 def _attention(trace: LayerTrace, implementation: str = "efficient") -> AttentionLayer:
