@@ -36,7 +36,7 @@ def group_counts(n_heads: int) -> list[int]:
 
 
 def attend_in_layout(layer: SequenceFirstAttention, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Pass sentences x (b, n, c) to a layer that takes (n, b, c): transposed for it, or "batch first" as they are.
+    """Pass x (b, n, c) to a layer that takes (n, b, c), transposed or "batch first" as it is.
 
     Returns out (b, n, c), and the layer's weights: (n, n, b, h), or "batch first" (b, b, n, h).
     """
@@ -59,7 +59,7 @@ def position_parts(layer: EfficientAttention, content: Tensor, positions: Tensor
     heads = key_heads(layer.n_heads, layer.n_kv_heads, "repeated")
 
     def split(x: Tensor) -> Tensor:
-        return x.unflatten(1, (-1, layer.d_head)).transpose(0, 1)
+        return x.view(len(x), -1, layer.d_head).transpose(0, 1)
 
     return {(a, b): split(q[a]) @ split(k[b])[heads].mT / layer.d_head**0.5 for a in q for b in k}
 
@@ -67,7 +67,7 @@ def position_parts(layer: EfficientAttention, content: Tensor, positions: Tensor
 def attend_with_padding(
     layer: AttentionLayer, x: Tensor, padding: Tensor, allow: Tensor, masked: Masked, position: Position
 ) -> tuple[Tensor, Tensor]:
-    """Pass x (n, c) with rows of padding (m, c) behind it under `allow` (n + m, n + m) and a mask of the padding.
+    """Pass x (n, c) and padding (m, c) behind it, under a mask (n + m, n + m) and one of the padding.
 
     Returns out (n + m, c) and weights (h, n + m, n + m).
     """

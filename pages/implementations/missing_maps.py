@@ -1,4 +1,4 @@
-"""Why SDPA and flash attention return no maps: the numbers that a fused kernel does not write."""
+"""The maps that SDPA and flash attention do not return, in numbers of a sentence."""
 
 import torch
 
@@ -22,9 +22,9 @@ def blocks(picture: Picture, layer: int) -> list[Block]:
     x = picture.run.hidden[layer].cpu()[None]
     with torch.no_grad():
         out, maps = module(x, x, x, need_weights=True, average_attn_weights=False)
-        fast, without = module(x, x, x, need_weights=False)
+        fast, no_maps = module(x, x, x, need_weights=False)
     sizes = {"layers": n_layers, "heads": count(h, "head"), "shape": str(tuple(maps.shape))}
-    say = Phrases("no maps", **sizes, without=str(without), apart=relative_difference(fast, out))
+    say = Phrases("no maps", **sizes, without=str(no_maps), apart=relative_difference(fast, out))
     rows = []
     for name, length in ((f"this sentence, {count(n, 'token')}", n), (count(LONG, "token"), LONG)):
         size = h * length**2

@@ -38,14 +38,14 @@ def rope_pairs(layer: LayerTrace, head: int) -> StepLesson:
     maps = {pairing: swaps.attend(layer, q, k) for pairing, (q, k) in ways.items()}
     products = {pairing: q @ k.mT for pairing, (q, k) in ways.items()}
     changes = (maps["neighbours"] - maps["halves"]).abs().amax(dim=(1, 2))
-    most = int(changes.argmax())
-    say = Phrases("rope pairs", token=token, place=place, head=head, d=d, base=int(base), most=most)
+    largest = int(changes.argmax())
+    say = Phrases("rope pairs", token=token, place=place, head=head, d=d, base=int(base), most=largest)
     vectors = []
     for m in range(min(PAIRS, d // 2)):
         vectors.append([place / base ** (2 * m / d)])
         for q, pair in ((ways["halves"][0], [m, m + d // 2]), (ways["neighbours"][0], [2 * m, 2 * m + 1])):
-            before, after = (", ".join(number(float(y), 2) for y in each[head, place, pair]) for each in (x, q))
-            vectors[-1] += [f"{pair[0]}, {pair[1]}", before, after]
+            channels = (", ".join(number(float(value), 2) for value in y[head, place, pair]) for y in (x, q))
+            vectors[-1] += [f"{pair[0]}, {pair[1]}", *channels]
     results = [
         [
             say(name),
@@ -58,7 +58,7 @@ def rope_pairs(layer: LayerTrace, head: int) -> StepLesson:
     content = [
         say.table("vector", vectors),
         say.table("results", results, {(1, 0): "good", (2, 0): "bad"}),
-        sheet.text(say("reason", change=number(float(changes[most])), own=number(float(changes[head])))),
+        sheet.text(say("reason", change=number(float(changes[largest])), own=number(float(changes[head])))),
         _maps(layer, head, {say(name): maps[name] for name in ("halves", "neighbours")}),
     ]
     training = say("untrained" if own_base is None or layer.random_layer else "trained")
@@ -119,16 +119,16 @@ def add_or_concatenate(layer: LayerTrace, head: int) -> StepLesson:
     attention = cast(EfficientAttention, random_layer.attention(layer, "efficient"))
     content, positions, is_own = swaps.separate_positions(layer)
     parts = conventions.position_parts(attention, content, positions)
-    whole = conventions.position_parts(attention, content + positions, torch.zeros_like(positions))
-    gap = largest_difference(torch.stack([*parts.values()]).sum(dim=0), whole["content", "content"])
+    exact = conventions.position_parts(attention, content + positions, torch.zeros_like(positions))
+    gap = largest_difference(torch.stack([*parts.values()]).sum(dim=0), exact["content", "content"])
     apart = swaps.concatenate(attention.query.weight, content, positions)
     say = Phrases("add or concatenate", head=head, layer=layer.layer, apart=apart, gap=gap, more=attention.d_model**2)
     spreads = {" → ".join(pair): part.std(dim=-1, correction=0).mean(dim=-1) for pair, part in parts.items()}
-    table = say.table("spread", [[name, each[head], each.mean()] for name, each in spreads.items()])
+    table = say.table("spread", [[name, spread[head], spread.mean()] for name, spread in spreads.items()])
     labels = layer.tokens[:MAX_SHOWN]
     signed = partial(sheet.matrix, rows=labels, cols=labels, axes="", colour="signed", compact=True, write=_tenths)
-    shown = [part[head, :MAX_SHOWN, :MAX_SHOWN].tolist() for part in parts.values()]
-    blocks = [sheet.row([table, sheet.text(say("reason"))]), sheet.row(list(map(signed, spreads, shown)))]
+    cells = [part[head, :MAX_SHOWN, :MAX_SHOWN].tolist() for part in parts.values()]
+    blocks = [sheet.row([table, sheet.text(say("reason"))]), sheet.row(list(map(signed, spreads, cells)))]
     return compose(say, blocks, conventions.position_parts, more=say("own" if is_own else "waves"))
 
 
@@ -136,13 +136,12 @@ def padding_rows(layer: LayerTrace, head: int) -> StepLesson:
     """Return the lesson on rows of padding, which keep weights and do no harm."""
     attention, n = random_layer.attention(layer, "efficient"), len(layer.tokens)
     results = {masked: swaps.pad(layer, attention, masked) for masked in get_args(conventions.Masked)}
-    empty = numbers.outcome(float(torch.full((2,), -torch.inf).softmax(dim=0)[0]))
     sizes = {"n": count(n, "token"), "m": count(swaps.PADDING, "row")}
-    say, rows = Phrases("padding rows", head=head, empty=empty, **sizes), []
+    say, rows = Phrases("padding rows", head=head, **sizes), []
     for masked, ((out, weights), (other, _)) in results.items():
         change, padding_change = (largest_difference(other[part], out[part]) for part in (slice(n), slice(n, None)))
-        most = weights[:, :n, n:].sum(dim=-1).max()
-        rows.append([say(masked), change, most, weights[head, n].sum(), padding_change])
+        lost = weights[:, :n, n:].sum(dim=-1).max()
+        rows.append([say(masked), change, lost, weights[head, n].sum(), padding_change])
     marks: Marks = {(number, 1): "bad" if row[1] else "good" for number, row in enumerate(rows)}
     weights = results["keys"][0][1][head]
     places = [*range(min(n, MAX_SHOWN - 2)), n, n + 1]

@@ -224,8 +224,8 @@ def dropout(layer: LayerTrace, head: int) -> StepLesson:
     visible = weights[:, head : head + 1, :MAX_SHOWN]
     mean = torch.stack([apply_dropout(visible, rate, seed + n) for n in range(DRAWS)]).mean(dim=0)
     low, high = (number(float(end), 2) for end in (sums.min(), sums.max()))
-    gone, apart = float(dropped[weights > 0].eq(0).float().mean()), measures.largest_difference(mean, visible)
-    rates = {"rate": f"{rate:g}", "kept": f"{1 - rate:g}", "share": f"{gone:.0%}", "seed": seed, "draws": DRAWS}
+    share, apart = float(dropped[weights > 0].eq(0).float().mean()), measures.largest_difference(mean, visible)
+    rates = {"rate": f"{rate:g}", "kept": f"{1 - rate:g}", "share": f"{share:.0%}", "seed": seed, "draws": DRAWS}
     say = Phrases("dropout", **rates, low=low, high=high, head=head, apart=apart)
     maps = {say("before"): weights, say("after"): dropped}
     pictures = [
@@ -245,7 +245,7 @@ LESSONS: dict[str, Callable[..., StepLesson]] = {
     **convention_lessons.LESSONS,
     exercise.NAME: exercise.write_it,
 }
-QUESTIONS = {name: exercise.QUESTION if name == exercise.NAME else WORDS[name]["question"] for name in LESSONS}
+QUESTIONS = {name: WORDS[name]["question"] for name in LESSONS}
 
 
 def _map(q: Tensor, k: Tensor) -> Tensor:

@@ -100,7 +100,7 @@ def padding_sums(query: Query, settings: Settings, masked: Masked) -> Value:
 
 
 def attend(trace: LayerTrace, q: Tensor, k: Tensor) -> Tensor:
-    """Return the weights (h, i, j) of q and k (h, n, d) under the mask of a picture, at temperature 1."""
+    """Return the weights (h, i, j) of q and k (h, n, d) under the picture's mask."""
     allow = trace.settings.allowed_cells(pictures.model_for(trace.settings), len(trace.tokens))
     return attention(q, k, k, allow=allow)[1]
 
@@ -112,7 +112,11 @@ def rope_base(trace: LayerTrace) -> float | None:
 
 
 def rotate(trace: LayerTrace, pairing: Pairing) -> tuple[Tensor, Tensor]:
-    """Return q and k of a layer, each (h, n, d), rotated in these pairs; raise a RuleError if d is odd."""
+    """Return a layer's q and k (h, n, d), rotated in these pairs.
+
+    Raises:
+        RuleError: d is odd.
+    """
     q, k = (tensor(trace, f"{name}.transpose") for name in "qk")
     if q.shape[-1] % 2:
         raise RuleError(f"a head of {q.shape[-1]} channels has no pairs of them")
@@ -122,7 +126,7 @@ def rotate(trace: LayerTrace, pairing: Pairing) -> tuple[Tensor, Tensor]:
 
 
 def share_keys(trace: LayerTrace, groups: int = 0) -> tuple[Tensor, Tensor]:
-    """Return q (h, i, d) and k (g, j, d) of a layer: its own key heads if it shares them, else the means of groups."""
+    """Return a layer's q (h, i, d) and shared k (g, j, d); if it shares none, the means of groups."""
     q, k = tensor(trace, "q"), tensor(trace, "k")
     if any(step.name == "k.shared" for step in trace.steps):
         return q, tensor(trace, "k.shared")
@@ -130,15 +134,15 @@ def share_keys(trace: LayerTrace, groups: int = 0) -> tuple[Tensor, Tensor]:
     groups = groups or max((count for count in counts if count**2 <= len(q)), default=1)
     if groups not in {1, *counts}:
         raise RuleError(f"{groups} key heads cannot serve {len(q)} query heads equally")
-    return q, k.unflatten(0, (groups, -1)).mean(dim=1)
+    return q, k.reshape(groups, -1, *k.shape[1:]).mean(dim=1)
 
 
 def sentence_pair(trace: LayerTrace) -> tuple[Tensor, LayerTrace]:
-    """Return what enters the layer for a sentence and for its words in reverse order, (2, n, c), with its trace."""
+    """Return a layer's input for a sentence and for its words in reverse order, (2, n, c), and the second trace."""
     text = trace.settings.text
     text = " ".join(reversed(text.split())) if " " in text.strip() else text[::-1]
     second = traces.trace_layer(replace(trace.settings.baseline, text=text), trace.layer, "efficient")
-    inputs = [tensor(each, "x") for each in (trace, second)]
+    inputs = [tensor(trace, "x"), tensor(second, "x")]
     return torch.stack([x[: min(map(len, inputs))] for x in inputs]), second
 
 
@@ -173,7 +177,7 @@ def concatenate(w: Tensor, content: Tensor, positions: Tensor) -> float:
 
 
 def pad(trace: LayerTrace, layer: AttentionLayer, masked: Masked) -> list[tuple[Tensor, Tensor]]:
-    """Return out (n + m, c) and weights (h, i, j) of a layer with rows of padding that are 0, and that are random."""
+    """Return a layer's out (n + m, c) and weights (h, i, j) with padding of zeros, and of random vectors."""
     settings, x = trace.settings.without_painting, tensor(trace, "x")
     model = pictures.model_for(settings)
     allow = settings.allowed_cells(model, len(x) + PADDING)
@@ -187,7 +191,11 @@ def pad(trace: LayerTrace, layer: AttentionLayer, masked: Masked) -> list[tuple[
 
 
 def tensor(trace: LayerTrace, name: str) -> Tensor:
-    """Return a step of a layer of self-attention on the CPU, without the axis of the batch; raise a RuleError else."""
+    """Return a step of a trace on the CPU, without the axis of the batch.
+
+    Raises:
+        RuleError: the layer is one of cross-attention.
+    """
     if pictures.model_for(trace.settings).group == "cross":
         raise RuleError("here the queries are of one text and the keys of another; choose a layer of self-attention")
     return next(step.value for step in trace.steps if step.name == name)[0].cpu()
