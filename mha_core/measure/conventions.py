@@ -67,7 +67,7 @@ def position_parts(layer: EfficientAttention, content: Tensor, positions: Tensor
 def attend_with_padding(
     layer: AttentionLayer, x: Tensor, padding: Tensor, allow: Tensor, masked: Masked, position: Position
 ) -> tuple[Tensor, Tensor]:
-    """Pass x (n, c) and padding (m, c) behind it, under a mask (n + m, n + m) and one of the padding.
+    """Pass x (n, c) and padding (m, c) behind it, under a mask (n + m, n + m).
 
     Returns out (n + m, c) and weights (h, n + m, n + m).
     """

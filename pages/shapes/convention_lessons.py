@@ -38,8 +38,8 @@ def rope_pairs(layer: LayerTrace, head: int) -> StepLesson:
     maps = {pairing: swaps.attend(layer, q, k) for pairing, (q, k) in ways.items()}
     products = {pairing: q @ k.mT for pairing, (q, k) in ways.items()}
     changes = (maps["neighbours"] - maps["halves"]).abs().amax(dim=(1, 2))
-    largest = int(changes.argmax())
-    say = Phrases("rope pairs", token=token, place=place, head=head, d=d, base=int(base), most=largest)
+    peak = int(changes.argmax())
+    say = Phrases("rope pairs", token=token, place=place, head=head, d=d, base=int(base), most=peak)
     vectors = []
     for m in range(min(PAIRS, d // 2)):
         vectors.append([place / base ** (2 * m / d)])
@@ -55,12 +55,10 @@ def rope_pairs(layer: LayerTrace, head: int) -> StepLesson:
         ]
         for name, y in products.items()
     ]
-    content = [
-        say.table("vector", vectors),
-        say.table("results", results, {(1, 0): "good", (2, 0): "bad"}),
-        sheet.text(say("reason", change=number(float(changes[largest])), own=number(float(changes[head])))),
-        _maps(layer, head, {say(name): maps[name] for name in ("halves", "neighbours")}),
-    ]
+    pictures = _maps(layer, head, {say(name): maps[name] for name in ("halves", "neighbours")})
+    table = say.table("results", results, {(1, 0): "good", (2, 0): "bad"})
+    reason = sheet.text(say("reason", change=number(float(changes[peak])), own=number(float(changes[head]))))
+    content = [sheet.row([say.table("vector", vectors), *pictures]), sheet.row([table, reason])]
     training = say("untrained" if own_base is None or layer.random_layer else "trained")
     return compose(say, content, rotate_halves, rotate_neighbours, permute_to_neighbours, more=training)
 
@@ -82,7 +80,7 @@ def grouped_heads(layer: LayerTrace, head: int, groups: int = 0) -> StepLesson:
     say = Phrases("grouped heads", times=h // g, queries=queries, keys=keys, h=h, wrong=wrong, change=changes.max())
     table, reason = say.table("readers", rows, marks), sheet.text(say("reason" if wrong else "same"))
     origin = say("one" if h == 1 else "shared" if is_shared else "own")
-    content = [*[choices][: len(counts)], sheet.row([table, reason]), _maps(layer, head, maps)]
+    content = [*[choices][: len(counts)], sheet.row([table, *_maps(layer, head, maps), reason])]
     return compose(say, content, conventions.key_heads, more=origin)
 
 
@@ -158,8 +156,8 @@ def _tenths(value: float) -> str:
     return f"{value:.1f}".replace("-", "−")
 
 
-def _maps(layer: LayerTrace, head: int, maps: dict[str, Tensor]) -> Block:
-    return sheet.row([matrix(f"{name}: head {head}", weights[head], layer.tokens) for name, weights in maps.items()])
+def _maps(layer: LayerTrace, head: int, maps: dict[str, Tensor]) -> list[Block]:
+    return [matrix(f"{name}: head {head}", weights[head], layer.tokens) for name, weights in maps.items()]
 
 
 LESSONS: dict[str, Callable[..., StepLesson]] = {

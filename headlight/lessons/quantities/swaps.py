@@ -126,7 +126,7 @@ def rotate(trace: LayerTrace, pairing: Pairing) -> tuple[Tensor, Tensor]:
 
 
 def share_keys(trace: LayerTrace, groups: int = 0) -> tuple[Tensor, Tensor]:
-    """Return a layer's q (h, i, d) and shared k (g, j, d); if it shares none, the means of groups."""
+    """Return a layer's q (h, i, d) and shared k (g, j, d), or means of groups."""
     q, k = tensor(trace, "q"), tensor(trace, "k")
     if any(step.name == "k.shared" for step in trace.steps):
         return q, tensor(trace, "k.shared")
@@ -138,7 +138,7 @@ def share_keys(trace: LayerTrace, groups: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def sentence_pair(trace: LayerTrace) -> tuple[Tensor, LayerTrace]:
-    """Return a layer's input for a sentence and for its words in reverse order, (2, n, c), and the second trace."""
+    """Return a layer's input for a sentence and its reverse, (2, n, c), and the second trace."""
     text = trace.settings.text
     text = " ".join(reversed(text.split())) if " " in text.strip() else text[::-1]
     second = traces.trace_layer(replace(trace.settings.baseline, text=text), trace.layer, "efficient")
