@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypedDict
 
 import torch
@@ -22,7 +23,7 @@ from .pictures import Picture
 from .query import Query
 
 LIKELIEST = 6  # number of tokens shown
-STAGE_ROWS = 8  # of the likeliest tokens, whose probabilities are shown after each stage
+STAGE_ROWS = 6  # number of tokens shown after each stage, beside the first that it cuts and the drawn one
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # invisible characters that are tokens
 
 
@@ -40,6 +41,7 @@ class StageToken(TypedDict):
 
     label: str  # as of a `NextToken`
     text: str
+    rank: int  # 1 for the likeliest
     chances: list[float]  # the model's probability, and that after each stage
     cut: str  # the stage that cuts it, "" if it can be drawn
 
@@ -47,7 +49,7 @@ class StageToken(TypedDict):
 class Stages(TypedDict):
     """What temperature, top-k and top-p in turn leave of the next tokens, and the draw."""
 
-    tokens: list[StageToken]  # the likeliest ones, and the drawn one
+    tokens: list[StageToken]  # the likeliest ones, the first that top-k and top-p cut, and the drawn one, by rank
     drawn: int  # index of the drawn token
     kept: list[int]  # number of tokens in the model's vocabulary, and after each stage
     others: list[float]  # the probability of the tokens that are not listed, likewise
@@ -76,8 +78,8 @@ def stage_logits(picture: Picture, query: Query) -> dict[str, Tensor]:
     """
     if picture.run.logits is None or not continues_text(picture):
         raise HeadlightError("this model does not predict the next word")
-    options = {"temperature": query["temp"], "top_k": query["topk"], "top_p": query["topp"]}
-    return sampling.stages(picture.run.logits[-1], **options, suppressed_ids=picture.model.suppressed_ids)
+    options = query["temp"], query["topk"], query["topp"]
+    return sampling.stages(picture.run.logits[-1], *options, picture.model.suppressed_ids)
 
 
 def stages(picture: Picture, query: Query) -> Stages | None:
@@ -87,22 +89,25 @@ def stages(picture: Picture, query: Query) -> Stages | None:
     logits = stage_logits(picture, query)
     chances = [stage.softmax(-1) for stage in logits.values()]
     number = sampling.draw(logits["top-p"], query["dice"], len(picture.run.ids))
-    ids = chances[0].topk(min(STAGE_ROWS, len(chances[0]))).indices.tolist()
-    ids += [number] if number not in ids else []
+    order = chances[0].argsort(descending=True, stable=True)
+    cuts = {name: (last - stage)[order] == math.inf for (_, last), (name, stage) in pairwise(logits.items())}
+    ranks = {*range(min(STAGE_ROWS, len(order))), int((order == number).nonzero())}
+    ranks |= {int(cuts[name].byte().argmax()) for name in ("top-k", "top-p") if cuts[name].any()}
     tokens = list[StageToken]()
-    for candidate in ids:
-        label, text = _label_and_text(picture, candidate)
-        cut = next((name for name, stage in logits.items() if stage[candidate] == -math.inf), "")
-        tokens.append({"label": label, "text": text, "chances": [float(p[candidate]) for p in chances], "cut": cut})
+    for rank in sorted(ranks):
+        label, text = _label_and_text(picture, int(order[rank]))
+        cut = next((name for name, is_cut in cuts.items() if is_cut[rank]), "")
+        values = [float(stage[order[rank]]) for stage in chances]
+        tokens.append({"label": label, "text": text, "rank": rank + 1, "chances": values, "cut": cut})
     kept = [int(stage.isfinite().sum()) for stage in logits.values()]
-    drawn = tokens[ids.index(number)]
+    drawn = next(index for index, token in enumerate(tokens) if order[token["rank"] - 1] == number)
     held = [float(chances[n][stage.isfinite()].sum()) for n, stage in enumerate(list(logits.values())[1:])]
     return {
         "tokens": tokens,
-        "drawn": ids.index(number),
+        "drawn": drawn,
         "kept": kept,
-        "others": [max(0.0, 1 - float(p[ids].sum())) for p in chances],
-        "sentence": _describe_stages(query, kept, held, drawn),
+        "others": [max(0.0, 1 - sum(column)) for column in zip(*(token["chances"] for token in tokens), strict=True)],
+        "sentence": _describe_stages(query, kept, held, tokens[drawn]),
     }
 
 
@@ -125,7 +130,9 @@ def _describe_stages(query: Query, kept: Sequence[int], held: Sequence[float], d
             of = f"{after:,} of {numbers.count(before, 'token')}, which {verb} {share} of the probability"
             sentences.append(f"Top-{name} {query[key]:,g} keeps {of}.")
     all_kept = "" if sentences else f"Each of the {numbers.count(kept[-1], 'token')} can be drawn. "
-    return f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
+    return (
+        f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
+    )
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:

@@ -69,9 +69,7 @@ class Generation:
         self._caches: tuple[Stack, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
-    def step(
-        self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0
-    ) -> NewToken:
+    def step(self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0) -> NewToken:
         """Choose the next token, append it and compute its row; see `sampling.choose` for the arguments.
 
         Raises:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import HeadlightError
 
-MAX_TOP_K = 1_000_000  # more tokens than any vocabulary has
+MAX_TOP_K = 999_999  # more tokens than any vocabulary has
 
 
 def divide(logits: Tensor, temperature: float) -> Tensor:
@@ -42,7 +42,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
     """Return the fewest largest logits whose probabilities sum to p, at least one, and −∞ for the others; 1 keeps all.
 
-    Of equal logits the later ones are kept, as in transformers.
+    Of equal logits the first ones are kept; in transformers that depends on how the machine sorts.
 
     Raises:
         HeadlightError: p is no number from 0 to 1.
@@ -51,8 +51,8 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
         raise HeadlightError(f"top_p={p!r}; choose 1 (off) or a smaller number, at least 0")
     if p == 1:
         return logits
-    ordered, ids = logits.sort(stable=True)
-    cut = ordered.softmax(0).cumsum(0) <= 1 - p
+    ids = logits.argsort(descending=True, stable=True).flip(0)
+    cut = logits[ids].softmax(0).cumsum(0) <= 1 - p
     cut[-1] = False
     return logits.masked_fill(torch.zeros_like(cut).scatter_(0, ids, cut), -math.inf)
 

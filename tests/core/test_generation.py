@@ -9,10 +9,11 @@ import torch
 from mha_core import masks
 from mha_core.errors import HeadlightError, MaskError, TooLong, Unsupported
 from mha_core.models.block import BlockSizes
-from mha_core.models.generation import Generation, NewToken, choose
+from mha_core.models.generation import Generation, NewToken
 from mha_core.models.language_model import LanguageModel
 from mha_core.models.model import Model
 from mha_core.models.own_model import OwnModel
+from mha_core.models.sampling import choose
 from tests.closeness import same_function
 
 from . import llama
