@@ -12,7 +12,7 @@ from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from .inputs import Switches, ids_to_tokens
 from .model import Model
-from .sampling import choose
+from .sampling import choose as choose
 from .stack import Stack
 
 
