@@ -47,11 +47,11 @@ class StageToken(TypedDict):
 
 
 class Stages(TypedDict):
-    """What temperature, top-k and top-p in turn leave of the next tokens, and the draw."""
+    """Candidates that temperature, top-k and top-p leave in turn, and the sampled token."""
 
-    tokens: list[StageToken]  # the likeliest ones, the first that top-k and top-p cut, and the drawn one, by rank
-    drawn: int  # index of the drawn token
-    kept: list[int]  # number of tokens in the model's vocabulary, and after each stage
+    tokens: list[StageToken]  # the likeliest ones, the first that top-k and top-p cut, and the sampled one, by rank
+    sample: int  # index of the sampled token
+    counts: list[int]  # number of tokens in the model's vocabulary, and after each stage
     others: list[float]  # the probability of the tokens that are not listed, likewise
     sentence: str
 
@@ -88,7 +88,7 @@ def stages(picture: Picture, query: Query) -> Stages | None:
         return None
     logits = stage_logits(picture, query)
     chances = [stage.softmax(-1) for stage in logits.values()]
-    number = sampling.draw(logits["top-p"], query["dice"], len(picture.run.ids))
+    number = sampling.sample(logits["top-p"], query["dice"], len(picture.run.ids))
     order = chances[0].argsort(descending=True, stable=True)
     cuts = {name: (last - stage)[order] == math.inf for (_, last), (name, stage) in pairwise(logits.items())}
     ranks = {*range(min(STAGE_ROWS, len(order))), int((order == number).nonzero())}
@@ -99,40 +99,37 @@ def stages(picture: Picture, query: Query) -> Stages | None:
         cut = next((name for name, is_cut in cuts.items() if is_cut[rank]), "")
         values = [float(stage[order[rank]]) for stage in chances]
         tokens.append({"label": label, "text": text, "rank": rank + 1, "chances": values, "cut": cut})
-    kept = [int(stage.isfinite().sum()) for stage in logits.values()]
-    drawn = next(index for index, token in enumerate(tokens) if order[token["rank"] - 1] == number)
-    held = [float(chances[n][stage.isfinite()].sum()) for n, stage in enumerate(list(logits.values())[1:])]
+    counts = [int(stage.isfinite().sum()) for stage in logits.values()]
+    shares = [float(p[stage.isfinite()].sum()) for p, stage in zip(chances, list(logits.values())[1:], strict=False)]
+    index = next(index for index, token in enumerate(tokens) if order[token["rank"] - 1] == number)
     return {
         "tokens": tokens,
-        "drawn": drawn,
-        "kept": kept,
+        "sample": index,
+        "counts": counts,
         "others": [max(0.0, 1 - sum(column)) for column in zip(*(token["chances"] for token in tokens), strict=True)],
-        "sentence": _describe_stages(query, kept, held, tokens[drawn]),
+        "sentence": _describe_stages(query, counts, shares, tokens[index]),
     }
 
 
-def _describe_stages(query: Query, kept: Sequence[int], held: Sequence[float], drawn: StageToken) -> str:
-    """Return sentences on what top-k and top-p keep and hold, and on the drawn token."""
-    chance, label = numbers.weight(drawn["chances"][-1], 3), quote(drawn["label"])
+def _describe_stages(query: Query, counts: Sequence[int], shares: Sequence[float], token: StageToken) -> str:
+    """Return sentences on what top-k and top-p keep and hold, and on the sampled token.
+
+    `shares` are the probabilities that each stage keeps of those before it.
+    """
+    label, chance = quote(token["label"]), numbers.weight(token["chances"][-1], 3)
     if not query["temp"]:
-        first = numbers.weight(drawn["chances"][0], 3)
+        first = numbers.weight(token["chances"][0], 3)
         return f"Greedy: the likeliest token, {label} ({first}), always comes next; top-k and top-p never cut it."
     sentences = []
-    for name, key, stage, is_off in (("k", "topk", 2, not query["topk"]), ("p", "topp", 3, query["topp"] == 1)):
-        before, after = kept[stage - 1 : stage + 1]
-        if is_off:
-            continue
-        if before == after:
-            sentences.append(f"Top-{name} {query[key]:,g} cuts none of {numbers.count(before, 'token')}.")
-        else:
-            verb = "holds" if after == 1 else "hold"
-            share = numbers.share(held[stage - 1], 3)
-            of = f"{after:,} of {numbers.count(before, 'token')}, which {verb} {share} of the probability"
-            sentences.append(f"Top-{name} {query[key]:,g} keeps {of}.")
-    all_kept = "" if sentences else f"Each of the {numbers.count(kept[-1], 'token')} can be drawn. "
-    return (
-        f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
-    )
+    for stage, key in ((2, "topk"), (3, "topp")):
+        name, total, count = f"Top-{key[-1]} {query[key]:,g}", numbers.count(counts[stage - 1], "token"), counts[stage]
+        if count < counts[stage - 1]:
+            verb, share = "holds" if count == 1 else "hold", numbers.share(shares[stage - 1], 3)
+            sentences.append(f"{name} keeps {count:,} of {total}, which {verb} {share} of the probability.")
+        elif query[key] != query.default(key):
+            sentences.append(f"{name} cuts none of {total}.")
+    sentences = sentences or [f"Each of the {numbers.count(counts[-1], 'token')} can be drawn."]
+    return f"{' '.join(sentences)} Seed {query['dice']} draws {label}, which now has probability {chance}."
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:

@@ -37,9 +37,9 @@ def shows(explore: Explore, **link: str) -> None:
         values = [numbers.weight(chance) for chance in token["chances"][:cut]]
         expect(row.locator(".value")).to_have_text((values + [reason] + 3 * ["cut"])[: len(names)])
         expect(row.locator(".token-label")).to_have_text(token["label"])
-    drawn = stages["tokens"][stages["drawn"]]["label"]
+    drawn = stages["tokens"][stages["sample"]]["label"]
     expect(sampling.locator("tr", has=explore.page.locator(".drawn")).locator(".token-label")).to_have_text(drawn)
-    expect(sampling.locator("tr.kept td")).to_have_text([f"{count:,}" for count in stages["kept"]])
+    expect(sampling.locator("tr.kept td")).to_have_text([f"{count:,}" for count in stages["counts"]])
 
 
 def test_each_stage_acts_by_keys_and_the_drawn_word_is_appended(explore: Explore) -> None:
@@ -87,7 +87,7 @@ def test_each_stage_acts_by_keys_and_the_drawn_word_is_appended(explore: Explore
     shows(explore, temp="1.5", topk="12", topp="0.8", dice="3")
     explore.settled()
     explore.button("add a word").click()
-    expect(explore.box).to_have_value(TEXT + stages["tokens"][stages["drawn"]]["text"])
+    expect(explore.box).to_have_value(TEXT + stages["tokens"][stages["sample"]]["text"])
     explore.button("remove last").click()
     explore.button("greedy").click()
     shows(explore, topk="12", topp="0.8", dice="3")

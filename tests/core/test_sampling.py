@@ -12,7 +12,7 @@ from transformers.generation.logits_process import TemperatureLogitsWarper, TopK
 
 from mha_core.errors import HeadlightError
 from mha_core.models.generation import choose as choose_of_generation
-from mha_core.models.sampling import choose, divide, draw, keep_top_k, keep_top_p, stages
+from mha_core.models.sampling import choose, divide, keep_top_k, keep_top_p, sample, stages
 from tests.closeness import identical, same_function
 
 from .runs import case
@@ -88,8 +88,8 @@ def test_a_draw_without_cuts_stays_what_links_and_notebooks_quote() -> None:
     logits = torch.tensor([0.0, 2.0, 1.0, -1.0, 0.5])
     assert [choose(logits, 1.5, seed, 4) for seed in range(12)] == [2, 2, 4, 2, 4, 1, 1, 4, 2, 0, 4, 2]
     shares = torch.softmax(logits.double() / 1.5, 0)
-    sample = torch.rand(5, generator=torch.Generator().manual_seed(3), dtype=torch.float64)[4]
-    assert draw(logits.double() / 1.5, 3, 4) == int((shares.cumsum(0) <= sample).sum())
+    point = torch.rand(5, generator=torch.Generator().manual_seed(3), dtype=torch.float64)[4]
+    assert sample(logits.double() / 1.5, 3, 4) == int((shares.cumsum(0) <= point).sum())
 
 
 def test_arguments_out_of_range_are_refused() -> None:

@@ -206,7 +206,7 @@ def stages(**link: float) -> next_token.Stages:
 
 
 def drawn_of(found: next_token.Stages) -> next_token.StageToken:
-    return found["tokens"][found["drawn"]]
+    return found["tokens"][found["sample"]]
 
 
 def test_what_each_stage_leaves_and_says() -> None:
@@ -215,7 +215,7 @@ def test_what_each_stage_leaves_and_says() -> None:
     held = float(ranked[:5].sum())
     nucleus = 1 + int((ranked[:5].cumsum(0) / held < 0.97).sum())
     v = len(ranked)
-    assert found["kept"] == [v, v, 5, nucleus]
+    assert found["counts"] == [v, v, 5, nucleus]
     cuts = ["" if n < nucleus else "top-p" for n in range(5)]
     assert [token["cut"] for token in found["tokens"][:6]] == [*cuts, "top-k"]
     for token, probability in zip(found["tokens"][:nucleus], ranked, strict=False):
@@ -230,14 +230,14 @@ def test_what_each_stage_leaves_and_says() -> None:
 
 
 def test_the_extremes_of_sampling_say_what_they_do() -> None:
-    v = stages(temp=1)["kept"][0]
+    v = stages(temp=1)["counts"][0]
     assert stages(temp=1)["sentence"].startswith(f"Each of the {v} tokens can be drawn. Seed 0 draws ")
     assert stages(temp=1, topk=v + 1)["sentence"].startswith(f"Top-k {v + 1} cuts none of {v} tokens. Seed 0 draws ")
     alone = stages(temp=5, topp=0)
-    assert (alone["kept"][-1], drawn_of(alone)["rank"], drawn_of(alone)["chances"][-1]) == (1, 1, 1.0)
+    assert (alone["counts"][-1], drawn_of(alone)["rank"], drawn_of(alone)["chances"][-1]) == (1, 1, 1.0)
     assert f"Top-p 0 keeps 1 of {v} tokens, which holds " in alone["sentence"]
     greedy = stages(topk=3, topp=0.5, dice=4)
-    assert (greedy["kept"], drawn_of(greedy)["rank"]) == ([v, 1, 1, 1], 1)
+    assert (greedy["counts"], drawn_of(greedy)["rank"]) == ([v, 1, 1, 1], 1)
     assert greedy["sentence"].startswith(f"Greedy: the likeliest token, “{drawn_of(greedy)['label']}” (")
     assert greedy["tokens"][1]["cut"] == "temperature"
 
@@ -246,7 +246,7 @@ def test_a_lesson_asks_what_the_stages_leave() -> None:
     link = {"s": OURS.text, "model": OURS.model, "temp": "1", "topk": "5", "topp": "0.97"}
     scene, found = page_scene("explore", link), stages(temp=1, topk=5, topp=0.97)
     word = drawn_of(found)["label"]
-    for stage, (name, left) in enumerate(zip(("model", "temperature", "top-k", "top-p"), found["kept"], strict=True)):
+    for stage, (name, left) in enumerate(zip(("model", "temperature", "top-k", "top-p"), found["counts"], strict=True)):
         assert number(parse(f'tokens_left("{name}")'), scene) == left
         same_function(number(parse(f'chance_after("{word}", "{name}")'), scene), drawn_of(found)["chances"][stage])
     same_function(number(parse('probability_left("model")'), scene), 1.0)

@@ -9,7 +9,7 @@ export interface SheetState { blocks: Block[]; } // pages/frame/canvas.py
 export interface ModelControls { names: string[]; params: Record<string, string | string[]>; defaults: Record<string, string | string[]>; positions: [string, string][]; ownMask: string; fixed: Record<string, string>; layers: number; heads: number; layer: number | null; head: number | null; } // pages/frame/controls.py
 export interface NextToken { label: string; text: string; chance: number; baseline: number | null; } // headlight/picture/next_token.py
 export interface StageToken { label: string; text: string; rank: number; chances: number[]; cut: string; } // headlight/picture/next_token.py
-export interface Stages { tokens: StageToken[]; drawn: number; kept: number[]; others: number[]; sentence: string; } // headlight/picture/next_token.py
+export interface Stages { tokens: StageToken[]; sample: number; counts: number[]; others: number[]; sentence: string; } // headlight/picture/next_token.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // headlight/ui/packing.py
 export interface CourseChoice { letter: string; text: string; } // headlight/lessons/message.py
 export interface Hidden { part: string; words: string[]; } // headlight/lessons/message.py

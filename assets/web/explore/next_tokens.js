@@ -54,7 +54,7 @@ export class NextTokens {
   /** Append the drawn token, at temperature 0 the likeliest. */
   writeNext() {
     const { picture, text, waiting } = this.view;
-    const next = picture.stages?.tokens[picture.stages.drawn].text;
+    const next = picture.stages?.tokens[picture.stages.sample].text;
     if (next && picture.sentence === text && !waiting) this.write(next);
   }
 

@@ -99,25 +99,25 @@ export class Sampling {
   }
 
   /** @param {Stages} stages */
-  drawTable({ tokens, drawn, kept, others }) {
+  drawTable({ tokens, sample, counts, others }) {
     const heads = this.heads.map((label) => ["th", { scope: "col" }, label]);
     const rows = tokens.map((token, index) => {
       const cut = STAGES.indexOf(token.cut);
       const cells = token.chances.map((chance, stage) => makeCell(chance, stage, cut, token.chances[cut - 1]));
       const rank = ["span.rank", { title: "rank in the model" }, String(token.rank)];
       const name = ["th", { scope: "row" }, rank, ["span.token-label", isolated(token.label)]];
-      if (index === drawn) name.push(["span.drawn", this.isGreedy ? "likeliest" : "drawn"]);
+      if (index === sample) name.push(["span.drawn", this.isGreedy ? "likeliest" : "drawn"]);
       return ["tr", { class: cut > 0 ? "is-cut" : null }, name, ...cells];
     });
-    const rest = kept[0] - tokens.length;
+    const rest = counts[0] - tokens.length;
     if (rest > 0) {
-      const left = kept.map((count, stage) => count - tokens.filter(({ cut }) => !isCut(cut, stage)).length);
-      const cut = left.findIndex((count) => !count);
+      const remaining = counts.map((count, stage) => count - tokens.filter(({ cut }) => !isCut(cut, stage)).length);
+      const cut = remaining.findIndex((count) => !count);
       const cells = others.map((chance, stage) => makeCell(chance, stage, cut, others[cut - 1]));
       rows.push(["tr.others", ["th", { scope: "row" }, counted(rest, "other")], ...cells]);
     }
-    const counts = kept.map((count) => ["td", count.toLocaleString("en")]);
-    rows.push(["tr.kept", ["th", { scope: "row" }, "tokens left"], ...counts]);
+    const left = counts.map((count) => ["td", count.toLocaleString("en")]);
+    rows.push(["tr.kept", ["th", { scope: "row" }, "tokens left"], ...left]);
     const columns = [["th", { scope: "col" }, "next word"], ["th", { scope: "col" }, "model"], ...heads];
     render(this.table, ["thead", ["tr", ...columns]], ["tbody", ...rows]);
   }

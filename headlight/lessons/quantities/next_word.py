@@ -59,8 +59,8 @@ def chance_after(query: Query, settings: Settings, word: str, stage: Stage) -> V
 def draws(query: Query, settings: Settings, word: str) -> Value:
     """Return `draws("Paris")`: whether the link's seed draws this word; at temperature 0 always the likeliest."""
     picture = pictures.picture(settings)
-    drawn = sampling.draw(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
-    return Value.number(drawn == _token(picture, word))
+    token = sampling.sample(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
+    return Value.number(token == _token(picture, word))
 
 
 def _stage(query: Query, settings: Settings, stage: Stage) -> Tensor:
