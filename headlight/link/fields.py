@@ -248,7 +248,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("ask", "", "A sentence", _MAX_TEXT, noun="the question"),
         _text("ask2", "", "Another sentence", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
-        _number("temp", 0.0, "Sampling temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
+        _number("temp", 0.0, "Temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
         _number("topk", 0, "Top-k, 0 = off", 0, MAX_TOP_K, note=_TOP_K),
         _number("topp", 1.0, "Top-p, 1 = off", 0.0, 1.0, 0.05, note=_TOP_P),
         _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Maps and Shapes"),

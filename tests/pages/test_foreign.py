@@ -254,6 +254,12 @@ def test_an_error_of_a_library_is_a_sentence_and_is_logged(
     assert "the user" not in server_log.text + refused.text
 
 
+def test_a_decoder_of_another_library_says_how_its_next_token_is_chosen() -> None:
+    stages = picture(name_of("gpt2"), temp="1", topk="3", topp="0")["stages"]
+    assert stages["counts"][2:] == [3, 1]
+    assert picture(name_of("t5", "cross"), temp="1")["stages"] is None
+
+
 def test_unsupported_controls_are_named_and_disabled() -> None:
     said = picture(name_of("t5", "cross"), mask="causal", unheard="0", t="0.5")
     assert said["fixed"]["mask"] == said["fixed"]["unheard"] == models.TWO_TEXTS
