@@ -88,10 +88,10 @@ def stages(picture: Picture, query: Query) -> Stages | None:
         return None
     logits = stage_logits(picture, query)
     chances = [stage.softmax(-1) for stage in logits.values()]
-    number = sampling.sample(logits["top-p"], query["dice"], len(picture.run.ids))
     order = chances[0].argsort(descending=True, stable=True)
+    sample = int((order == sampling.sample(logits["top-p"], query["dice"], len(picture.run.ids))).nonzero())
     cuts = {name: (last - stage)[order] == math.inf for (_, last), (name, stage) in pairwise(logits.items())}
-    ranks = {*range(min(STAGE_ROWS, len(order))), int((order == number).nonzero())}
+    ranks = {*range(min(STAGE_ROWS, len(order))), sample}
     ranks |= {int(cuts[name].byte().argmax()) for name in ("top-k", "top-p") if cuts[name].any()}
     tokens = list[StageToken]()
     for rank in sorted(ranks):
@@ -101,7 +101,7 @@ def stages(picture: Picture, query: Query) -> Stages | None:
         tokens.append({"label": label, "text": text, "rank": rank + 1, "chances": values, "cut": cut})
     counts = [int(stage.isfinite().sum()) for stage in logits.values()]
     shares = [float(p[stage.isfinite()].sum()) for p, stage in zip(chances, list(logits.values())[1:], strict=False)]
-    index = next(index for index, token in enumerate(tokens) if order[token["rank"] - 1] == number)
+    index = sorted(ranks).index(sample)
     return {
         "tokens": tokens,
         "sample": index,

@@ -55,16 +55,8 @@ export class Sampling {
   /** @param {string} key */
   makeField(key) {
     const [name, min, max, step] = FIELDS[key];
-    const input = h("input", { type: "number", min, max, step: step < 1 ? "any" : "1", "data-key": key });
-    input.onkeydown = (event) => {
-      event.stopPropagation(); // digits here are no shortcuts
-      const sign = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-      if (!sign) return;
-      event.preventDefault(); // with the step "any" the browser's own arrows go by 1
-      const next = Math.round((this.value(key) + sign * step) * 100) / 100;
-      input.value = String(Math.min(max, Math.max(min, next)));
-      input.oninput?.(event);
-    };
+    const input = h("input", { type: "number", min, max, step });
+    input.onkeydown = (event) => event.stopPropagation(); // digits here are no shortcuts
     input.oninput = () => {
       if (!input.value) return; // empty, or half a number
       const typed = Number(input.value);
@@ -104,14 +96,15 @@ export class Sampling {
     const rows = tokens.map((token, index) => {
       const cut = STAGES.indexOf(token.cut);
       const cells = token.chances.map((chance, stage) => makeCell(chance, stage, cut, token.chances[cut - 1]));
-      const rank = ["span.rank", { title: "rank in the model" }, String(token.rank)];
+      const rank = ["span.rank", { title: "rank in the model" }, token.rank.toLocaleString("en")];
       const name = ["th", { scope: "row" }, rank, ["span.token-label", isolated(token.label)]];
       if (index === sample) name.push(["span.drawn", this.isGreedy ? "likeliest" : "drawn"]);
       return ["tr", { class: cut > 0 ? "is-cut" : null }, name, ...cells];
     });
     const rest = counts[0] - tokens.length;
     if (rest > 0) {
-      const remaining = counts.map((count, stage) => count - tokens.filter(({ cut }) => !isCut(cut, stage)).length);
+      const isLeft = (stage) => (token) => !token.cut || STAGES.indexOf(token.cut) > stage;
+      const remaining = counts.map((count, stage) => count - tokens.filter(isLeft(stage)).length);
       const cut = remaining.findIndex((count) => !count);
       const cells = others.map((chance, stage) => makeCell(chance, stage, cut, others[cut - 1]));
       rows.push(["tr.others", ["th", { scope: "row" }, counted(rest, "other")], ...cells]);
@@ -122,9 +115,6 @@ export class Sampling {
     render(this.table, ["thead", ["tr", ...columns]], ["tbody", ...rows]);
   }
 }
-
-/** Return whether a token is cut by a stage or by one before it. @param {string} by @param {number} stage */
-const isCut = (by, stage) => by !== "" && STAGES.indexOf(by) <= stage;
 
 /** A probability and its bar; once it is cut, the outline of the bar before.
  * @param {number} chance @param {number} stage @param {number} cut the stage that cuts it, −1 for none

@@ -15,7 +15,6 @@ from headlight.picture.settings import Settings
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
-from mha_core.errors import HeadlightError
 from mha_core.models import sampling
 from mha_core.token_text import quote
 
@@ -65,10 +64,7 @@ def draws(query: Query, settings: Settings, word: str) -> Value:
 
 def _stage(query: Query, settings: Settings, stage: Stage) -> Tensor:
     """Return the logits that a stage leaves, (v,), in float64."""
-    try:
-        return next_token.stage_logits(pictures.picture(settings), query)[stage]
-    except HeadlightError as error:
-        raise RuleError(str(error)) from None
+    return next_token.stage_logits(pictures.picture(settings), query)[stage]
 
 
 def first_choice(query: Query, settings: Settings) -> Value:
