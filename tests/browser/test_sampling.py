@@ -10,6 +10,8 @@ from tests.pages.test_next_token import OURS, drawn_of, stages
 from .axe import nothing_serious
 from .explore_page import Explore
 
+STAGES = ("model", "temperature", "top-k", "top-p")
+
 
 def shows(explore: Explore, **link: str) -> None:
     """The link, and the table and the sentence that the core computes for it."""
@@ -17,12 +19,11 @@ def shows(explore: Explore, **link: str) -> None:
     found = stages(**link)
     sampling = explore.view.locator(".sampling")
     expect(sampling.get_by_text(found["sentence"])).to_be_visible()
-    names = ("model", "temperature", "top-k", "top-p")
     for row, token in zip(sampling.locator("tbody tr").all(), found["tokens"], strict=False):
-        cut = names.index(token["cut"]) if token["cut"] else len(names)
+        cut = STAGES.index(token["cut"]) if token["cut"] else len(STAGES)
         reason = "not the likeliest" if cut == 1 else f"cut by {token['cut']}"
         values = [numbers.weight(chance) for chance in token["chances"][:cut]]
-        expect(row.locator(".value")).to_have_text((values + [reason] + 3 * ["cut"])[: len(names)])
+        expect(row.locator(".value")).to_have_text((values + [reason] + 3 * ["cut"])[: len(STAGES)])
         expect(row.locator(".token-label")).to_have_text(token["label"])
     drawn = drawn_of(found)["label"]
     expect(sampling.locator("tr", has=explore.page.locator(".drawn")).locator(".token-label")).to_have_text(drawn)
@@ -32,9 +33,7 @@ def shows(explore: Explore, **link: str) -> None:
 def test_each_stage_acts_by_keys_and_the_drawn_word_is_appended(explore: Explore) -> None:
     explore.open(model=OURS.model, s=OURS.text).settled()
     view = explore.view
-    temperature, top_k, top_p, seed = (
-        view.get_by_label(name, exact=True) for name in ("temperature", "top-k", "top-p", "seed")
-    )
+    temperature, top_k, top_p, seed = (view.get_by_label(name, exact=True) for name in (*STAGES[1:], "seed"))
     expect(temperature).to_be_hidden()
     explore.button("more").click()
     expect(explore.button("greedy")).to_have_attribute("aria-pressed", "true")
@@ -45,16 +44,12 @@ def test_each_stage_acts_by_keys_and_the_drawn_word_is_appended(explore: Explore
     shows(explore, temp="1")
     temperature.fill("1.5")
     temperature.press("Tab")
-    expect(top_k).to_be_focused()  # in the order in which they act
-    top_k.press("ControlOrMeta+a")
-    top_k.press_sequentially("12")
-    top_k.press("Tab")
+    explore.page.keyboard.type("12")  # in the order in which they act; Tab selects what stands there
+    explore.page.keyboard.press("Tab")
     for _ in range(4):
         top_p.press("ArrowDown")
     shows(explore, temp="1.5", topk="12", topp="0.8")
-    expect(top_p).to_have_value("0.8")
     again = explore.button("draw again")
-    again.focus()
     for dice in ("1", "2", "3"):
         again.press("Enter")
         shows(explore, temp="1.5", topk="12", topp="0.8", dice=dice)

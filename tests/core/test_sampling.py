@@ -29,9 +29,8 @@ LOGITS = {
 }
 
 
-def warped(logits: Tensor, warper: Any) -> Tensor:
-    found: Tensor = warper(torch.zeros(1, 0, dtype=torch.long), logits[None])[0]
-    return found
+def warped(logits: Tensor, warper: Any) -> Any:
+    return warper(torch.zeros(1, 0, dtype=torch.long), logits[None])[0]
 
 
 def same_nucleus(found: Tensor, expected: Tensor, logits: Tensor) -> None:
@@ -64,7 +63,6 @@ def test_what_is_off_keeps_every_token_and_what_is_cut_is_never_drawn() -> None:
     assert {choose(RANDOM, 5.0, seed, top_k=3) for seed in range(60)} == set(RANDOM.topk(3).indices.tolist())
     assert choose(RANDOM, 0, 5, top_k=3, top_p=0.5) == choose(RANDOM, 5.0, 9, top_p=0) == best
     assert choose(RANDOM, 5.0, top_p=0, suppressed_ids=[best]) == int(RANDOM.topk(2).indices[1])
-    wrong: list[dict[str, Any]] = [{"top_k": -1}, {"top_k": 0.5}, {"top_p": -0.1}, {"top_p": 1.1}, {"top_p": math.nan}]
-    for options in wrong:
-        with pytest.raises(HeadlightError, match=rf"{next(iter(options))}=.*; choose "):
-            choose(RANDOM, 1.0, **options)
+    for name, wrong in (("top_k", -1), ("top_k", 0.5), ("top_p", -0.1), ("top_p", 1.1), ("top_p", math.nan)):
+        with pytest.raises(HeadlightError, match=f"{name}=.*; choose "):
+            choose(RANDOM, 1.0, **{name: wrong})  # type: ignore[arg-type]

@@ -19,10 +19,10 @@ from headlight.link import mask_codec
 from headlight.link.cursor import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import next_token, pictures
-from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.registry import SMOLLM2, get_source, trained
 from mha_core import Run
+from mha_core.models.generation import Generation
 from pages.explore import exports
 from tests.closeness import identical
 
@@ -151,13 +151,11 @@ def test_share_has_the_code() -> None:
             check_equal(ran(told["code"], name), own.get(name, own["left"]))
 
 
-def test_the_options_of_sampling_are_written_where_they_are_set(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_of_sampling_are_written_where_they_are_set() -> None:
     link = b"model=words-2layers-1&s=ring+wolf+sun+ring+wolf&temp=1.5&topk=9&topp=0.8&dice=4"
-    code = snippet(*exports.sides_from_link(link))
-    assert "choose(run.logits[-1], temperature=1.5, top_k=9, top_p=0.8, seed=4, place=len(run.ids)" in code
-    ran(code)
-    query = LinkQuery(link)
-    stages = next_token.stages(pictures.picture(query.fitted_settings()[0]), query)
-    assert stages is not None
-    assert capsys.readouterr().out.endswith(f"{stages['tokens'][stages['sample']]['label']!r}\n")
-    assert "choose(" not in snippet(*exports.sides_from_link(link.partition(b"&temp")[0]))
+    settings, cursor, options = exports.sides_from_link(link)
+    (new,) = [line for line in snippet(settings, cursor, options).splitlines() if "choose(" in line]
+    assert new.startswith("token = choose(run.logits[-1], temperature=1.5, top_k=9, top_p=0.8, seed=4, place=len(run.")
+    step = Generation(pictures.model_for(settings["run"]), settings["run"].text).step(1.5, 4, top_k=9, top_p=0.8)
+    assert ran(snippet(settings, cursor, options), "token") == step.id
+    assert exports.sides_from_link(link.partition(b"&temp")[0])[2] == {}
