@@ -79,7 +79,6 @@ def test_continuations(shipped: Path) -> None:
     assert (block["given"], len(block["tokens"])) == (text, 5)
     drawn = inference.continuation(language["words"].model, text, 5, temperature=0)
     assert block["tokens"] == [[" ", token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
-    # only the likeliest is left
     for cuts in ({"temperature": 0.0}, {"temperature": 2.0, "top_k": 1}, {"temperature": 2.0, "top_p": 0.0}):
         assert answers.continuations(language, text, 5, " ", seed=9, **cuts) == [one]
     with pytest.raises(HeadlightError, match="empty"):

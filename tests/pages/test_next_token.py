@@ -181,7 +181,6 @@ def test_the_probability_of_a_word_and_of_several_tokens() -> None:
 
 
 def stages(**link: float | str) -> next_token.Stages:
-    """As Maps shows them of OURS."""
     query = LinkQuery(urlencode({"s": OURS.text, "model": OURS.model, **link}).encode())
     found = next_token.stages(pictures.picture(OURS), query)
     assert found is not None
