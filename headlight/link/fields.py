@@ -37,7 +37,7 @@ _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _SAMPLING = "sampling temperature, here and on Maps; 0 = the likeliest token"
 _TOP_K = "how many of the likeliest tokens may be sampled, here and on Maps; 0 = all"
-_TOP_P = "after top-k, the fewest likeliest tokens with this probability may be sampled, here and on Maps; 1 = all"
+_TOP_P = "after top-k, the fewest tokens that hold this probability may be sampled, here and on Maps; 1 = all"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "the next word whose probability is shown"
 _MODEL = (
