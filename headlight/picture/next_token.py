@@ -1,7 +1,9 @@
-"""Predictions of the next token: the likeliest tokens, a sampled one, and the probability of a word."""
+"""Predictions of the next token: the likeliest tokens, the stages of sampling, and the probability of a word."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypedDict
 
 import torch
@@ -12,14 +14,16 @@ from headlight.registry import models
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
-from mha_core.models.generation import choose
+from mha_core.models import sampling
 from mha_core.pretrained.byte_level import ByteLevel, in_text
 from mha_core.token_text import isolate, quote
 
 from . import pictures
 from .pictures import Picture
+from .query import Query
 
 LIKELIEST = 6  # number of tokens shown
+STAGE_ROWS = 6  # number of tokens shown after each stage, beside the first that it cuts and the drawn one
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # invisible characters that are tokens
 
 
@@ -30,6 +34,26 @@ class NextToken(TypedDict):
     text: str  # text that it adds to the sentence, "" if it is not a whole character
     chance: float
     baseline: float | None  # probability in the baseline, None without one
+
+
+class StageToken(TypedDict):
+    """A candidate for the next token in the stages of sampling."""
+
+    label: str  # as of a `NextToken`
+    text: str
+    rank: int  # 1 for the likeliest
+    chances: list[float]  # the model's probability, and that after each stage
+    cut: str  # the stage that cuts it, "" if it can be drawn
+
+
+class Stages(TypedDict):
+    """Candidates that temperature, top-k and top-p leave in turn, and the sampled token."""
+
+    tokens: list[StageToken]  # the likeliest ones, the first that top-k and top-p cut, and the sampled one, by rank
+    sample: int  # index of the sampled token
+    counts: list[int]  # number of tokens in the model's vocabulary, and after each stage
+    others: list[float]  # the probability of the tokens that are not listed, likewise
+    sentence: str
 
 
 def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
@@ -46,13 +70,66 @@ def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LI
     return [_next_token(picture, number, chances, earlier) for number in ids]
 
 
-def sample(picture: Picture, temperature: float, seed: int) -> NextToken | None:
-    """Return the token sampled with this seed and temperature, and its probability there; None at temperature 0."""
-    logits = picture.run.logits
-    if logits is None or not temperature or not continues_text(picture):
+def stage_logits(picture: Picture, query: Query) -> dict[str, Tensor]:
+    """Return what each stage of a link's sampling leaves, as `sampling.stages`.
+
+    Raises:
+        HeadlightError: the model does not predict the next token.
+    """
+    if picture.run.logits is None or not continues_text(picture):
+        raise HeadlightError("this model does not predict the next word")
+    options = query["temp"], query["topk"], query["topp"]
+    return sampling.stages(picture.run.logits[-1], *options, picture.model.suppressed_ids)
+
+
+def stages(picture: Picture, query: Query) -> Stages | None:
+    """Return the stages of a link's sampling; None for a model that does not predict the next token."""
+    if not continues_text(picture):
         return None
-    number = choose(logits[-1], temperature, seed, len(picture.run.ids), picture.model.suppressed_ids)
-    return _next_token(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
+    logits = stage_logits(picture, query)
+    chances = [stage.softmax(-1) for stage in logits.values()]
+    order = chances[0].argsort(descending=True, stable=True)
+    sample = int((order == sampling.sample(logits["top-p"], query["dice"], len(picture.run.ids))).nonzero())
+    cuts = {name: (last - stage)[order] == math.inf for (_, last), (name, stage) in pairwise(logits.items())}
+    ranks = {*range(min(STAGE_ROWS, len(order))), sample}
+    ranks |= {int(cuts[name].byte().argmax()) for name in ("top-k", "top-p") if cuts[name].any()}
+    tokens = list[StageToken]()
+    for rank in sorted(ranks):
+        label, text = _label_and_text(picture, int(order[rank]))
+        cut = next((name for name, is_cut in cuts.items() if is_cut[rank]), "")
+        values = [float(stage[order[rank]]) for stage in chances]
+        tokens.append({"label": label, "text": text, "rank": rank + 1, "chances": values, "cut": cut})
+    counts = [int(stage.isfinite().sum()) for stage in logits.values()]
+    shares = [float(p[stage.isfinite()].sum()) for p, stage in zip(chances, list(logits.values())[1:], strict=False)]
+    index = sorted(ranks).index(sample)
+    return {
+        "tokens": tokens,
+        "sample": index,
+        "counts": counts,
+        "others": [max(0.0, 1 - sum(column)) for column in zip(*(token["chances"] for token in tokens), strict=True)],
+        "sentence": _describe_stages(query, counts, shares, tokens[index]),
+    }
+
+
+def _describe_stages(query: Query, counts: Sequence[int], shares: Sequence[float], token: StageToken) -> str:
+    """Return sentences on what top-k and top-p keep and hold, and on the sampled token.
+
+    `shares` are the probabilities that each stage keeps of those before it.
+    """
+    label, chance = quote(token["label"]), numbers.weight(token["chances"][-1], 3)
+    if not query["temp"]:
+        first = numbers.weight(token["chances"][0], 3)
+        return f"Greedy: the likeliest token, {label} ({first}), always comes next; top-k and top-p never cut it."
+    sentences = []
+    for stage, key in ((2, "topk"), (3, "topp")):
+        name, total, count = f"Top-{key[-1]} {query[key]:,g}", numbers.count(counts[stage - 1], "token"), counts[stage]
+        if count < counts[stage - 1]:
+            verb, share = "holds" if count == 1 else "hold", numbers.share(shares[stage - 1], 3)
+            sentences.append(f"{name} keeps {count:,} of {total}, which {verb} {share} of the probability.")
+        elif query[key] != query.default(key):
+            sentences.append(f"{name} cuts none of {total}.")
+    sentences = sentences or [f"Each of the {numbers.count(counts[-1], 'token')} can be drawn."]
+    return f"{' '.join(sentences)} Seed {query['dice']} draws {label}, which now has probability {chance}."
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:
@@ -116,13 +193,20 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
 
 
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
+    label, text = _label_and_text(picture, number)
+    earlier = None if baseline is None else float(baseline[number])
+    return {"label": label, "text": text, "chance": float(current[number]), "baseline": earlier}
+
+
+def _label_and_text(picture: Picture, number: int) -> tuple[str, str]:
+    """Return the readable form of a token, and the text that it adds to the sentence."""
     model = picture.model
     label = model.tokenizer.id_to_token(number) or str(number)
-    text, earlier = str(model.tokenizer.decode([number])), None if baseline is None else float(baseline[number])
+    text = str(model.tokenizer.decode([number]))
     if model.history is not None:  # vocabularies of models trained here hold words, or characters
         text = label if model.history.recipe.task == "text" else f" {label}"
     elif "�" in text:
         text = ""
     if isinstance(model.tokenizer, ByteLevel):
         label = in_text(label, picture.settings.text)
-    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "baseline": earlier}
+    return _VISIBLE.get(label, label), text
