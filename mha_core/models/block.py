@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 
 from .. import positions
 from ..attention import implementation
 from ..attention.base import AttentionLayer
+from ..attention.switches import Ablation
 from ..errors import Unsupported
 from ..positions import Position
+
+NOTHING_OFF = Ablation()
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,7 @@ class AttentionBlock(nn.Module):
         attention: AttentionLayer | None = None,
         rows: int | None = None,
         memory: Tensor | None = None,
+        ablate: Ablation = NOTHING_OFF,
         **switches: Any,
     ) -> tuple[Tensor, Tensor | None]:
         """Compute the block's output and its attention maps.
@@ -136,6 +141,7 @@ class AttentionBlock(nn.Module):
             attention: used instead of the block's own layer.
             rows: compute only the first `rows` queries, over all keys; None = all queries.
             memory: (b, j, c), already normed: keys and values of cross-attention; None = self-attention.
+            ablate: as in `AttentionLayer.forward`, and whether its `mlps` and `layers` are not empty.
             switches: keyword arguments of `AttentionLayer.forward`.
 
         Returns:
@@ -145,11 +151,13 @@ class AttentionBlock(nn.Module):
         attend = self.attention if attention is None else attention
         query = self._query(x)
         key = query if memory is None else memory
-        attended, weights = attend(query if rows is None else query[:, :rows], key, **switches)
+        attended, weights = attend(query if rows is None else query[:, :rows], key, ablate=ablate, **switches)
+        if ablate.layers:
+            return x[:, :rows], weights
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
-            ff_out = self.feed_forward(x)
+            ff_out = torch.zeros_like(x) if ablate.mlps else self.feed_forward(x)
             x = self.output_norm(x + ff_out if self.residual else ff_out)
         return x, weights
 
