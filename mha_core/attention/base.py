@@ -149,7 +149,7 @@ class AttentionLayer(nn.Module, ABC):
         len_k = key.shape[1] + (0 if self.cache is None else self.cache.length)
         shape = query.shape[0], self.n_heads, query.shape[1], len_k
         allow = None if allow is None else masks.to_four_axes(allow, *shape).to(query.device)
-        heads, values = ablate[:2]
+        heads, values = ablate
         values = None if values is None else masks.to_four_axes(values, *shape, "values").to(query.device)
         switches = Switches(allow, position, temperature, need_weights, trace, Ablation(heads, values))
         switches.check(type(self).__name__, self.can, len(query), self.n_heads)

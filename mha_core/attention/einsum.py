@@ -47,7 +47,7 @@ class EinsumAttention(AttentionLayer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
         """Compute softmax(q kᵀ / √d_head) v with one einsum per product."""
         trace = switches.trace
-        heads, values = switches.ablate[:2]
+        heads, values = switches.ablate
         query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = self._project("q", self.query, self.query_bias, query, "i", trace)

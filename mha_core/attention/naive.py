@@ -75,7 +75,7 @@ class NaiveAttention(AttentionLayer):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Compute head n (equation 1): scores, weights, mixing weights and output."""
         trace = head_tracer(switches.trace, n)
-        heads, values = switches.ablate[:2]
+        heads, values = switches.ablate
         shared = n * self.n_kv_heads // self.n_heads
         # q · k is a sum of d_head terms and spreads like √d_head; undivided, the softmax would pick a single key
         scaled = q @ k.transpose(1, 2) / math.sqrt(self.d_head)

@@ -30,7 +30,7 @@ class SdpaAttention(AttentionLayer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
         """Compute the output with torch's kernel, and maps in a second pass if needed."""
         trace = switches.trace
-        heads, values = switches.ablate[:2]
+        heads, values = switches.ablate
         query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = split_heads(self.query(query), self.n_heads).transpose(1, 2)

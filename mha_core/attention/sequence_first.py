@@ -96,7 +96,7 @@ class SequenceFirstAttention(AttentionLayer):
             MaskError: the mask has another dtype or shape.
         """
         trace = switches.trace
-        heads, values = switches.ablate[:2]
+        heads, values = switches.ablate
         q = self.query(query, "q", "i", trace)
         k = self.key(key, "k", "j", trace)
         v = self.value(value, "v", "j", trace)

@@ -17,20 +17,16 @@ NO_POSITIONS = Nothing()
 
 
 class Ablation(NamedTuple):
-    """Parts of the model that a pass leaves out of its output; the maps of the layer stay unchanged.
+    """Heads and values that a pass leaves out of its output; the maps stay unchanged.
 
     Attributes:
         heads: bool (h,) or (b, h), False ablates a head: its mixed output is 0; None = none ablated.
         values: bool (b|1, h|1, i, j), False drops weight · value of this key for this query (value zeroing, Mohebbi et
             al. 2023); None = none dropped.
-        mlps: numbers of the layers whose MLP adds nothing; for blocks, an attention layer ignores them.
-        layers: numbers of the layers that hand on their input unchanged; likewise.
     """
 
     heads: Tensor | None = None
     values: Tensor | None = None
-    mlps: frozenset[int] = frozenset()
-    layers: frozenset[int] = frozenset()
 
 
 class Switches(NamedTuple):
@@ -55,7 +51,7 @@ class Switches(NamedTuple):
             HeadlightError: an invalid temperature.
             Unsupported: an option that is not in `can`.
         """
-        heads, values = self.ablate[:2]
+        heads, values = self.ablate
         check_temperature(self.temperature)
         if heads is not None and not (
             isinstance(heads, Tensor) and heads.dtype == torch.bool and heads.shape in ((n_heads,), (batch, n_heads))

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 import torch
 from torch import Tensor
 
-from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
-from .block import BlockSizes
+from .block import BlockSizes, StackAblation
 from .inputs import (
     Input, Mask, Switches, Tokenizer, combined_mask, head_mask, layer_set, padded, validated_ids, value_mask,
 )  # fmt: skip
@@ -309,7 +308,7 @@ class Model(Protocol):
         for ability, numbers in (("mlps", mlps), ("layers", layers)):
             if numbers and ability not in self.can:
                 raise self.cannot(ability)
-        ablate = Ablation(heads, value_mask(values, length, len_k), mlps, layers)
+        ablate = StackAblation(heads, value_mask(values, length, len_k), mlps, layers)
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ..attention import AttentionLayer, as_implementation
-from ..attention.switches import Ablation
 from ..positions import LayerPart, Offset, Position
 from ..trace import Tracer, no_trace
-from .block import NOTHING_OFF, AttentionBlock, BlockSizes
+from .block import NOTHING_OFF, AttentionBlock, BlockSizes, StackAblation
 
 NO_OTHERS: Mapping[int, AttentionLayer] = {}
 TOKENS_AT_ONCE = 1024  # beyond this a batch over heads is no faster, and its maps grow large
@@ -102,7 +101,7 @@ class Stack(nn.Module):
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        ablate: Ablation = NOTHING_OFF,
+        ablate: StackAblation = NOTHING_OFF,
         temperature: float = 1.0,
         trace_layer: int | None = None,
         trace: Tracer = no_trace,
@@ -114,7 +113,7 @@ class Stack(nn.Module):
             ids: int64 (b, i).
             allow: one mask for every layer, as in `AttentionLayer.forward`.
             position: used instead of the trained encoding.
-            ablate: heads bool (layers, h); the rest as in `Ablation`, values for every layer.
+            ablate: parts that are off.
             temperature: of every softmax.
             trace_layer: the layer whose steps are recorded.
             trace: the recorder.
@@ -158,7 +157,7 @@ class Stack(nn.Module):
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        ablate: Ablation = NOTHING_OFF,
+        ablate: StackAblation = NOTHING_OFF,
         temperature: float = 1.0,
         on_progress: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
@@ -194,7 +193,7 @@ class Stack(nn.Module):
         return torch.cat(means).view(n_layers, h, -1)
 
 
-def layer_ablation(ablate: Ablation, layer: int) -> Ablation:
+def layer_ablation(ablate: StackAblation, layer: int) -> StackAblation:
     """Select the ablation of one layer; None instead of a mask with all heads on takes the faster path."""
     heads = None if ablate.heads is None or bool(ablate.heads[layer].all()) else ablate.heads[layer]
     return ablate._replace(heads=heads, mlps=ablate.mlps & {layer}, layers=ablate.layers & {layer})

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from .. import masks
-from ..attention.switches import Ablation
 from ..device import copy_to
 from ..positions import Position
+from .block import StackAblation
 from .inputs import Mask, is_no_mask, position_for
 from .interventions import Interventions, describe
 from .stack import Stack
@@ -31,7 +31,7 @@ class RunSwitches:
         position: as in `Model.run`.
         temperature: as in `Model.run`.
         allow: both masks combined, bool (b|1, h|1, i, j); None = nothing is masked.
-        ablate: heads bool (layers, h) and values bool (1, 1, i, j), False = off, None = all are on; MLPs and layers.
+        ablate: parts that are off.
         values_off: positions of tokens whose value is off, for the description.
     """
 
@@ -40,7 +40,7 @@ class RunSwitches:
     position: str | Position
     temperature: float
     allow: Tensor | None
-    ablate: Ablation
+    ablate: StackAblation
     values_off: tuple[int, ...]
 
     def __call__(self, stack: Stack) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class RunSwitches:
             "temperature": self.temperature,
         }
 
-    def ablation_on(self, device: torch.device) -> Ablation:
+    def ablation_on(self, device: torch.device) -> StackAblation:
         """Return the ablation with its tensors on a device."""
         heads, values = (None if mask is None else mask.to(device) for mask in self.ablate[:2])
         return self.ablate._replace(heads=heads, values=values)
