@@ -35,7 +35,7 @@ from .tiny_models import Float64Throughout
 pytestmark = pytest.mark.numeric
 
 TEXT = "the quick brown fox sat on a mat"
-SWITCHES = frozenset(("mask", "heads", "temperature", "values", "positions"))
+SWITCHES = frozenset(("mask", "heads", "mlps", "layers", "temperature", "values", "positions"))
 
 
 def plain(model: Model, **given: Any) -> Any:

@@ -21,7 +21,7 @@ from .tiny_models import check_refusals, edit
 
 pytestmark = pytest.mark.numeric
 
-SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
+SWITCHES = frozenset(("mask", "heads", "mlps", "layers", "temperature", "values"))
 CAN = {
     "whisper": SWITCHES | {"positions"},
     "wav2vec2-conformer": SWITCHES | {"positions"},
