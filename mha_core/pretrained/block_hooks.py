@@ -120,10 +120,12 @@ def _linear_order(model: nn.Module, run: Callable[..., PassOutput]) -> dict[str,
 
 def _mlp(model: nn.Module, block: str, attention: set[str], order: Mapping[str, int]) -> str:
     """Return the name of the module whose output is what the block's MLP adds; "" if it is not clear."""
-    pieces = [name for name in _pieces(model, block) if not any(f"{path}.".startswith(f"{name}.") for path in attention)]
-    pieces = [name for name in pieces if _matrices(model.get_submodule(name))]
-    shapes = [_matrices(model.get_submodule(name)) for name in pieces]
-    if len(pieces) == 2 and all(len(some) == 1 for some in shapes) and sorted(shapes[0][0]) == sorted(shapes[1][0]):
+    parts = {name: _matrices(model.get_submodule(name)) for name in _pieces(model, block)}
+    pieces = [
+        name for name in parts if parts[name] and not any(f"{path}.".startswith(f"{name}.") for path in attention)
+    ]
+    shapes = [sorted(shape) for name in pieces for shape in parts[name]]
+    if len(pieces) == len(shapes) == 2 and shapes[0] == shapes[1]:
         pieces = pieces[1:]  # the second of two linear modules
     if len(pieces) != 1:
         return ""

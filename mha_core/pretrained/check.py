@@ -143,7 +143,8 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     if target is not None and (model.answer or model.is_headless):
         model.greedy(ids, MAX_TOKENS, max_time=0)  # its first token
     n_skipped = len(calls) - sum(len(finding.paths) for finding in groups.values())
-    return Findings(by_hook, groups, blocks, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
+    width = states[-1][-1].shape[-1]
+    return Findings(by_hook, groups, blocks, outputs, acts, can, reasons, n_skipped, output_shift, width)
 
 
 def _sort_calls(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:
