@@ -96,7 +96,7 @@ def row_notes(model: Model) -> list[str]:
 
 
 def ablation_notes(settings: Settings, model: Model) -> list[str]:
-    """Return a note on what is left if every layer, or every head that is not in one of them, is ablated."""
+    """Return a note on what is left if every layer or every head is ablated."""
     n_layers = model.sizes.n_layers
     if len(settings.layers_off) == n_layers:
         return ["Every layer is ablated: each hands on its input unchanged, so the last one gives the embeddings."]
