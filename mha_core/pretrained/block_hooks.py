@@ -118,7 +118,7 @@ def _linear_order(model: nn.Module, run: Callable[..., PassOutput]) -> dict[str,
     return order
 
 
-def _mlp(model: nn.Module, block: str, attention: set[str], order: Mapping[str, int]) -> str:
+def _mlp(model: nn.Module, block: str, attention: set[str], order: dict[str, int]) -> str:
     """Return the name of the module whose output is what the block's MLP adds; "" if it is not clear."""
     parts = {name: _matrices(model.get_submodule(name)) for name in _pieces(model, block)}
     pieces = [

@@ -1,6 +1,6 @@
 """MLPs and whole layers, ablated by clicks on Maps and Compare."""
 
-import re
+from itertools import product
 
 import torch
 from playwright.sync_api import Locator, expect
@@ -11,7 +11,7 @@ from pages.explore.handlers import effect
 
 from .compare_page import Compare
 from .conftest import NewPage
-from .expected import TIRED, written
+from .expected import TIRED
 from .explore_page import Explore
 
 WITHOUT_MLPS = "who-rotary-1"
@@ -28,18 +28,12 @@ def test_an_mlp_and_a_layer_by_click_their_effect_and_the_way_back(explore: Expl
     run = explore.shows(mlps_off=(2,))
     explore.wait_for_query(off=["L2 MLP"])
     assert not torch.equal(run.hidden[3], plain.hidden[3])
-    chips = explore.view.get_by_role("group", name="Changes to the model")
-    expect(chips.get_by_role("button", name="undo: L2 MLP off")).to_be_visible()
+    expect(explore.button("undo: L2 MLP off")).to_be_visible()
     change = effect(picture(Settings(TIRED, mlps_off=(2,))))
     assert change is not None
     assert change["cell"] is not None
-    layer, head, row, key = change["cell"]
-    largest = chips.get_by_role("button", name=f"Largest change: layer {layer}, head {head} ›")
-    before, now = (written(float(one.weights[layer, head, row, key])) for one in (plain, run))
-    expect(largest).to_have_attribute(
-        "title", re.compile(f"“{run.tokens[row]}” to “{run.tokens[key]}”.*{before} to {now}")
-    )
-
+    layer, head, *_ = change["cell"]
+    expect(explore.button(f"Largest change: layer {layer}, head {head} ›")).to_be_visible()
     lamp(panel, "whole layer 3").click()
     run = explore.shows(mlps_off=(2,), layers_off=(3,))
     explore.wait_for_query(off=["L2 MLP", "L3"])
@@ -54,20 +48,17 @@ def test_an_mlp_and_a_layer_by_click_their_effect_and_the_way_back(explore: Expl
     explore.page.go_back()
     explore.page.go_back()
     explore.shows()
-    explore.page.reload()
-    explore.shows()
 
 
 def test_everything_off_gives_the_embeddings_and_says_so(new_page: NewPage) -> None:
-    names = [f"L{layer} H{head}" for layer in range(6) for head in range(12)]
-    names += [f"L{layer}{part}" for layer in range(6) for part in (" MLP", "")]
+    heads, layers = tuple(product(range(6), range(12))), tuple(range(6))
+    names = [f"L{layer} H{head}" for layer, head in heads]
+    names += [f"L{layer}{part}" for layer in layers for part in (" MLP", "")]
     explore = new_page(Explore).open(off=names)
-    heads = tuple((layer, head) for layer in range(6) for head in range(12))
-    run = explore.shows(heads_off=heads, mlps_off=tuple(range(6)), layers_off=tuple(range(6)))
+    run = explore.shows(heads_off=heads, mlps_off=layers, layers_off=layers)
     assert torch.equal(run.hidden[-1], run.hidden[0])
     assert any(notice.startswith("Every layer is ablated: each hands on") for notice in explore.notices())
-    expect(explore.view.get_by_role("button", name="undo: 72 heads, 6 MLPs, 6 layers off")).to_be_visible()
-    explore.change("Ablate").get_by_role("button", name="all on").click()
+    explore.button("undo: 72 heads, 6 MLPs, 6 layers off").click()
     explore.shows()
 
 

@@ -223,14 +223,8 @@ def test_invalid_cursor_display_view_and_pin() -> None:
         return lambda text: read(text, LAYERS, HEADS)
 
     masks = ("everything", "none|" * 500 + "none", "none/6.rx!")
-    of_pins = [
-        "9.9~none~trained~1~~it",
-        "3.1~none~elsewhere~1~~it",
-        "3.1~none~trained~1~9.9~it",
-        "3.1~none~trained~1~!!6~it",
-        "3.1~none~trained~1~!!!6~it",
-        "3.1~none~trained~1~!!!0!0~it",
-    ]
+    of_pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it"]
+    of_pins += [f"3.1~none~trained~1~{off}~it" for off in ("9.9", "!!6", "!!!6", "!!!0!0")]
     wrong: list[tuple[Callable[[str], object], list[str]]] = [
         (in_layers(parse_at), ["", "3", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "3.1.x"]),
         (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),
