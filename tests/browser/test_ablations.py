@@ -50,7 +50,7 @@ def test_everything_off_gives_the_embeddings_and_says_so(new_page: NewPage) -> N
     explore = new_page(Explore).open(off=names)
     run = explore.shows(heads_off=heads, mlps_off=layers, layers_off=layers)
     assert torch.equal(run.hidden[-1], run.hidden[0])
-    assert any(notice.startswith("Every layer is ablated: each hands on") for notice in explore.notices())
+    assert any(notice.endswith("so the last one gives the embeddings.") for notice in explore.notices())
     explore.button("undo: 72 heads, 6 MLPs, 6 layers off").click()
     explore.shows()
 
