@@ -51,16 +51,22 @@ def error_sentence(error: Exception) -> str:
 
 def figures(picture: Picture) -> list[Figure]:
     """Return the figures below the maps."""
-    model, off = picture.model, len(picture.settings.heads_off)
+    model, settings = picture.model, picture.settings
     if isinstance(model, RecordedModel):
         return [_row_sum(picture)]
-    n_heads = model.sizes.n_layers * model.sizes.n_heads
+    n_layers, n_heads = model.sizes.n_layers, models.count_heads(model)
+    counts = {"heads": (len(settings.heads_off), n_heads)}
+    layers = {"MLPs": settings.mlps_off, "layers": settings.layers_off}
+    counts |= {noun: (len(off), n_layers) for noun, off in layers.items() if off}
+    ablations: list[Figure] = [
+        {"value": f"{off} of {count}", "label": f"ablated {noun}"} for noun, (off, count) in counts.items()
+    ]
     strip: list[Figure] = [
         {"value": numbers.precise(picture.cosine), "label": "cosine to the unchanged model’s sentence vector"},
-        {"value": f"{off} of {n_heads}", "label": "ablated heads"},
+        *ablations,
         _row_sum(picture),
     ]
-    if picture.settings.model != MINILM:
+    if settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
         label = f"the model’s answer for this {input_noun(model)} with these settings{then}"
@@ -92,6 +98,18 @@ def row_notes(model: Model) -> list[str]:
     return [f"The rows are the tokens that the model generates, the most likely one at each step{looked_at}."]
 
 
+def ablation_notes(settings: Settings, model: Model) -> list[str]:
+    """Return a note on what is left if every layer or every head is ablated."""
+    n_layers = model.sizes.n_layers
+    if len(settings.layers_off) == n_layers:
+        end = "." if model.encoder is None else ", so the last one gives the embeddings."
+        return [f"Every layer with these maps is ablated: each hands on its input unchanged{end}"]
+    if len(settings.silent_heads(model)) < models.count_heads(model):
+        return []
+    mlps = "; every MLP is ablated too" if len(settings.mlps_off) == n_layers else ""
+    return [f"Every head is ablated: in these layers no token receives anything from another{mlps}."]
+
+
 def input_noun(model: Model) -> str:
     """Return the noun for a model's input: "sentence", "picture" or "sound"."""
     return "sentence" if model.reads == "text" else model.reads
@@ -118,6 +136,8 @@ def label(settings: Settings, model: Model) -> str:
         position=settings.position,
         temperature=settings.temperature,
         n_heads_off=len(settings.heads_off),
+        n_mlps_off=len(settings.mlps_off),
+        n_layers_off=len(settings.layers_off),
         values_off=_tokens_at(settings, model, settings.values_off),
     )
 
