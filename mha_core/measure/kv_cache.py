@@ -5,12 +5,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
 import torch
+from torch import Tensor
 
 from ..clock import time_calls
 from ..errors import HeadlightError
 from ..models.generation import Generation, NewToken
 from ..models.inputs import Switches
 from ..models.model import Model
+from ..models.run import Run
+from .measures import largest_difference
 
 
 def cache_bytes(n_layers: int, n_kv_heads: int, d_head: int, tokens: int, bytes_per_number: int) -> int:
@@ -26,22 +29,43 @@ def cache_bytes(n_layers: int, n_kv_heads: int, d_head: int, tokens: int, bytes_
 
 
 class RowDifference(NamedTuple):
-    """The difference of two rows of the same token.
+    """The difference of two computations of the same rows.
 
     Attributes:
-        weights: the largest of a weight, over all layers and heads.
+        weight: the largest of a weight, over all layers and heads.
         chance: the largest of a probability of the next token.
     """
 
-    weights: float
+    weight: float
     chance: float
 
 
 def row_difference(left: NewToken, right: NewToken) -> RowDifference:
-    """Return the largest differences of two computations of one token."""
-    chances = [new.logits.double().softmax(dim=-1) for new in (left, right)]
-    pairs = ((left.weights, right.weights), chances)
-    return RowDifference(*(float((a - b).abs().max()) for a, b in pairs))
+    """Return the differences of two computations of one token."""
+    return _difference((left.weights, left.logits), (right.weights, right.logits))
+
+
+def generation_difference(tokens: Sequence[NewToken], run: Run) -> RowDifference:
+    """Return the differences of generated tokens, the last of a text, to one pass over it with all logits.
+
+    Raises:
+        HeadlightError: no token, or a run without all logits.
+    """
+    first = len(run.ids) - len(tokens)
+    if not tokens or run.logits is None or len(run.logits) != len(run.ids):
+        raise HeadlightError("generated tokens are compared with a run of their whole text, with all_logits=True")
+    pairs = [
+        _difference((new.weights, new.logits), (run.weights[:, :, row, : row + 1], run.logits[row]))
+        for row, new in enumerate(tokens, first)
+    ]
+    return RowDifference(*map(max, zip(*pairs, strict=True)))
+
+
+def _difference(left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor]) -> RowDifference:
+    (weights, logits), (other_weights, other_logits) = left, right
+    chances, other_chances = (x.double().cpu().softmax(dim=-1) for x in (logits, other_logits))
+    weight = largest_difference(weights.cpu(), other_weights.cpu())
+    return RowDifference(weight, largest_difference(chances, other_chances))
 
 
 class LastToken:
@@ -60,22 +84,18 @@ class LastToken:
         if len(ids) < 2:
             raise HeadlightError("a cache needs a token before the last one; type at least one word more")
         self._token = ids[-1]
-        self._with, self._without = (
-            Generation(model, ids[:-1], use_cache=use_cache, **switches) for use_cache in (True, False)
-        )
+        self._with_cache = Generation(model, ids[:-1], **switches)
+        self._without_cache = Generation(model, ids[:-1], use_cache=False, **switches)
 
-    def cached(self, shift: int = 0) -> NewToken:
+    def decode(self, shift: int = 0) -> NewToken:
         """Compute the token alone, `shift` positions further on than its place behind the cached ones."""
-        return self._with.peek(self._token, shift)
+        return self._with_cache.peek(self._token, shift)
 
-    def whole(self, shift: int = 0) -> NewToken:
+    def recompute(self, shift: int = 0) -> NewToken:
         """Compute the whole text, all of it `shift` positions further on."""
-        return self._without.peek(self._token, shift)
+        return self._without_cache.peek(self._token, shift)
 
-    def difference(self, shift: int = 0) -> RowDifference:
-        """Return how far the cached keys and values lead astray when reused `shift` positions further on."""
-        return row_difference(self.cached(shift), self.whole(shift))
-
-    def times(self, rounds: int, device: torch.device | str = "cpu") -> Iterator[tuple[str, int, float]]:
-        """Time both ways in turn, as "cached" and "whole"; see `clock.time_calls`."""
-        return time_calls({"cached": self.cached, "whole": self.whole}, rounds, device=device)
+    def time_rounds(self, rounds: int, device: torch.device | str = "cpu") -> Iterator[tuple[str, int, float]]:
+        """Time both ways in turn, as "cached" and "uncached"; see `clock.time_calls`."""
+        candidates = {"cached": self.decode, "uncached": self.recompute}
+        return time_calls(candidates, rounds, warm_up=1, device=device)

@@ -89,7 +89,9 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
         positions=switches.position == "trained",
     )
     maps_too = not model.findings.by_hook
-    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, more=spec.more)
+    return model.hf_module.compute(
+        ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, more=spec.more
+    )
 
 
 def last_row(
