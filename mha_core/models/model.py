@@ -275,7 +275,7 @@ class Model(Protocol):
 
         Args:
             ids: of the whole text.
-            caches: one per layer, extended by the new tokens where the library has a cache; () = compute the whole text.
+            caches: one per layer, extended by the new tokens where the library has one; () = compute the whole text.
             shift: how many positions further on the computed tokens stand.
             **switches: as in `run`.
 

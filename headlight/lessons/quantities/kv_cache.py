@@ -11,7 +11,7 @@ from mha_core.measure import kv_cache
 
 
 def cache_bytes(query: Query, settings: Settings, kind: Literal["model", "MHA", "MQA"]) -> Value:
-    """Return `cache_bytes("model")`: the bytes of this text's keys and values, or with as many heads as "MHA", "MQA"."""
+    """Return `cache_bytes("model")`: the bytes of this text's keys and values, or those of "MHA" or "MQA"."""
     sizes = decoding.cache_sizes(settings)
     kv_heads = {"model": sizes.kv_heads, "MHA": sizes.heads, "MQA": 1}[kind]
     n = len(pictures.tokens(settings))
