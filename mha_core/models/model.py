@@ -268,24 +268,19 @@ class Model(Protocol):
         """
         return call(self.stack), ()
 
-    def last_row(
+    def run_new_tokens(
         self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the last token's weights (layers, h, j), hidden states (layers + 1, c) and logits (v,).
+    ) -> Run:
+        """Run the tokens behind those in `caches`, one per layer, which are extended if the library has a cache.
 
-        Args:
-            ids: of the whole text.
-            caches: one per layer, extended by the new tokens where the library has one; () = compute the whole text.
-            shift: how many positions further on the computed tokens stand.
-            **switches: as in `run`.
+        The new tokens stand `shift` positions further on.
 
         Raises:
-            Unsupported: a shift, and another library computes the positions.
+            Unsupported: another library computes the positions.
         """
         if shift:
             raise Unsupported(f"the positions of {self.name} cannot be shifted")
-        run = self.run(ids, **switches)
-        return run.weights[:, :, -1], run.hidden[:, -1], None if run.logits is None else run.logits[0]
+        return self.run(ids, **switches)
 
     def as_implementation(self, name: str) -> Model:
         """Return the same weights with every attention layer in that implementation.
