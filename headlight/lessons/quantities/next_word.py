@@ -1,21 +1,19 @@
-"""Quantities of a language model's next word, of its predictions for a repeated text, and of its KV cache."""
+"""Quantities of a language model's next word, and of its predictions for a repeated text."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.picture import decoding, pictures
+from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
-from mha_core.measure import kv_cache
 from mha_core.token_text import quote
 
 
@@ -79,46 +77,6 @@ def looks_behind(query: Query, settings: Settings, layer: int) -> Value:
         raise RuleError(f"this model has the layers 0 to {len(run.weights) - 1}")
     weights = [run.weights[layer, :, row, key] for row, key in _repeated_pairs(run.ids)]
     return Value.from_tensor(torch.stack(weights).mean(dim=0), "h")
-
-
-def cache_bytes(query: Query, settings: Settings, kind: Literal["model", "MHA", "MQA"]) -> Value:
-    """Return `cache_bytes("model")`: the bytes of this text's keys and values, or those of "MHA" or "MQA"."""
-    layers, heads, kv_heads, *sizes = decoding.cache_sizes(settings)
-    kv_heads = {"model": kv_heads, "MHA": heads, "MQA": 1}[kind]
-    return cache_size(layers, kv_heads, sizes[0], len(pictures.tokens(settings)), sizes[1])
-
-
-def cache_size(layers: int, kv_heads: int, d_head: int, tokens: int, itemsize: int) -> Value:
-    """Return `cache_size(32, 8, 128, 8192, 2)`: the bytes of a cache with these sizes and bytes per number."""
-    return Value.number(float(kv_cache.cache_bytes(layers, kv_heads, d_head, tokens, itemsize)))
-
-
-def new_rows(query: Query, settings: Settings, step: int, cache: Literal["cached", "uncached"]) -> Value:
-    """Return `new_rows(1, "cached")`: the rows of a map computed for the token of a step; step 0 is the prompt."""
-    generation, new, _ = decoding.decoding(settings)
-    if step not in range(len(new) + 1):
-        raise RuleError(f"{len(new)} tokens are generated here, not {step}")
-    return Value.number(float(1 if step and cache == "cached" else len(generation.ids) - len(new) + step))
-
-
-def cache_difference(query: Query, settings: Settings, measure: Literal["weight", "chance"]) -> Value:
-    """Return `cache_difference("weight")`: the largest one of generated rows to a pass without a cache."""
-    difference = decoding.decoding(settings).difference
-    if difference is None:
-        raise RuleError("no token fits behind this text")
-    return Value.number(getattr(difference, measure))
-
-
-def reuse_difference(query: Query, settings: Settings, shift: int, measure: Literal["weight", "chance"]) -> Value:
-    """Return `reuse_difference(8, "weight")`: the largest one with keys reused so many positions further on."""
-    _, *rows = decoding.reuse(settings, shift)
-    return Value.number(getattr(kv_cache.row_difference(*rows), measure))
-
-
-def cache_speed(query: Query, settings: Settings) -> Value:
-    """Return `cache_speed`: the measured time of a token without a cache divided by that with one."""
-    cached, uncached, _ = decoding.step_times(settings)
-    return Value.number(uncached / cached)
 
 
 def _repeated_pairs(ids: Sequence[int]) -> list[tuple[int, int]]:
