@@ -1,7 +1,6 @@
 """Greedy generation with a KV cache, what the cache changes, and what happens at another position; all cached."""
 
 import statistics
-import time
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, TTLCache
@@ -22,8 +21,8 @@ from .settings import Settings
 
 STEPS = 12  # tokens that are generated, fewer near the end of the model's positions
 CACHE_BYTES = 64 * 2**20  # SmolLM2 with 512 tokens takes 34 MiB
-SECONDS = 1.5  # of a measurement, and at least one round
-MAX_ROUNDS, TTL_SECONDS = 100, 600
+SECONDS, MIN_ROUNDS, MAX_ROUNDS = 1.5, 3, 100  # of a measurement
+TTL_SECONDS = 600  # after which it is measured again
 NO_CACHE = "This model has no KV cache: it reads the whole text at once and generates no token"
 
 
@@ -90,15 +89,14 @@ def step_times(settings: Settings) -> tuple[float, float, int]:
 def _step_times(settings: Settings) -> tuple[float, float, int]:
     (model, switches), ids = _decoder(settings), decoding(settings).generation.ids
     seconds: dict[str, list[float]] = {"cached": [], "uncached": []}
-    start = time.monotonic()
     for name, number, took in kv_cache.time_steps(model, ids, MAX_ROUNDS, **switches):
         yield_and_check_cancelled()
-        if number >= 0:
-            seconds[name].append(took)
-        if len(seconds["cached"]) == len(seconds["uncached"]) > 0 and time.monotonic() - start > SECONDS:
+        seconds[name] += [took] if number >= 0 else []
+        rounds, *others = map(len, seconds.values())
+        if [rounds] == others and rounds >= MIN_ROUNDS and sum(map(sum, seconds.values())) > SECONDS:
             break
     cached, uncached = map(statistics.median, seconds.values())
-    return cached, uncached, len(seconds["cached"])
+    return cached, uncached, rounds
 
 
 def _decoder(settings: Settings) -> tuple[Model, dict[str, Any]]:

@@ -1,5 +1,6 @@
 // The view "cache": generation token by token with a KV cache, its bytes, and keys reused at another position.
 
+import { bytesOf, KINDS, kindsOf, readSizes, SIZES } from "./cache_sizes.js";
 import { BigMap, TALL, wholeMap } from "../picture/map.js";
 import { canvasOf, pixel, signedColour } from "../base/colour.js";
 import { contentWidth, div, render, setText } from "../base/dom.js";
@@ -10,8 +11,6 @@ import { writeAt } from "../link/look.js";
 
 /** @typedef {import("../base/messages.js").CacheAnswer & {weights: Float32Array, strips: Float32Array[]}} Answer strips: keys and values (n, d) */
 
-const SIZES = ["layers", "query heads", "key/value heads", "channels in a head", "tokens", "bytes per number"];
-const KINDS = ["MHA", "GQA", "MQA"];
 const FORMULA =
   "Bytes (key/value heads): 2 for K and V × layers × key/value heads × channels × tokens × bytes per number. MHA has a key/value head for each query head, GQA one for several, MQA one for all.";
 const BEAT = 700; // ms of a token while it plays
@@ -32,20 +31,6 @@ const field = (name, value, oninput) => [
 
 /** @param {HTMLElement} element @param {{caption: string, head: string[], rows: string[][]}} table */
 const list = (element, table) => updateListing(element, { ...table, marks: [], right: [false, true, true] }, () => {});
-
-/** The typed sizes; null if they make no cache. @param {string[]} texts as in SIZES */
-export function readSizes(texts) {
-  const sizes = texts.map((text) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : 0));
-  return sizes.length === SIZES.length && Math.min(...sizes) && sizes[1] % sizes[2] === 0 ? sizes : null;
-}
-
-/** The bytes of each of KINDS, with its key/value heads; without groups in these sizes GQA has a quarter of the heads.
- * @param {number[]} sizes */
-export function bytesOf([layers, heads, kv, channels, tokens, size]) {
-  const counts = [heads, kv > 1 && kv < heads ? kv : Math.ceil(heads / 4), 1];
-  const bytes = (/** @type {number} */ count) => (2 * layers * count * channels * tokens * size).toLocaleString("en");
-  return counts.map((count) => `${bytes(count)} (${count}${count === kv ? ", as it is" : ""})`);
-}
 
 export class CacheView {
   name = "cache";
@@ -140,7 +125,7 @@ export class CacheView {
     const own = [...sizes.slice(0, 4), count, sizes[4]];
     const typed = readSizes(this.texts[2].split("-"));
     const fields = SIZES.map((name, index) => field(name, (typed ?? own)[index], (event) => this.resize(event)));
-    const parts = reason ? [["p", reason]] : this.generation(answer);
+    const parts = reason ? [["p", reason]] : this.generation(answer, bytesOf(own, own[2]));
     const heading = ["h3", "How many bytes a cache takes"];
     render(
       this.element,
@@ -151,11 +136,13 @@ export class CacheView {
       this.bytes,
     );
     const columns = typed ? [own, typed] : [own];
+    const cell = (/** @type {number[]} */ column, /** @type {number} */ kvHeads) =>
+      `${bytesOf(column, kvHeads)} (${kvHeads}${kvHeads === column[2] ? ", as it is" : ""})`;
     const isLong = typed && typed[4] > maxLength;
     list(this.bytes, {
       caption: FORMULA + (isLong ? ` This model’s own cache ends at ${maxLength.toLocaleString("en")} tokens.` : ""),
       head: ["kind", `this model, ${count} tokens`, "sizes typed in"].slice(0, columns.length + 1),
-      rows: KINDS.map((kind, index) => [kind, ...columns.map((column) => bytesOf(column)[index])]),
+      rows: KINDS.map((kind, index) => [kind, ...columns.map((column) => cell(column, kindsOf(column)[index]))]),
     });
     if (reason) return;
     const caption = "Weights of this token in the head in focus that change most.";
@@ -163,8 +150,8 @@ export class CacheView {
     this.drawMap(answer, count, step ? count - 1 : 0);
   }
 
-  /** The parts that need a cache. @param {Answer} answer */
-  generation({ steps, notes, shift, reuse }) {
+  /** The parts that need a cache. @param {Answer} answer @param {string} bytes so far */
+  generation({ steps, notes, shift, reuse }, bytes) {
     const { step, last, time, timer, view } = this;
     const isOld = time.key !== String(view.queryOfRun());
     const times = time.pending !== null ? "measuring …" : isOld ? "" : (time.answer ?? time.refusal);
@@ -177,7 +164,7 @@ export class CacheView {
         ["button", { "aria-pressed": Boolean(timer), onclick: () => this.play(!timer) }, timer ? "pause" : "play"],
         ["input", { ...slider, "aria-label": "generated tokens" }],
       ],
-      ["div.view-status", { role: "status" }, steps[step]],
+      ["div.view-status", { role: "status" }, `${steps[step]} So far that is ${bytes} bytes.`],
       ["div.scrolls", this.map.element],
       ["div.map-foot", ["div.label", LEGEND], this.readout],
       ["div.label", ...notes.map((text) => ["p", text])],
@@ -204,15 +191,8 @@ export class CacheView {
     const more = { name: "Generation with a KV cache", row: -1, theme, scale: look.scale };
     const forbids = (/** @type {number} */ i, /** @type {number} */ j) => i < j && j < end;
     const rows = weights.map((weight, index) => (index < end * n ? weight : 0));
-    map.draw(
-      wholeMap(
-        tokens.map((token, i) => (i < end ? token : "")),
-        rows,
-        { ...more, forbids },
-      ),
-      inks,
-      { width, height: HIGH, tall: TALL },
-    );
+    const names = tokens.map((token, i) => (i < end ? token : ""));
+    map.draw(wholeMap(names, rows, { ...more, forbids }), inks, { width, height: HIGH, tall: TALL });
   }
 }
 
@@ -229,13 +209,9 @@ class CacheMap extends BigMap {
     const width = (reservedWidth - LABEL) / 2 - GAP;
     const start = left + across + right - reservedWidth;
     Object.assign(context, { font: `${font}px ${inks.mono}`, textAlign: "left", fillStyle: inks.text });
+    Object.assign(context, { strokeStyle: inks.accent, lineWidth: 2 });
     const frame = (/** @type {number} */ x, /** @type {number} */ width) =>
-      Object.assign(context, { strokeStyle: inks.accent, lineWidth: 2 }).strokeRect(
-        x,
-        top + first * step,
-        width,
-        (end - first) * step,
-      );
+      context.strokeRect(x, top + first * step, width, (end - first) * step);
     frame(left, end * wide);
     strips.forEach((numbers, index) => {
       const x = start + index * (width + GAP);
