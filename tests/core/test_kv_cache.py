@@ -1,4 +1,4 @@
-"""The KV cache: a decode step is that of transformers with `past_key_values`, also at another position; and its bytes."""
+"""The KV cache: decode steps are those of transformers with `past_key_values`, also at other positions; its bytes."""
 
 from __future__ import annotations
 
@@ -116,5 +116,5 @@ def test_bad_input(loaded: Any) -> None:
     with pytest.raises(HeadlightError, match="with all_logits=True"):
         generation_difference([Generation(model, START).step()], model.run(START))
     bloom = loaded("bloom")
-    with pytest.raises(Unsupported, match="the positions of .*bloom.* cannot be shifted"):
+    with pytest.raises(Unsupported, match="cannot be shifted"):
         reuse(bloom, bloom.tokenize("the quick brown fox")[1], 1)

@@ -20,14 +20,10 @@ const GROUPS = [
   },
   { name: "Pages", carries: true, entries: [entry("Masks", [], "Who may look at whom?")] },
 ];
-const found = (query) =>
-  search(GROUPS, query).map(({ group, entries }) => [group.name, ...entries.map((one) => one.title)]);
+const found = (query) => search(GROUPS, query).map(({ group, entries }) => [group.name, ...entries.map((one) => one.title)]);
 
 test("the exact title is first, its group too, then synonyms and beginnings", () => {
-  assert.deepEqual(found("mask"), [
-    ["Terms", "mask", "causal"],
-    ["Pages", "Masks"],
-  ]);
+  assert.deepEqual(found("mask"), [["Terms", "mask", "causal"], ["Pages", "Masks"]]);
 });
 
 test("synonyms, case, punctuation, accents and several words in any order", () => {
