@@ -44,7 +44,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "flow": layer_flow.answer,
     "channels": pair_channels.answer,
     "cache": kv_cache.answer,
-    "speed": kv_cache.speed,
     "part": explore.maps,
     "tile": long_pictures.tile,
     "image": media.to_png,

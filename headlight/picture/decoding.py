@@ -1,19 +1,19 @@
 """Greedy generation with a KV cache, what the cache changes, and what happens at another position; all cached."""
 
-import statistics
+import time
 from typing import Any, NamedTuple
 
-from cachetools import LRUCache, TTLCache
+from cachetools import LRUCache
 
 from headlight.link.limits import MAX_TOKENS
 from headlight.queue.executor import yield_and_check_cancelled
-from headlight.queue.single_flight import run_heavy, single_flight
+from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure import kv_cache
-from mha_core.measure.kv_cache import RowDifference
+from mha_core.measure.kv_cache import RowDifference, row_difference
 from mha_core.models.generation import Generation, NewToken
 
 from . import pictures
@@ -21,17 +21,17 @@ from .settings import Settings
 
 STEPS = 12  # tokens that are generated, fewer near the end of the model's positions
 CACHE_BYTES = 64 * 2**20  # SmolLM2 with 512 tokens takes 34 MiB
-SECONDS, MIN_ROUNDS, MAX_ROUNDS = 1.5, 3, 100  # of a measurement
-TTL_SECONDS = 600  # after which it is measured again
+SECONDS = 2.0  # after which the tokens are not computed without a cache as well
 NO_CACHE = "This model has no KV cache: it reads the whole text at once and generates no token"
 
 
 class Decoding(NamedTuple):
-    """A text with the tokens generated behind it, and their difference to one pass; None if no token fits."""
+    """A text with the tokens generated behind it, and what computing them without a cache as well has shown."""
 
     generation: Generation  # not to be continued
     new: list[NewToken]
-    difference: RowDifference | None
+    difference: RowDifference  # the largest; 0 if no token fits
+    seconds: list[tuple[float, float]]  # of each token that was computed both ways, with a cache and without
 
     @property
     def nbytes(self) -> int:
@@ -58,16 +58,19 @@ def decoding(settings: Settings) -> Decoding:
     """
     model, switches = _decoder(settings)
     prompt, heads = len(pictures.tokens(settings)), models.count_heads(model)
-    new = list[NewToken]()
+    new, seconds, differences = list[NewToken](), list[tuple[float, float]](), [RowDifference(0, 0)]
     with pass_slot(prompt, heads):
-        generation = Generation(model, settings.text, **switches)
+        cached, uncached = (Generation(model, settings.text, use_cache=cache, **switches) for cache in (True, False))
     for length in range(prompt, min(prompt + STEPS, model.sizes.max_len, MAX_TOKENS)):
         yield_and_check_cancelled()
         with pass_slot(length, heads):
-            new.append(generation.step())
-    with pass_slot(len(generation.ids), heads):
-        run = model.run(generation.ids, all_logits=True, **switches)
-    return Decoding(generation, new, kv_cache.generation_difference(new, run) if new else None)
+            start = time.perf_counter()
+            new.append(cached.step())
+            middle = time.perf_counter()
+            if sum(map(sum, seconds)) < SECONDS:
+                differences.append(row_difference(new[-1], uncached.append(new[-1].id)))
+                seconds.append((middle - start, time.perf_counter() - middle))
+    return Decoding(cached, new, RowDifference(*map(max, zip(*differences, strict=True))), seconds)
 
 
 @single_flight(LRUCache(32))
@@ -80,27 +83,8 @@ def reuse(settings: Settings, shift: int) -> tuple[int, NewToken, NewToken]:
         return shift, *kv_cache.reuse(model, ids, shift, **switches)
 
 
-def step_times(settings: Settings) -> tuple[float, float, int]:
-    """Return the median seconds of the last generated token with and without a cache, and the number of rounds."""
-    return run_heavy(_step_times, settings)
-
-
-@single_flight(TTLCache(64, TTL_SECONDS))
-def _step_times(settings: Settings) -> tuple[float, float, int]:
-    (model, switches), ids = _decoder(settings), decoding(settings).generation.ids
-    seconds: dict[str, list[float]] = {"cached": [], "uncached": []}
-    for name, number, took in kv_cache.time_steps(model, ids, MAX_ROUNDS, **switches):
-        yield_and_check_cancelled()
-        seconds[name] += [took] if number >= 0 else []
-        rounds, *others = map(len, seconds.values())
-        if [rounds] == others and rounds >= MIN_ROUNDS and sum(map(sum, seconds.values())) > SECONDS:
-            break
-    cached, uncached = map(statistics.median, seconds.values())
-    return cached, uncached, rounds
-
-
 def _decoder(settings: Settings) -> tuple[Model, dict[str, Any]]:
-    """Return the model and the switches of a run; of a painted mask only the rule applies, as the text grows."""
+    """Return the model and the switches of a run; only the rule of a painted mask fits a growing text."""
     model = models.with_full_implementation(pictures.model_for(settings))
     if model.own_mask != "causal" or model.reads != "text" or len(model.groups) > 1:
         raise Unsupported(NO_CACHE)

@@ -1,15 +1,13 @@
 """The KV cache of a decoder: its size, what it saves, and what goes wrong at another position."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Unpack
 
-from ..clock import time_calls
 from ..errors import HeadlightError
 from ..models.generation import Generation, NewToken
 from ..models.inputs import Switches
 from ..models.model import Model
-from ..models.run import Run
 from .measures import largest_difference
 
 
@@ -38,16 +36,6 @@ def row_difference(left: NewToken, right: NewToken) -> RowDifference:
     return RowDifference(largest_difference(left.weights, right.weights), largest_difference(*chances))
 
 
-def generation_difference(new: Sequence[NewToken], run: Run) -> RowDifference:
-    """Return the largest differences of the last tokens of a text to a run of it with `all_logits`."""
-    logits, rows = run.logits, range(len(run.ids) - len(new), len(run.ids))
-    if not new or logits is None or len(logits) < len(run.ids):
-        raise HeadlightError("generated tokens are compared with a run of their whole text, with all_logits=True")
-    whole_text = (NewToken("", 0, run.weights[:, :, i, : i + 1], run.hidden[:, i], logits[i]) for i in rows)
-    pairs = zip(new, whole_text, strict=True)
-    return RowDifference(*map(max, zip(*(row_difference(*pair) for pair in pairs), strict=True)))
-
-
 def reuse(model: Model, ids: Sequence[int], shift: int, **switches: Unpack[Switches]) -> tuple[NewToken, NewToken]:
     """Compute the last token with the whole text `shift` positions further on, and with a cache from before that.
 
@@ -58,12 +46,3 @@ def reuse(model: Model, ids: Sequence[int], shift: int, **switches: Unpack[Switc
         raise HeadlightError("a cache needs a token before the last one; type at least one word more")
     right, reused = (Generation(model, ids, use_cache=cached, **switches) for cached in (False, True))
     return right.recompute(shift), reused.recompute(shift)
-
-
-def time_steps(
-    model: Model, ids: Sequence[int], rounds: int, **switches: Unpack[Switches]
-) -> Iterator[tuple[str, int, float]]:
-    """Time the last token of a text with the others "cached" and "uncached" in turn, see `clock.time_calls`."""
-    names = {"cached": True, "uncached": False}
-    calls = {name: Generation(model, ids, use_cache=cached, **switches).recompute for name, cached in names.items()}
-    return time_calls(calls, rounds, warm_up=1, device=model.device)

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..attention.key_value import KVCache
 from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
-from ..positions import Shifted
+from ..positions import Offset
 from .inputs import Switches, ids_to_tokens
 from .model import Model
 from .stack import Stack
@@ -34,6 +34,13 @@ class NewToken:
     weights: Tensor
     hidden: Tensor
     logits: Tensor
+
+
+class _Shifted(Offset):
+    """An encoding whose tokens all stand `offset` positions further on; a bias depends on distances, which stay."""
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        return self.inner.bias(q, len_k)
 
 
 class Generation:
@@ -151,7 +158,7 @@ class Generation:
             new = torch.tensor([self.ids[cached:]], device=stack.device)
             allow, (heads, values) = arguments["allow"], arguments["ablate"]
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
-            arguments["position"] = Shifted(arguments["position"], shift) if shift else arguments["position"]
+            arguments["position"] = _Shifted(arguments["position"], shift) if shift else arguments["position"]
             arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, cached:])
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])

@@ -271,12 +271,9 @@ class Model(Protocol):
     def run_new_tokens(
         self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
     ) -> Run:
-        """Run the tokens behind those in `caches`, one per layer, which are extended if the library has a cache.
+        """Run the tokens that are not in the caches, one per layer, `shift` positions further on, and cache them.
 
-        The new tokens stand `shift` positions further on.
-
-        Raises:
-            Unsupported: another library computes the positions.
+        A library without such a cache runs the whole text. Raises Unsupported where its positions cannot be shifted.
         """
         if shift:
             raise Unsupported(f"the positions of {self.name} cannot be shifted")

@@ -1,5 +1,6 @@
 """Generation token by token with a KV cache: rows, keys and values, bytes, and keys reused at another position."""
 
+import statistics
 from typing import Any, TypedDict
 
 import torch
@@ -33,7 +34,7 @@ WHY = {
 
 
 class CacheAnswer(TypedDict):
-    """The header of the answer; weights (n, n), then keys and values (n, d) if they are kept, follow as float32."""
+    """The header of the answer; weights (n, n), then keys and values (n, d) follow as float32."""
 
     reason: str  # why this model has no cache; nothing else but the sizes is set then
     tokens: list[str]  # of the prompt, then the generated ones
@@ -61,7 +62,7 @@ def answer(raw: bytes) -> bytes:
     except Unsupported as error:
         header["reason"] = f"{error}. The sizes below can be changed for any model."
         return pack_parts(pack_focus(header))
-    generation, new, _ = record
+    generation, new, *_ = record
     n = header["prompt"] = len(generation.ids) - len(new)
     header |= {"tokens": generation.tokens, "steps": _steps(generation.tokens, n)}
     header["notes"] += _notes(record, query.model.sizes.max_len)
@@ -75,15 +76,6 @@ def answer(raw: bytes) -> bytes:
     return pack_parts(pack_focus(header, weights, *strips))
 
 
-def speed(raw: bytes) -> bytes:
-    """Return a sentence on the measured time of one token with and without a cache."""
-    cached, uncached, rounds = decoding.step_times(LinkQuery(raw).fitted_settings()[0])
-    return (
-        f"The last token takes {1000 * cached:.3g} ms with the cache and {1000 * uncached:.3g} ms without: medians of "
-        f"{numbers.count(rounds, 'alternating round')} on one thread."
-    ).encode()
-
-
 def _steps(tokens: list[str], n: int) -> list[str]:
     prefill = f"The prompt runs at once (prefill): {n} × {n} scores in each head, and {n} keys and values to keep."
     return [prefill] + [
@@ -95,11 +87,13 @@ def _steps(tokens: list[str], n: int) -> list[str]:
 
 def _notes(record: Decoding, max_len: int) -> list[str]:
     notes = []
-    if record.difference:
+    if record.seconds:
         weight, chance = map(numbers.small, record.difference)
+        cached, uncached = (f"{1000 * statistics.median(side):.3g} ms" for side in zip(*record.seconds, strict=True))
         notes.append(
             f"With and without the cache the numbers are the same up to rounding: over all layers and heads a weight "
-            f"differs by at most {weight}, a probability of the next token by at most {chance}."
+            f"differs by at most {weight}, a probability of the next token by at most {chance}. The time of a token is "
+            f"{cached} with the cache and {uncached} without (medians of {len(record.seconds)} in turn)."
         )
     if len(record.new) < STEPS:
         notes.append(

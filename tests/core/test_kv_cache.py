@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import HeadlightError, TooLong, Unsupported
-from mha_core.measure.kv_cache import cache_bytes, generation_difference, reuse, row_difference, time_steps
+from mha_core.measure.kv_cache import cache_bytes, reuse, row_difference
 from mha_core.models.generation import Generation
 from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import SAME_FUNCTION, same_function
@@ -59,8 +59,6 @@ def test_each_step_is_that_of_transformers_with_its_cache(pair: tuple[Model, Any
             same_function(new.logits, found.logits[0, -1])
             assert new.id == again.id
             assert max(row_difference(new, again)) <= SAME_FUNCTION
-        run = model.run(generation.ids, all_logits=True)
-    assert max(generation_difference([new], run)) <= SAME_FUNCTION
     assert not plain.caches, "the whole text is computed again"
     kept = found.past_key_values.layers
     for cache, layer in zip(generation.caches, kept, strict=True):
@@ -99,12 +97,6 @@ def test_a_shift_leaves_the_text_as_it_is() -> None:
     assert len(generation.ids) == len(START) + 1 == generation.caches[0].length
 
 
-def test_both_ways_are_timed_in_turn() -> None:
-    calls = list(time_steps(llama.model(), START, 2))
-    assert sorted(name for name, number, _ in calls if number == 1) == ["cached", "uncached"]
-    assert len(calls) == 6, "one round warms up"
-
-
 def test_bad_input(loaded: Any) -> None:
     model = llama.model()
     with pytest.raises(HeadlightError, match="needs a token before the last one"):
@@ -113,8 +105,6 @@ def test_bad_input(loaded: Any) -> None:
         reuse(model, START, 512 - len(START) + 1)
     with pytest.raises(HeadlightError, match="whole numbers from 1, not 2, 0, 8, 5, 4"):
         cache_bytes(2, 0, 8, 5, 4)
-    with pytest.raises(HeadlightError, match="with all_logits=True"):
-        generation_difference([Generation(model, START).step()], model.run(START))
     bloom = loaded("bloom")
     with pytest.raises(Unsupported, match="cannot be shifted"):
         reuse(bloom, bloom.tokenize("the quick brown fox")[1], 1)

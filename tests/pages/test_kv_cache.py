@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
@@ -15,7 +15,7 @@ from headlight.ui.numbers import small
 from mha_core.measure.kv_cache import cache_bytes, row_difference
 from tests.closeness import identical
 
-from .conftest import answer, picture_of
+from .conftest import picture_of
 from .test_other_views import numbers_in
 
 TEXT, WRITER = "the cat sat on the m", "text-rotary-1"
@@ -26,7 +26,7 @@ def test_the_view_is_the_generation_of_the_core() -> None:
     header, floats = picture_of("cache", **LINK)
     settings = Settings(TEXT, model=WRITER)
     run = pictures.picture(settings).run
-    generation, new, difference = decoding.decoding(settings)
+    generation, new, difference, seconds = decoding.decoding(settings)
     (layers, _, kv_heads, d, itemsize), n = header["sizes"], len(run.tokens)
     assert (header["reason"], header["prompt"], header["tokens"]) == ("", n, generation.tokens)
     assert len(new) == decoding.STEPS == len(header["steps"]) - 1
@@ -41,8 +41,10 @@ def test_the_view_is_the_generation_of_the_core() -> None:
     kept = sum(part.nbytes for cache in generation.caches for part in (cache.k, cache.v) if part is not None)
     assert kept == cache_bytes(layers, kv_heads, d, length, itemsize)
     assert numbers_in(header["steps"][3]) == ["3", str(n + 3), str(n + 2)]
-    assert difference is not None
     assert all(small(value) in header["notes"][1] for value in difference)
+    assert len(seconds) in range(1, len(new) + 1)
+    for side in zip(*seconds, strict=True):
+        assert f"{1000 * median(side):.3g} ms" in header["notes"][1]
 
 
 def test_keys_reused_at_another_position() -> None:
@@ -72,12 +74,6 @@ def test_what_has_no_cache_or_no_room() -> None:
     assert not painted["reason"]
 
 
-def test_the_time_is_measured_both_ways() -> None:
-    said = answer("speed", urlencode(LINK).encode()).decode()
-    assert said.endswith("on one thread.")
-    assert len(numbers_in(said)) == 3
-
-
 def test_quantities() -> None:
     def value(name: str, *arguments: Any, **link: str) -> float:
         return float(page_scene("explore", LINK | link).quantity(name, list(arguments), primed=False).tensor)
@@ -92,6 +88,5 @@ def test_quantities() -> None:
     assert value("reuse_difference", 8.0, "weight") > 0.1 > value("reuse_difference", 8.0, "weight", pos="none")
     difference = decoding.decoding(Settings(TEXT, model=WRITER)).difference
     assert difference == (value("cache_difference", "weight"), value("cache_difference", "chance"))
-    assert value("cache_speed") > 0
     with pytest.raises(RuleError, match="no token fits"):
         value("cache_difference", "weight", s=(TEXT * 5)[:96])

@@ -1,16 +1,16 @@
 // The view "cache": generation token by token with a KV cache, its bytes, and keys reused at another position.
 
-import { bytesOf, KINDS, kindsOf, readSizes, SIZES } from "./cache_sizes.js";
 import { BigMap, TALL, wholeMap } from "../picture/map.js";
 import { canvasOf, pixel, signedColour } from "../base/colour.js";
 import { contentWidth, div, render, setText } from "../base/dom.js";
 import { makeListing, updateListing } from "../picture/listing.js";
-import { SideRequest } from "../wire/api_client.js";
 import { unpackFloats } from "../wire/packets.js";
 import { writeAt } from "../link/look.js";
 
 /** @typedef {import("../base/messages.js").CacheAnswer & {weights: Float32Array, strips: Float32Array[]}} Answer strips: keys and values (n, d) */
 
+const SIZES = ["layers", "query heads", "key/value heads", "channels in a head", "tokens", "bytes per number"];
+const KINDS = ["MHA", "GQA", "MQA"];
 const FORMULA =
   "Bytes (key/value heads): 2 for K and V × layers × key/value heads × channels × tokens × bytes per number. MHA has a key/value head for each query head, GQA one for several, MQA one for all.";
 const BEAT = 700; // ms of a token while it plays
@@ -32,6 +32,23 @@ const field = (name, value, oninput) => [
 /** @param {HTMLElement} element @param {{caption: string, head: string[], rows: string[][]}} table */
 const list = (element, table) => updateListing(element, { ...table, marks: [], right: [false, true, true] }, () => {});
 
+/** The typed sizes; null if they make no cache. @param {string[]} texts as in SIZES */
+function readSizes(texts) {
+  const sizes = texts.map((text) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : 0));
+  return sizes.length === SIZES.length && Math.min(...sizes) && sizes[1] % sizes[2] === 0 ? sizes : null;
+}
+
+/** The bytes of a cache. @param {number[]} sizes as in SIZES @param {number} kvHeads */
+const bytesOf = ([layers, , , channels, tokens, size], kvHeads) =>
+  (2 * layers * kvHeads * channels * tokens * size).toLocaleString("en");
+
+/** The key/value heads of each of KINDS; sizes without groups have groups of their smallest divisor. @param {number[]} sizes */
+function kindsOf([, heads, kv]) {
+  let grouped = kv > 1 && kv < heads ? kv : 2;
+  while (grouped < heads && heads % grouped) grouped += 1;
+  return [heads, Math.min(grouped, heads), 1];
+}
+
 export class CacheView {
   name = "cache";
   title = "Generate with a KV cache";
@@ -49,7 +66,6 @@ export class CacheView {
       pick: (row) => this.go(row + 1 - (this.answer?.prompt ?? 0)),
       hover: (text) => setText(this.readout, text ?? ""),
     });
-    this.time = new SideRequest(view, "speed", () => view.redraw(), String);
     this.changes = makeListing();
     this.bytes = makeListing();
     this.element = div("cache-view");
@@ -100,7 +116,6 @@ export class CacheView {
 
   close() {
     this.play(false);
-    this.time.stop();
   }
 
   params() {
@@ -152,9 +167,7 @@ export class CacheView {
 
   /** The parts that need a cache. @param {Answer} answer @param {string} bytes so far */
   generation({ steps, notes, shift, reuse }, bytes) {
-    const { step, last, time, timer, view } = this;
-    const isOld = time.key !== String(view.queryOfRun());
-    const times = time.pending !== null ? "measuring …" : isOld ? "" : (time.answer ?? time.refusal);
+    const { step, last, timer } = this;
     const slide = (/** @type {any} */ event) => this.go(Number(event.target.value));
     const slider = { type: "range", min: 0, max: last, value: String(step), oninput: slide, onkeydown: halt };
     return [
@@ -168,11 +181,6 @@ export class CacheView {
       ["div.scrolls", this.map.element],
       ["div.map-foot", ["div.label", LEGEND], this.readout],
       ["div.label", ...notes.map((text) => ["p", text])],
-      [
-        "div.actions",
-        ["button", { onclick: () => time.ask(view.queryOfRun()) }, "measure the time"],
-        ["span.label", times],
-      ],
       ["h3", "Keys and values reused at another position"],
       field("positions further on", shift, (event) => this.change(1, event.target.value)),
       ["div.view-status", ...reuse.map((text) => ["p", text])],

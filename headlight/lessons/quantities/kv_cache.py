@@ -24,7 +24,7 @@ def cache_size(layers: int, kv_heads: int, d_head: int, tokens: int, itemsize: i
 
 def new_rows(query: Query, settings: Settings, step: int, cache: Literal["cached", "uncached"]) -> Value:
     """Return `new_rows(1, "cached")`: the rows of a map computed for the token of a step; step 0 is the prompt."""
-    generation, new, _ = decoding.decoding(settings)
+    generation, new, *_ = decoding.decoding(settings)
     if step not in range(len(new) + 1):
         raise RuleError(f"{len(new)} tokens are generated here, not {step}")
     return Value.number(float(1 if step and cache == "cached" else len(generation.ids) - len(new) + step))
@@ -32,19 +32,13 @@ def new_rows(query: Query, settings: Settings, step: int, cache: Literal["cached
 
 def cache_difference(query: Query, settings: Settings, measure: Literal["weight", "chance"]) -> Value:
     """Return `cache_difference("weight")`: the largest one of generated rows to a pass without a cache."""
-    difference = decoding.decoding(settings).difference
-    if difference is None:
+    record = decoding.decoding(settings)
+    if not record.new:
         raise RuleError("no token fits behind this text")
-    return Value.number(getattr(difference, measure))
+    return Value.number(getattr(record.difference, measure))
 
 
 def reuse_difference(query: Query, settings: Settings, shift: int, measure: Literal["weight", "chance"]) -> Value:
     """Return `reuse_difference(8, "weight")`: the largest one with keys reused so many positions further on."""
     _, *rows = decoding.reuse(settings, shift)
     return Value.number(getattr(kv_cache.row_difference(*rows), measure))
-
-
-def cache_speed(query: Query, settings: Settings) -> Value:
-    """Return `cache_speed`: the measured time of a token without a cache divided by that with one."""
-    cached, uncached, _ = decoding.step_times(settings)
-    return Value.number(uncached / cached)
