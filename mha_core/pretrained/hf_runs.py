@@ -73,7 +73,7 @@ def run_new_tokens(
     model: HfModel, ids: Sequence[int], caches: Sequence[KVCache], shift: int, switches: RunSwitches
 ) -> Run:
     """Run the tokens that are not cached yet, see `Model.run_new_tokens`."""
-    length, more = caches[0].length if caches else 0, {"use_cache": bool(caches)}
+    length, more = caches[0].length if caches else 0, dict[str, Any](use_cache=bool(caches))
     if length:
         from transformers import DynamicCache
 

@@ -1,7 +1,7 @@
 """Generation token by token with a KV cache: rows, keys and values, bytes, and keys reused at another position."""
 
 import statistics
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import torch
 
@@ -11,6 +11,7 @@ from headlight.picture.decoding import STEPS, Decoding
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.ui import numbers
+from mha_core.attention.key_value import KVCache
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure.kv_cache import row_difference
 from mha_core.show.packing import pack_focus, pack_parts
@@ -67,13 +68,17 @@ def answer(raw: bytes) -> bytes:
     header |= {"tokens": generation.tokens, "steps": _steps(generation.tokens, n)}
     header["notes"] += _notes(record, query.model.sizes.max_len)
     weights = torch.zeros(n + len(new), n + len(new))
-    weights[:n, :n] = pictures.picture(settings.without_painting).run.weights[cursor.layer, cursor.head]
+    weights[:n, :n] = pictures.picture(settings.without_painting).run.weights[cursor.layer, cursor.head, :, :n]
     for row, token in enumerate(new, n):
         weights[row, : row + 1] = token.weights[cursor.layer, cursor.head]
-    cache = generation.caches[cursor.layer] if generation.caches else None
-    strips = [part[0, cursor.head * sizes[2] // sizes[1]] for part in (cache.k, cache.v)] if cache else []
-    header |= _reuse(settings, parse_view(query["view"])[1], (cursor.layer, cursor.head))
-    return pack_parts(pack_focus(header, weights, *strips))
+    _add_reuse(header, settings, parse_view(query["view"])[1], (cursor.layer, cursor.head))
+    group, cache = (
+        cursor.head * sizes[2] // sizes[1],
+        generation.caches[cursor.layer] if generation.caches else KVCache(),
+    )
+    strips = [part[0, group] for part in (cache.k, cache.v) if part is not None]
+    same_width = len({strip.shape for strip in strips}) == 1
+    return pack_parts(pack_focus(header, weights, *(strips if same_width else ())))
 
 
 def _steps(tokens: list[str], n: int) -> list[str]:
@@ -105,27 +110,26 @@ def _notes(record: Decoding, max_len: int) -> list[str]:
     return notes
 
 
-def _reuse(settings: Settings, state: str, head: tuple[int, int]) -> dict[str, Any]:
-    """Return the fields on keys reused at another position: what they do to the last row of the prompt."""
+def _add_reuse(header: CacheAnswer, settings: Settings, state: str, head: tuple[int, int]) -> None:
+    """Add what keys reused at another position do to the last row of the prompt."""
     wanted_shift = (*state.split("."), "")[1]
     try:
         shift, *rows = decoding.reuse(settings, int(wanted_shift) if wanted_shift.isdecimal() else SHIFT)
     except HeadlightError as error:
-        return {"reuse": [f"{numbers.capital(str(error))}."]}
+        header["reuse"] = [f"{numbers.capital(str(error))}."]
+        return
     tokens, model = pictures.tokens(settings), pictures.model_for(settings)
     right, reused = (row.logits.double().softmax(dim=-1) for row in rows)
     best, places = int(right.argmax()), position_places(settings, model)
     name = quote(str(model.tokenizer.id_to_token(best)))
     maps = [row.weights[head].cpu() for row in rows]
-    order = (maps[0] - maps[1]).abs().argsort(descending=True, stable=True)[:MAX_KEYS].tolist()
-    return {
-        "shift": shift,
-        "reuse": [
-            f"{quote(tokens[-1])} and the text before it stand {numbers.count(shift, 'position')} further on, but the "
-            f"keys and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong "
-            f"by up to {numbers.small(row_difference(*rows).weight)}; the probability that {name} comes next goes from "
-            f"{numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
-            WHY[next((place for place in WHY if place in places), "")],
-        ],
-        "changes": [(tokens[key], *(numbers.weight(float(side[key])) for side in maps)) for key in order],
-    }
+    header["shift"] = shift
+    header["reuse"] = [
+        f"{quote(tokens[-1])} and the text before it stand {numbers.count(shift, 'position')} further on, but the "
+        f"keys and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong "
+        f"by up to {numbers.small(row_difference(*rows).weight)}; the probability that {name} comes next goes from "
+        f"{numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
+        WHY[next((place for place in WHY if place in places), "")],
+    ]
+    for key in (maps[0] - maps[1]).abs().argsort(descending=True, stable=True)[:MAX_KEYS].tolist():
+        header["changes"].append((tokens[key], *(numbers.weight(float(side[key])) for side in maps)))
