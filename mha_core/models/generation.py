@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ..attention.key_value import KVCache
-from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Offset
 from .inputs import Switches, ids_to_tokens
@@ -156,10 +155,12 @@ class Generation:
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(self.caches)}
             cached = self.caches[0].length if self.caches else 0
             new = torch.tensor([self.ids[cached:]], device=stack.device)
-            allow, (heads, values) = arguments["allow"], arguments["ablate"]
+            allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
-            arguments["position"] = _Shifted(arguments["position"], shift) if shift else arguments["position"]
-            arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, cached:])
+            rows_on = None if values is None else values[:, :, cached:]
+            if shift:
+                arguments["position"] = _Shifted(arguments["position"], shift)
+            arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])
             states = torch.stack([layer[0, -1] for layer in hidden])
