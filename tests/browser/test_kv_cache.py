@@ -51,7 +51,7 @@ def test_a_text_grows_row_by_row_and_its_bytes_are_counted(explore: Explore) -> 
         view.get_by_role("spinbutton", name=name, exact=True).fill(str(number))
     table = view.locator(".listing").last
     expect(table).to_contain_text("1,073,741,824 (8, as it is)")
-    expect(table).to_contain_text("This model’s own cache ends at 96 tokens.")
+    expect(view).to_contain_text("This model’s own cache ends at 96 tokens.")
     view.get_by_role("spinbutton", name="key/value heads").fill("7")
     expect(view).to_contain_text("the table shows the last ones that fit")
     expect(table).to_contain_text("1,073,741,824 (8, as it is)")
