@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..attention.key_value import KVCache
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
+from ..positions import Offset
 from .inputs import Switches, ids_to_tokens
 from .model import Model
 from .sampling import choose as choose
@@ -34,14 +35,22 @@ class NewToken:
     logits: Tensor
 
 
+class _Shifted(Offset):
+    """An encoding whose tokens all stand `offset` positions further on; a bias depends on distances, which stay."""
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        return self.inner.bias(q, len_k)
+
+
 class Generation:
-    """Growing text; this package's own stacks keep a KV cache, so that a step computes only one token.
+    """Growing text with a KV cache, so that a step computes only one token.
 
     The rows equal those of one pass over the whole text, as the mask is causal. Not thread-safe.
 
     Args:
         model: one that predicts the next token: its own mask is causal.
         text: the prompt, at least one token; or its ids.
+        use_cache: False computes the whole text again in each step.
         switches: used in every step, as in `Model.run`; a mask is an expression or a rule, so that it fits any length.
             This temperature divides attention scores; the sampling temperature is an argument of `step`.
 
@@ -55,8 +64,10 @@ class Generation:
         TooLong, PositionError, SizeError: as in `Model.run`.
     """
 
-    def __init__(self, model: Model, text: str | Sequence[int], **switches: Unpack[Switches]) -> None:
-        self.model = model
+    def __init__(
+        self, model: Model, text: str | Sequence[int], *, use_cache: bool = True, **switches: Unpack[Switches]
+    ) -> None:
+        self.model, self.use_cache = model, use_cache
         if model.own_mask != "causal":
             raise self._cannot
         if isinstance(switches.get("mask"), Tensor):
@@ -67,7 +78,7 @@ class Generation:
         options: dict[str, Any] = {**switches}
         lists: Any = {name: tuple(value) for name, value in options.items() if name.endswith("_off")}
         self._switches: Switches = {**switches, **lists}
-        self._caches: tuple[Stack, list[KVCache]] | None = None
+        self._caches: tuple[Stack | None, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
     def step(self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0) -> NewToken:
@@ -107,14 +118,35 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
-            for cache in self._caches[1] if self._caches else []:
-                cache.cut(length - 1)
-            self.logits = self._pass()[2]  # recomputes the last remaining token for its logits
+            self.recompute()  # the last remaining token, for its logits
 
-    def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
+    def recompute(self, shift: int = 0) -> NewToken:
+        """Compute the last token again, `shift` positions further on; without a cache the whole text stands there.
+
+        Cached keys and values keep the positions that they were computed at: reused at another one they may be wrong.
+
+        Raises:
+            TooLong: the model has no such position. Unsupported: another library computes the positions.
+        """
+        length = len(self.ids)
+        if length + shift > self.model.sizes.max_len:
+            raise TooLong(limit=self.model.sizes.max_len, got=length + shift)
+        for cache in self.caches:
+            cache.cut(length - 1)
+        weights, hidden, self.logits = self._pass(shift)
+        return NewToken(self.tokens[-1], self.ids[-1], weights, hidden, self.logits)
+
+    @property
+    def caches(self) -> Sequence[KVCache]:
+        """Keys and values of each layer; none without a cache."""
+        return self._caches[1] if self._caches else ()
+
+    def _pass(self, shift: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the tokens that are not cached yet; return the last one's weights, hidden states and logits."""
-        if self.model.encoder is None:  # another library computes, without a cache: each step runs the whole text
-            run = self.model.run(self.ids, **self._switches)
+        if self.model.encoder is None:  # another library computes
+            caches = self.caches or [KVCache() for _ in range(self.model.sizes.n_layers if self.use_cache else 0)]
+            run = self.model.run_new_tokens(self.ids, caches, shift, **self._switches)
+            self._caches = (None, list(caches)) if caches and caches[0].length else None
             if run.logits is None:
                 raise self._cannot
             return run.weights[:, :, -1], run.hidden[:, -1], run.logits[0]
@@ -122,14 +154,16 @@ class Generation:
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
             if self._caches is None or self._caches[0] is not stack:  # after a fall-back to the CPU nothing is cached
-                self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
-            caches, arguments = self._caches[1], switches(stack)
-            layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
-            cached = caches[0].length
+                self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers if self.use_cache else 0)]
+            arguments = switches(stack)
+            layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(self.caches)}
+            cached = self.caches[0].length if self.caches else 0
             new = torch.tensor([self.ids[cached:]], device=stack.device)
             allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
             rows_on = None if values is None else values[:, :, cached:]
+            if shift:
+                arguments["position"] = _Shifted(arguments["position"], shift)
             arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 import torch
 from torch import Tensor
 
+from ..attention.key_value import KVCache
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes, StackAblation
@@ -287,6 +288,17 @@ class Model(Protocol):
             Unsupported: its layers are not of this package.
         """
         return call(self.stack), ()
+
+    def run_new_tokens(
+        self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
+    ) -> Run:
+        """Run the tokens that are not in the caches, one per layer, `shift` positions further on, and cache them.
+
+        A library without such a cache runs the whole text. Raises Unsupported where its positions cannot be shifted.
+        """
+        if shift:
+            raise Unsupported(f"the positions of {self.name} cannot be shifted")
+        return self.run(ids, **switches)
 
     def as_implementation(self, name: str) -> Model:
         """Return the same weights with every attention layer in that implementation.

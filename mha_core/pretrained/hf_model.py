@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..attention.functional import check_temperature
+from ..attention.key_value import KVCache
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.inputs import Input, Switches, Tokenizer, ids_to_tokens, is_no_mask
@@ -25,7 +26,7 @@ from .attention_hook import Call
 from .audio_processor import AudioProcessor
 from .check import Findings, GroupFindings, output_matrix
 from .hf_module import HfModule
-from .hf_runs import Pass, group_calls, run_pass, runs
+from .hf_runs import Pass, group_calls, run_new_tokens, run_pass, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
@@ -214,6 +215,15 @@ class HfModel(Model):
             raise self.cannot("steps")
         rows, inputs, spec = self._prepare(text, target, all_logits=all_logits, **switches)
         return runs(self, [rows], inputs, spec)[0]
+
+    def run_new_tokens(
+        self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
+    ) -> Run:
+        """Run the tokens that are not cached yet, with a cache of transformers where that keeps all tokens."""
+        is_shiftable = self.hf_module.accepts("position_ids") or not shift
+        if len(self.groups) > 1 or self.preprocessor is not None or not is_shiftable:
+            return super().run_new_tokens(ids, caches, shift, **switches)
+        return run_new_tokens(self, ids, caches, shift, self.switches(len(ids), None, **switches))
 
     def output_matrix(self, layer: int) -> Tensor:
         """Return Wᵒ of a layer of this group, (h·d, c), on the model's device.

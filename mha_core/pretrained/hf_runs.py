@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..attention.key_value import KVCache
 from ..models.inputs import is_no_mask
 from ..models.run import Extras, Run, require_finite, sentence_vector
 from ..models.switches import RunSwitches
@@ -36,6 +37,7 @@ class Pass:
         has_hidden_keys: whether the model has more keys than there are columns.
         record: names of parts to record, see `attention_hook.Call`.
         notices: about these options, to show with the runs.
+        more: further arguments of the model's `forward`.
     """
 
     switches: RunSwitches
@@ -48,6 +50,7 @@ class Pass:
     has_hidden_keys: bool = False
     record: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
@@ -64,6 +67,29 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     memory.require(needed, f"{length} tokens of {model.name}", f"shorten the {source}")
     result = run_pass(model, ids, spec)
     return [_run(model, text, row, spec, result) for row, text in enumerate(coded)]
+
+
+def run_new_tokens(
+    model: HfModel, ids: Sequence[int], caches: Sequence[KVCache], shift: int, switches: RunSwitches
+) -> Run:
+    """Run the tokens that are not cached yet, see `Model.run_new_tokens`."""
+    length, more = caches[0].length if caches else 0, dict[str, Any](use_cache=bool(caches))
+    if length:
+        from transformers import DynamicCache
+
+        more["past_key_values"] = DynamicCache([(cache.k, cache.v) for cache in caches])
+    if shift:
+        more["position_ids"] = torch.arange(length, len(ids), device=model.device)[None] + shift
+    parts = (switches.allow, switches.ablate.values)
+    allow, values = (None if part is None else part[:, :, length:] for part in parts)
+    rows = replace(switches, allow=allow, ablate=switches.ablate._replace(values=values))
+    new, spec = list(ids[length:]), Pass(rows, (0, 0), columns=[""] * len(ids), more=more)
+    result = run_pass(model, torch.tensor([new]), spec)
+    layers = getattr(result.past, "layers", ())
+    if len(layers) == len(caches) and all(type(layer).__name__ == "DynamicLayer" for layer in layers):
+        for cache, layer in zip(caches, layers, strict=True):  # other layers do not keep all tokens
+            cache.k, cache.v = layer.keys, layer.values
+    return _run(model, ([""] * len(new), new), 0, spec, result)
 
 
 def group_calls(model: HfModel, result: PassOutput) -> list[Call]:
@@ -89,7 +115,7 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
         zeroed_modules=frozenset(blocks.mlps[layer] for layer in switches.ablate.mlps),
     )
     maps_too = not model.findings.by_hook
-    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
+    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, **spec.more)
 
 
 def _maps(model: HfModel, result: PassOutput) -> list[Tensor]:

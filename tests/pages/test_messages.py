@@ -12,6 +12,7 @@ from pages import declarations
 from pages.compare.handlers import ComparePicture
 from pages.explore.handlers import ExplorePicture
 from pages.explore.heads_overview import HeadsOverview
+from pages.explore.kv_cache import CacheAnswer
 from pages.explore.layer_flow import FlowAnswer
 from pages.explore.pair_channels import ChannelsAnswer
 from pages.masks.message import Masks
@@ -35,6 +36,7 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("overview", {}, [HeadsOverview]),
         ("flow", {"view": "flow"}, [FlowAnswer]),
         ("channels", {}, [ChannelsAnswer]),
+        ("cache", {}, [CacheAnswer]),
         ("masks", {"mask": "dilated"}, [Masks]),
         ("initial", {"mask": "causal"}, [ComparePicture]),
         ("steps", {}, [StepsPicture, TraceHeader]),
