@@ -16,7 +16,7 @@ Object.assign(globalThis, {
   sessionStorage: storageOf(kept),
 });
 
-const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
+const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/host_acts.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/retry.js");
@@ -154,6 +154,7 @@ test("counts become hands, a table and the votes of a handout", () => {
     {
       ...own,
       learn: "it.2.2",
+      right: 1,
       tallies: [
         [1, 1],
         [0, 2],
@@ -161,11 +162,101 @@ test("counts become hands, a table and the votes of a handout", () => {
     },
   ]);
   assert.deepEqual(csvOf(asked).split("\r\n").slice(1, -1), [
-    `"1","Which?","A","'=1+1","2",""`,
-    `"1","Which?","B","a ""word""","0",""`,
-    `"2","Which?","A","'=1+1","1","0"`,
-    `"2","Which?","B","a ""word""","1","2"`,
+    `"1","Which?","A","'=1+1","2","","",""`,
+    `"1","Which?","B","a ""word""","0","","",""`,
+    `"2","Which?","A","'=1+1","1","0","no","1"`,
+    `"2","Which?","B","a ""word""","1","2","yes","1"`,
   ]);
   assert.deepEqual(stepsOf(asked, "it"), { 2: [[2, 0]] });
   assert.deepEqual(stepsOf(asked, "other"), {});
+});
+
+test("two votes on one question give Hake's gain, in the table and in the host's words", () => {
+  /** @type {[number[][], number, string, string][]} the votes, the right choice, the gain, the words */
+  const cases = [
+    [
+      [
+        [3, 7],
+        [6, 4],
+      ],
+      0,
+      '"0.4286"',
+      "30 %, then 60 % are right: 43 % of the possible gain.",
+    ],
+    [
+      [
+        [1, 1],
+        [2, 0],
+      ],
+      0,
+      '"1"',
+      "50 %, then 100 % are right: 100 % of the possible gain.",
+    ],
+    [
+      [
+        [1, 1],
+        [1, 1],
+      ],
+      0,
+      '"0"',
+      "50 %, then 50 % are right: no gain.",
+    ],
+    [
+      [
+        [2, 2],
+        [1, 3],
+      ],
+      0,
+      '"-0.5"',
+      "50 %, then 25 % are right: no gain.",
+    ],
+    [
+      [
+        [2, 0],
+        [1, 1],
+      ],
+      0,
+      '""',
+      "100 %, then 50 % are right: no gain.",
+    ],
+    [
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      0,
+      '""',
+      "50 % are right. Let them discuss, then vote again.",
+    ],
+    [
+      [
+        [1, 1],
+        [0, 0],
+      ],
+      0,
+      '""',
+      "No votes yet.",
+    ],
+    [
+      [
+        [1, 1],
+        [2, 0],
+      ],
+      -1,
+      '""',
+      "2 have voted.",
+    ],
+    [[[1, 1]], 0, '""', "50 % are right. Let them discuss, then vote again."],
+  ]; // prettier-ignore
+  for (const [tallies, right, gain, words] of cases) {
+    const asked = /** @type {any} */ ({ text: "Which?", options: ["yes", "no"], learn: "", tallies, right });
+    const [head, ...rows] = csvOf([asked]).trim().split("\r\n");
+    assert.ok(head.endsWith('"right","gain"'));
+    assert.deepEqual(
+      rows.map((row) => row.split(",").at(-1)),
+      [gain, gain],
+      words,
+    );
+    assert.equal(hintOf(tallies, right), words);
+  }
 });
