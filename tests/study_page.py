@@ -1,4 +1,4 @@
-"""The page of the study's second arm, from the lessons: `python -m tests.study_page` writes docs/study/page.md."""
+"""The page of the study's second arm: `python -m tests.study_page` writes the lessons into docs/study/page.md."""
 
 from __future__ import annotations
 
@@ -14,14 +14,6 @@ from headlight.ui.pages import path
 FILE = ROOT / "docs" / "study" / "page.md"
 LESSONS = ("it", "heads", "order", "future", "explanation")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e−\d+")  # differs between processors
-HEAD = """# The same maps as a page
-
-The material of the arm *page* of the [protocol](protocol.md): the pictures, numbers and explanations of five lessons
-without their questions. `python -m tests.study_page` writes it from the lesson files. For other machines put the
-server's address in place of http://127.0.0.1:8501.
-
-*Each link opens a picture; the browser's Back returns here. Read from top to bottom; you have 35 minutes.*
-"""
 
 
 def section(lesson: Lesson) -> str:
@@ -37,4 +29,5 @@ def section(lesson: Lesson) -> str:
 
 if __name__ == "__main__":
     lessons = course.read_folders((course.SHIPPED,)).lessons
-    FILE.write_text("\n".join([HEAD, *(section(lessons[name]) for name in LESSONS)]), encoding="utf-8")
+    head, *_ = FILE.read_text("utf-8").partition("\n## ")
+    FILE.write_text("\n".join([head, *(section(lessons[name]) for name in LESSONS)]), encoding="utf-8")
