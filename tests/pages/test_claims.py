@@ -40,6 +40,6 @@ def test_each_is_listed_with_the_way_to_its_step() -> None:
 
 def test_the_numbers_answer_a_claim_as_they_do_a_lesson() -> None:
     lesson, at, step = next(one for one in CLAIMS if one[2].claim == "order")
-    told = json.loads(message.step_verdict(f"{step.query}&learn={lesson.id}.{at}".encode()))
-    assert (told["picked"], told["sentence"]) == ("A", "A: True.")
-    assert "{" not in told["explanation"]
+    verdict = json.loads(message.step_verdict(f"{step.query}&learn={lesson.id}.{at}".encode()))
+    assert (verdict["picked"], verdict["sentence"]) == ("A", "A: True.")
+    assert "{" not in verdict["explanation"]

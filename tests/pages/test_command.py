@@ -69,10 +69,10 @@ def refused(capsys: pytest.CaptureFixture[str], port: int) -> Refused:
         except SystemExit as exit_:
             ended = int(exit_.code or 0)
         assert ended == code
-        (said,) = capsys.readouterr().err.splitlines()
-        assert said.startswith("headlight: ")
-        assert said.endswith(".")
-        return said
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("headlight: ")
+        assert line.endswith(".")
+        return line
 
     return sentence
 

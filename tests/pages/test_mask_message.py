@@ -216,7 +216,7 @@ def test_padding_shows_the_bug_and_its_mending(model: Model) -> None:
     assert "“how are you”: 5 tokens and 10 of padding" in text
     assert "nothing is padded" in outcomes(s="how are you")
     for pad in ("x" * 12_001, "a " * 600):
-        told = json.loads(answer("outcomes", urlencode({"pad": pad}).encode()))
-        assert told["refusal"].endswith(".")
-        assert "“how are you”: 5 tokens" in str(told["padding"]), "the usual one stands in its place"
+        outcome = json.loads(answer("outcomes", urlencode({"pad": pad}).encode()))
+        assert outcome["refusal"].endswith(".")
+        assert "“how are you”: 5 tokens" in str(outcome["padding"]), "the usual one stands in its place"
         assert answered(pad=pad)[0]["notices"] == [], "the picture needs it not"

@@ -100,7 +100,7 @@ def history(predicted: list[int], fingerprint: str = TASK.fingerprint, seed: int
 
 
 def outcome(*answers: list[int]) -> Outcome:
-    found = confusion.evaluate("mine", [history(said, seed=seed) for seed, said in enumerate(answers, 1)], TASK)
+    found = confusion.evaluate("mine", [history(outputs, seed=seed) for seed, outputs in enumerate(answers, 1)], TASK)
     assert found
     return found
 

@@ -166,13 +166,13 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         looped = products.LOOPS[len(shape)](a)
         same_function(looped, torch.einsum("...id,...jd->...ij", a, a))
         app = open_page(aat=text)
-        said = " ".join(block.get("text", "") for block in blocks(app, "hand"))
-        assert f"The result is {(*shape[:-1], shape[-2])}" in said
+        text = " ".join(block.get("text", "") for block in blocks(app, "hand"))
+        assert f"The result is {(*shape[:-1], shape[-2])}" in text
         most = rounding.sum_bound(shape[-1]) * float(looped.abs().max())
         for what in ("the loops", "its transpose"):
-            (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", said)
+            (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", text)
             assert 0 <= read_number(apart) <= most
-        (diagonal,) = re.findall(r"is multiplied by itself: ([\d.]+) on average", said)
+        (diagonal,) = re.findall(r"is multiplied by itself: ([\d.]+) on average", text)
         assert_shows(diagonal, float(a.square().sum(dim=-1).mean()))
         name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
         assert_cells(cells(app, name), looped.reshape(-1, 10, 10)[0])

@@ -100,8 +100,8 @@ def test_uploaded_file_has_a_name_that_ends_with_the_session() -> None:
     for kind in KINDS:
         content = files.file("JPEG") if kind is SEEN else kind.file
         name = kept(content, kind)
-        said = shown(kind.model, s=name)
-        assert (said["sentence"], said["warnings"]) == (name, []), kind
+        header = shown(kind.model, s=name)
+        assert (header["sentence"], header["warnings"]) == (name, []), kind
         model = pictures.model_on("auto", kind.model)
         settings = LinkQuery(query(kind.model, s=name)).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
@@ -117,9 +117,9 @@ def test_a_sentence_is_no_file() -> None:
         "picture:x",
     ):  # fmt: skip
         for kind in KINDS:
-            said = shown(kind.model, s=text)
-            assert (said["sentence"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
-            assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
+            header = shown(kind.model, s=text)
+            assert (header["sentence"], set(header["unusable"])) == (next(iter(kind.album)), {"s"}), kind
+            assert header["warnings"][0].endswith(f"This model {kind.reads}."), kind
             with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
 
@@ -133,8 +133,8 @@ def test_two_models_must_read_the_same() -> None:
         two, _ = picture_of("pair", model=kind.model, s2=other)
         assert (two["texts"]["s"], two["texts"]["s2"]) == (first, other), kind
         assert set(two["suggestions"]) == {"sharper and softer attention", f"two {name}s"}, kind
-        said, _ = picture_of("pair", model=kind.model, s2="a dog")
-        assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
+        header, _ = picture_of("pair", model=kind.model, s2="a dog")
+        assert header["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
@@ -164,10 +164,10 @@ def test_bad_file_keeps_the_previous_one(kind: Kind, monkeypatch: pytest.MonkeyP
     assert album.has_media(name)
     assert state[own_file.ERROR] == ""
     assert [medium for medium in user.media().values() if medium] == [name], "nothing of the other kind"
-    for content, said in kind.bad:
+    for content, sentence in kind.bad:
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")
-        assert said in state[own_file.ERROR]
+        assert sentence in state[own_file.ERROR]
         assert state[own_file.ERROR].endswith(f". The previous {own} is still there.")
         assert user.media()[own] == name
     own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
@@ -181,14 +181,14 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
         [""] * 4,
         "picture",
     )
-    said = shown(DINO)
-    assert (said["presets"], said["sentence"]) == ([BALL, DOT], BALL)
-    assert said["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
-    assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
-    assert said["warnings"] == said["notices"] == []
-    assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
-    assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
-    assert "for this picture" in said["figures"][0]["label"]
+    header = shown(DINO)
+    assert (header["presets"], header["sentence"]) == ([BALL, DOT], BALL)
+    assert header["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
+    assert header["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
+    assert header["warnings"] == header["notices"] == []
+    assert header["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
+    assert (set(header["fixed"]), header["next"]) == ({"s", "pos", "steps", "batch"}, [])
+    assert "for this picture" in header["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
 
 
@@ -258,16 +258,16 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
-    said = shown(WAVE)
-    assert (said["presets"], said["sentence"]) == ([TONE, LOW], TONE)
-    assert said["patches"] is None
-    heard = said["sound"]
+    header = shown(WAVE)
+    assert (header["presets"], header["sentence"]) == ([TONE, LOW], TONE)
+    assert header["patches"] is None
+    heard = header["sound"]
     assert heard["seconds"] == 0.02
     assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
-    assert said["row"] == 37
-    assert said["warnings"] == said["notices"] == []
-    assert said["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
-    assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
+    assert header["row"] == 37
+    assert header["warnings"] == header["notices"] == []
+    assert header["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
+    assert set(header["fixed"]) == {"s", "pos", "steps", "batch"}
     assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"
 
 

@@ -58,16 +58,19 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
         assert (header["implementation"], header["heads"], header["dHead"]) == (name, 12, 32)
         assert (header["tokens"], header["digest"]) == (trace.tokens, trace.settings.digest)
         assert len({step.name for step in trace.steps}) == len(trace.steps)
-        for at, (own, told, value) in enumerate(zip(trace.steps, header["steps"], values, strict=True)):
+        for at, (own, step, value) in enumerate(zip(trace.steps, header["steps"], values, strict=True)):
             assert value is not None
             assert np.array_equal(value, own.value.numpy()), own.name
-            assert (told["name"], told["expression"]) == (own.name, own.expression)
-            assert [axis["size"] for axis in told["axes"]] == list(own.value.shape)
-            assert tuple(told["strides"]) == own.value.stride()
-            assert (told["contiguous"], told["view"]) == (own.value.is_contiguous(), own.is_view)
-            assert (told["bytes"], told["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
-            text, source = trace.source(own), header["sources"][told["source"]]
-            assert (source["location"], tuple(source["lines"]), tuple(told["marked"])) == (
+            assert (step["name"], step["expression"]) == (own.name, own.expression)
+            assert [axis["size"] for axis in step["axes"]] == list(own.value.shape)
+            assert tuple(step["strides"]) == own.value.stride()
+            assert (step["contiguous"], step["view"]) == (own.value.is_contiguous(), own.is_view)
+            assert (step["bytes"], step["parents"]) == (
+                own.value.numel() * own.value.element_size(),
+                trace.parents(at),
+            )
+            text, source = trace.source(own), header["sources"][step["source"]]
+            assert (source["location"], tuple(source["lines"]), tuple(step["marked"])) == (
                 text.origin, text.lines, text.marks,
             )  # fmt: skip
             head = own.name.rpartition(".head")[2]

@@ -67,13 +67,13 @@ def parameters(module: nn.Module) -> int:
 
 
 def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
-    said = " ".join(one["said"] for text in TEXTS for one in text["elements"])
+    sentences = " ".join(one["said"] for text in TEXTS for one in text["elements"])
     with torch.device("meta"):  # sizes only, no numbers
         biased, lesson = (IMPLEMENTATIONS["efficient"](384, 12, bias=bias, out_bias=True) for bias in (True, False))
         post, minilm = (build_stack(defaults("news"), words, classes=5) for words in (1000, 30_522))
     for parts, whole in ((lesson, biased), (minilm.words, minilm)):
-        assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", said)
-    assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in said
+        assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", sentences)
+    assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in sentences
 
 
 def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
@@ -90,15 +90,15 @@ def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
 
 def test_a_link_says_what_the_fields_take() -> None:
     for address, (_, link) in zip(ADDRESSES, LINKS, strict=True):
-        query, said = Query(urlsplit(address).query.encode()), dict(link)
+        query, fields = Query(urlsplit(address).query.encode()), dict(link)
         for key, value in link:
             assert key in FIELDS
             found = query[key]  # raises where no control of that key could hold this
             assert not isinstance(found, str) or found == value
-        assert course().find(said.get("learn", "it.1"))
-        assert said.get("lesson", "no transpose") in LESSONS
-        assert is_step(said.get("step", "q"))
-        assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
+        assert course().find(fields.get("learn", "it.1"))
+        assert fields.get("lesson", "no transpose") in LESSONS
+        assert is_step(fields.get("step", "q"))
+        assert "find" not in fields or dictionary(fields["find"])[0]["kind"] == "table"
 
 
 @pytest.mark.thorough("thirty runs of whole pages, until each key of each has been in a link")

@@ -122,7 +122,7 @@ def test_garbage_in_a_link_is_reported_and_ignored(shipped: Path, monkeypatch: p
     ):  # fmt: skip
         page = Train(**{"task": task, **link})
         for key in link:
-            assert [said for said in page.notices() if said.startswith(f"The link says {key}=")], key
+            assert [notice for notice in page.notices() if notice.startswith(f"The link says {key}=")], key
         assert page.table("accuracy")["rows"]
 
 
