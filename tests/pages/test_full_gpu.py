@@ -82,8 +82,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     single_flight.clear_caches()
 
 
-def notices_of(route: str, **values: str) -> Callable[[], list[str]]:
-    """The notices of a route's answer."""
+def call(route: str, **values: str) -> Callable[[], list[str]]:
+    """Return a function that calls a route and returns the notices of its answer."""
 
     def notices() -> list[str]:
         parts, rest = unpacked(answer(route, urlencode(values).encode()))
@@ -131,7 +131,7 @@ def masked() -> list[str]:
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
     assert padding.compare_batch(TEXT, "a much longer sentence than that one is")
-    return notices_of("masks", s=TWICE, mask="causal")()
+    return call("masks", s=TWICE, mask="causal")()
 
 
 def more_than_two() -> list[str]:
@@ -140,15 +140,13 @@ def more_than_two() -> list[str]:
 
 
 MESSAGES: dict[str, Callable[[], Any]] = {
-    "a mask": notices_of("maps", s=TWICE, mask="causal", look="values"),
-    "the difference of the mean": notices_of("maps", s=TWICE, off="L0 H0", look="difference_mean"),
-    "a writer": notices_of(
-        "maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"
-    ),
-    "a pair of sentences": notices_of("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
+    "a mask": call("maps", s=TWICE, mask="causal", look="values"),
+    "the difference of the mean": call("maps", s=TWICE, off="L0 H0", look="difference_mean"),
+    "a writer": call("maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
+    "a pair of sentences": call("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
     "heads, orders, stories": of_pairs,
     "masks": masked,
-    "steps": notices_of("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
+    "steps": call("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
     "lessons on the layer": all_lessons,
     "by hand": by_hand,
     "positions": positions,

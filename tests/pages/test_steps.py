@@ -65,10 +65,7 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
             assert [axis["size"] for axis in step["axes"]] == list(own.value.shape)
             assert tuple(step["strides"]) == own.value.stride()
             assert (step["contiguous"], step["view"]) == (own.value.is_contiguous(), own.is_view)
-            assert (step["bytes"], step["parents"]) == (
-                own.value.numel() * own.value.element_size(),
-                trace.parents(at),
-            )
+            assert (step["bytes"], step["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
             text, source = trace.source(own), header["sources"][step["source"]]
             assert (source["location"], tuple(source["lines"]), tuple(step["marked"])) == (
                 text.origin, text.lines, text.marks,
