@@ -171,7 +171,7 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.answer, lesson
 
 
-def test_a_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:
+def test_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:
     for name in MESSAGES:
         device = gpu(1)
         device.full = name in ONCE

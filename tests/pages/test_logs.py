@@ -48,7 +48,7 @@ def write(clock: list[float]) -> Iterator[Write]:
         logger.propagate = True
 
 
-def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
+def test_exception_is_one_line_without_its_text(write: Write) -> None:
     with pytest.raises(ValueError, match="kestrel") as error:
         int("kestrel umbrella")
     line = write("Error processing back message", exc_info=error.value)
@@ -57,7 +57,7 @@ def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
     assert "kestrel" not in line
 
 
-def test_a_line_holds_no_argument_quotation_or_session_and_has_a_length(write: Write) -> None:
+def test_line_holds_no_argument_quotation_or_session_and_has_a_length(write: Write) -> None:
     cases: list[tuple[tuple[Any, ...], str]] = [
         (("Ignoring %r of %s", "kestrel", "umbrella"), "Ignoring … of …"),
         (("%d of %d bytes", 3, 4), "3 of 4 bytes"),

@@ -104,7 +104,7 @@ def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
     assert (header["notices"], header["unusable"], header["initialValues"]) == ([], {}, {})
 
 
-def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
+def test_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
     with pytest.raises(HeadlightError):
         message.masks_message(b"s=%ff")
     for p in ("6.x", "65.rB", "<b>", "6.r" + "B" * 3000):
@@ -123,7 +123,7 @@ def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
 # ---- the cards
 
 
-def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
+def test_click_on_a_card_says_what_the_link_then_says() -> None:
     for now in ("none", "causal", "dilated:2:3", "sinks:2 & causal", "!causal | sinks:1"):
         header, _ = answered(s=WORDS, mask="combination", rule=now)
         rule = masks.allow(masks.parse(now), 6, 6)[0, 0]

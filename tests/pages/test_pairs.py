@@ -24,7 +24,7 @@ def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> P
     return Pair(pictures.picture(left), pictures.picture(right), Cursor(layer, head))
 
 
-def test_the_figures_of_a_head_that_is_not_the_default() -> None:
+def test_figures_of_a_head_that_is_not_the_default() -> None:
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))

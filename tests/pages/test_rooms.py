@@ -130,7 +130,7 @@ TestClass = Class.TestCase
 TestClass.settings = settings(stateful_step_count=50)
 
 
-def test_a_question_or_a_link_that_does_not_fit_is_refused() -> None:
+def test_question_or_a_link_that_does_not_fit_is_refused() -> None:
     room = new_room()
     before = room.pack()
     broken: list[Any] = [
@@ -163,7 +163,7 @@ async def joined(store: MemoryStore | None = None) -> tuple[Host, Phone]:
 
 
 @without_waiting
-async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
+async def test_class_follows_votes_twice_and_sees_the_answer() -> None:
     host = await opened()
     phones = [await host.phone() for _ in range(3)]
     async with phones[0].events(host.code, phones[0].listen) as stream, host.events(host.code, host.listen) as seen:
@@ -241,7 +241,7 @@ async def test_only_the_host_moves_the_class_and_has_the_key() -> None:
 
 
 @without_waiting
-async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "GUESS_RATE", (0.01, 30))
     host = await opened()
     phone = await host.phone("203.0.113.5")
@@ -280,7 +280,7 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
 
 
 @without_waiting
-async def test_a_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "GUESS_RATE", (1.0, 1))
     host = await opened()
     guesser = Client(host.app, "203.0.113.5")
@@ -295,7 +295,7 @@ async def test_a_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch
 
 
 @without_waiting
-async def test_a_flood_fills_the_room_and_no_more() -> None:
+async def test_flood_fills_the_room_and_no_more() -> None:
     host = await opened(MemoryStore(max_rooms=2))
     flood = [host.post("join", {"code": host.code}) for _ in range(420)]
     statuses = [status for status, _ in await asyncio.gather(*flood)]
@@ -315,7 +315,7 @@ async def test_a_flood_fills_the_room_and_no_more() -> None:
 
 
 @without_waiting
-async def test_the_newest_stream_of_a_phone_replaces_its_oldest_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_newest_stream_of_a_phone_replaces_its_oldest_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     share = routes.MAX_OWN_STREAMS
     monkeypatch.setattr(routes, "MAX_STREAMS", share + 1)
     host, phone = await joined()
@@ -353,7 +353,7 @@ async def test_however_many_vote_a_stream_has_few_messages_and_an_end(monkeypatc
 
 
 @without_waiting
-async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
+async def test_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
     host, phone = await joined(MemoryStore(kept_seconds=300))
     async with phone.events(host.code, phone.listen) as stream:
         await asyncio.sleep(240)

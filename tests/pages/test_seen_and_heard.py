@@ -111,7 +111,7 @@ def test_uploaded_file_has_a_name_that_ends_with_the_session() -> None:
         assert gone["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
-def test_a_sentence_is_no_file() -> None:
+def test_sentence_is_no_file() -> None:
     for text in (
         "The dog bit the man", "/etc/passwd", "picture:../../../../etc/passwd", "sound:../../../etc/passwd",
         "picture:x",
@@ -138,7 +138,7 @@ def test_two_models_must_read_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
-def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
     code = snippet({"run": link.fitted_settings()[0]}, link.cursor)
     file = {"picture": "picture.png", "sound": "sound.wav"}[kind.album.kind]
@@ -176,7 +176,7 @@ def test_bad_file_keeps_the_previous_one(kind: Kind, monkeypatch: pytest.MonkeyP
     assert user.uploads() == {}, "it is no data to train on"
 
 
-def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
+def test_model_is_offered_with_two_pictures_of_ours() -> None:
     assert ([found.why_not for found in foreign.list_cached()], foreign.input_kind(Foreign(VIT).folder)) == (
         [""] * 4,
         "picture",
@@ -238,7 +238,7 @@ def test_controls_that_need_text_are_refused_with_the_reason() -> None:
 
 
 @pytest.mark.thorough("a model of its own is made and saved")
-def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
+def test_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.open_folder(str(folder)).name
     with pytest.raises(HeadlightError, match="fine splits a picture into 530 tokens; at most 512 can be drawn"):
@@ -246,7 +246,7 @@ def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
-def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at(model=VIT).run()
     assert not app.get("file_uploader")
     app.session_state[own_file.MEDIUM] = "picture"
@@ -256,7 +256,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
     assert app.caption[0].value == public.NO_FILES
 
 
-def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
+def test_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     header = shown(WAVE)
     assert (header["presets"], header["sentence"]) == ([TONE, LOW], TONE)
@@ -288,7 +288,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         media.to_wav(query(pretrained.MINILM, s="a dog"))
 
 
-def test_a_sound_of_too_many_moments_is_refused() -> None:
+def test_sound_of_too_many_moments_is_refused() -> None:
     for model, seconds, why in (
         (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Shorten it to 10\.2 s\."),
         (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),

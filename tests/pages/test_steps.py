@@ -101,7 +101,7 @@ def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softma
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
+def test_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
     layer = as_implementation(model.stack.block(4).attention, "efficient").double()
     for mask in ("none", "window:2"):
         found = trace_layer(Settings(TEXT, mask, "none"), 4, name)
@@ -150,7 +150,7 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
     assert supported_settings(own, 1, "torch") == (Settings(TEXT), [sentence])
 
 
-def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
+def test_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
     for row in (
         "efficient q.transpose q.transpose", "efficient qkv.view q", "efficient scores.head3 scores",
         "einsum masked x", "naive scores.head0 scores.head7", "naive nothing.of.it x",

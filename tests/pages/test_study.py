@@ -55,7 +55,7 @@ def test_every_cell_of_the_notebook_prints_what_stands_below_it(folder: Path) ->
 
 
 @pytest.mark.parametrize("effects", [(1.2, 0.2, 0.0), (0.0, 0.0, 0.0)], ids=["an effect", "no effect"])
-def test_the_comparison_finds_the_effect_that_was_built_in(folder: Path, effects: tuple[float, ...]) -> None:
+def test_comparison_finds_the_effect_that_was_built_in(folder: Path, effects: tuple[float, ...]) -> None:
     people, answers = run("made-up")["made_up"](effects, n=30, seed=11)
     save(folder, participants=people, answers=answers)
     names = run("made-up", "who-counts", "mixed-logit", "main", "population")
@@ -84,7 +84,7 @@ def test_who_counts_follows_the_protocol(folder: Path) -> None:
 
 
 @pytest.mark.numeric
-def test_the_likelihood_is_the_integral_over_the_intercept(folder: Path) -> None:
+def test_likelihood_is_the_integral_over_the_intercept(folder: Path) -> None:
     random, groups = np.random.default_rng(3), np.repeat([5, 2, 9], 4)
     design, right = random.normal(size=(12, 2)), random.integers(0, 2, 12)
     params, grid = np.array([0.4, -0.7, np.log(0.9)]), np.linspace(-12, 12, 24_001)
@@ -109,7 +109,7 @@ def test_hakes_gain_of_a_room_is_the_one_in_its_table(folder: Path) -> None:
     assert np.allclose(table["first"], [11 / 20, 1 / 3, 1, 1 / 2])
 
 
-def test_the_quiz_has_one_key_to_each_question() -> None:
+def test_quiz_has_one_key_to_each_question() -> None:
     text = (STUDY / "quiz.md").read_text("utf-8")
     questions = re.findall(r"^### (\w+)\n\n[^#]+?\n\n((?:- [A-Z]\. .+\n)+)", text, re.MULTILINE)
     with (STUDY / "key.csv").open(encoding="utf-8", newline="") as file:
@@ -125,11 +125,11 @@ def test_the_quiz_has_one_key_to_each_question() -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW if name == "explanation" else ()) for name in LESSONS])
-def test_the_page_has_the_pictures_and_explanations_of_each_lesson(name: str) -> None:
+def test_page_has_the_pictures_and_explanations_of_each_lesson(name: str) -> None:
     assert section(COURSE[name]) in FILE.read_text("utf-8")
 
 
-def test_the_lessons_of_the_protocol_take_as_long_as_it_says() -> None:
+def test_lessons_of_the_protocol_take_as_long_as_it_says() -> None:
     names = ", ".join(f"*{name}*" for name in LESSONS)
     minutes = sum(COURSE[name].minutes for name in LESSONS)
     assert f"lessons 1, 3, 6, 7 and 14 ({names}), {minutes} minutes" in (STUDY / "protocol.md").read_text("utf-8")

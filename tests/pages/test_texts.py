@@ -48,7 +48,7 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
     return {key: [text for own, text in link if own == key] if several[key] > 1 else value for key, value in link}
 
 
-def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
+def test_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("lessons").run()
     (columns,) = [block for block in blocks(app, "lessons") if block.get("columns")]
     for card, text in zip(columns["blocks"], TEXTS, strict=True):
@@ -66,7 +66,7 @@ def parameters(module: nn.Module) -> int:
     return sum(one.numel() for one in module.parameters())
 
 
-def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
+def test_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
     sentences = " ".join(one["said"] for text in TEXTS for one in text["elements"])
     with torch.device("meta"):  # sizes only, no numbers
         biased, lesson = (IMPLEMENTATIONS["efficient"](384, 12, bias=bias, out_bias=True) for bias in (True, False))
@@ -76,7 +76,7 @@ def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> N
     assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in sentences
 
 
-def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
+def test_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
     """Its cells, with points and matrices of unit variance: exp of a score above 88.7 is infinite in float32."""
     lost = 0
     for seed in range(50):
@@ -88,7 +88,7 @@ def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
     assert f"in {lost} of 50 draws" in " ".join(one["said"] for text in TEXTS for one in text["elements"])
 
 
-def test_a_link_says_what_the_fields_take() -> None:
+def test_link_says_what_the_fields_take() -> None:
     for address, (_, link) in zip(ADDRESSES, LINKS, strict=True):
         query, fields = Query(urlsplit(address).query.encode()), dict(link)
         for key, value in link:
@@ -102,7 +102,7 @@ def test_a_link_says_what_the_fields_take() -> None:
 
 
 @pytest.mark.thorough("thirty runs of whole pages, until each key of each has been in a link")
-def test_a_link_opens_what_it_says() -> None:
+def test_link_opens_what_it_says() -> None:
     opened = set[tuple[str, str]]()
     for page, link in sorted(LINKS, key=lambda one: -len(one[1])):  # until each key of each page has been opened once
         keys = {(page, key) for key, _ in link}
@@ -118,7 +118,7 @@ def test_a_link_opens_what_it_says() -> None:
                 assert found == (wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")), (page, key)
 
 
-def test_a_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
+def test_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
     every = [term for terms in TERMS.values() for term in terms]
     names = {term.name for term in every}
     assert len(names) == len(every)

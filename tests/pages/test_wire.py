@@ -51,7 +51,7 @@ def client() -> Iterator[TestClient]:
         yield found
 
 
-def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
+def test_maps_are_the_cores(client: TestClient, model: Model) -> None:
     text = "the cat sat"
     answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
@@ -69,7 +69,7 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     assert header["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
 
 
-def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
+def test_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
     answer = client.get(f"{API}/focus?s=hi&at=1.2")
     assert answer.headers["cache-control"] == "private, no-cache"
     tag = answer.headers["etag"]
@@ -177,7 +177,7 @@ def test_failure_is_answered_and_no_text_is_logged(caplog: pytest.LogCaptureFixt
         assert kinds == ([{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else [])
 
 
-def test_a_lesson_that_was_edited_is_another_answer(
+def test_lesson_that_was_edited_is_another_answer(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "90-back.toml"

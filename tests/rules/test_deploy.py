@@ -37,7 +37,7 @@ def libraries(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     return subprocess.CompletedProcess(command, done.returncode, log.read_text("utf-8"), done.stderr)
 
 
-def test_the_container_gets_what_is_locked(tmp_path: Path) -> None:
+def test_container_gets_what_is_locked(tmp_path: Path) -> None:
     for torch, models in (("cpu", "all"), ("cu130", "none")):
         (tmp_path / torch).mkdir()
         done = libraries(tmp_path / torch, torch, models)
@@ -52,7 +52,7 @@ def test_the_container_gets_what_is_locked(tmp_path: Path) -> None:
     assert subprocess.run(["sh", DEPLOY / "build.sh", "all", tmp_path], capture_output=True).returncode == 2
 
 
-def test_the_container_leaves_nothing_to_its_user() -> None:
+def test_container_leaves_nothing_to_its_user() -> None:
     assert DOCKERFILE.count("\nFROM ") == 2
     last = DOCKERFILE.rpartition("\nFROM ")[2]
     entry = '["tini", "--", "headlight", "--host", "0.0.0.0"'
