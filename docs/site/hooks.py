@@ -1,4 +1,4 @@
-"""Pages of the site that do not stand in docs/: the top-level documents and the tutorial notebook."""
+"""Pages of the site that do not stand in docs/: the top-level documents and the notebooks."""
 
 import json
 import re
@@ -11,17 +11,19 @@ from pygments.formatters import HtmlFormatter
 
 ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+NOTEBOOKS = {"tutorial.ipynb": "tutorial.md", "study/comparison.ipynb": "study/comparison.md"}
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments, by theme
 MAX_OUTPUT_CHARS = 2000  # of one cell of the notebook
 _LINK = re.compile(r"(?<=\]\()(?!https?:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the top-level documents and the notebook as pages."""
+    """Add the top-level documents and the notebooks as pages."""
     for source, name in TOP_LEVEL.items():
         files.append(File.generated(config, name, content=_from_root((ROOT / source).read_text("utf-8"))))
-    notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text("utf-8"))
-    files.append(File.generated(config, "tutorial.md", content=_markdown(notebook)))
+    for source, name in NOTEBOOKS.items():
+        notebook = json.loads((ROOT / "docs" / source).read_text("utf-8"))
+        files.append(File.generated(config, name, content=_markdown(notebook)))
     css = (
         HtmlFormatter(style=style).get_style_defs(f'[data-bs-theme="{theme}"] .highlight')
         for theme, style in STYLES.items()

@@ -51,6 +51,12 @@ class WordPair:
     is_largest: bool
 
 
+def is_english_function_word(word: str) -> bool:
+    """Return whether a word is an English article, conjunction, preposition, auxiliary, pronoun or the like."""
+    folded = word.lower().replace("’", "'")
+    return bool(_FUNCTION_WORD.fullmatch(folded) or _PRONOUN.fullmatch(folded))
+
+
 def is_content(words: Sequence[str]) -> list[bool]:
     """Return for each word whether it is a content word or a pronoun, not a function word or punctuation."""
     folded = [word.lower().replace("’", "'") for word in words]
@@ -65,8 +71,9 @@ def is_content(words: Sequence[str]) -> list[bool]:
 def word_pairs(weights: Tensor, words: Sequence[tuple[str, range]], limit: int = 6) -> list[WordPair]:
     """Return the pairs with the largest gain, at most one for each head and for each two words.
 
-    Pronouns with earlier words come first. A pronoun is never the key, nor is the first token of causal maps, their
-    sink. The pieces of a word, and equal words, make no pair.
+    Pronouns with earlier words come first, and pairs of two whole words before those with a piece of a word. A pronoun
+    is never the key, nor is the first token of causal maps, their sink. The pieces of a word, and equal words, make no
+    pair.
 
     Args:
         weights: (layers, h, i, i) of the unmodified model.
@@ -89,8 +96,9 @@ def word_pairs(weights: Tensor, words: Sequence[tuple[str, range]], limit: int =
     weight = maps[head, row, key].to(by_key.dtype).cpu()
     by_distance = _means_at_distance(maps, head, row, key, weight)
     gain = weight - torch.maximum(by_key, by_distance)
-    gain += is_pronoun[row] & (key < row) & (gain >= REFERENCE_GAIN)
-    order = gain.argsort(descending=True, stable=True)
+    is_whole = torch.tensor([len(words[index][1]) == 1 for index in owner])
+    preference = (is_whole[row] & is_whole[key]) + 2 * (is_pronoun[row] & (key < row) & (gain >= REFERENCE_GAIN))
+    order = (gain + preference).argsort(descending=True, stable=True)
     order = order[(gain[order] >= LEAST_GAIN) & is_pair[row[order], key[order]]]
     pairs = dict[int, WordPair]()
     for m, i, j, w, *means in zip(

@@ -11,6 +11,7 @@ from headlight.picture.selected_map import Heads, head_mean
 from headlight.registry import MINILM, SMOLLM2, get_source
 from headlight.ui import numbers
 from mha_core import Run
+from mha_core.heads.word_pairs import is_english_function_word
 from mha_core.measure import measures
 from mha_core.models.run import Audio
 from mha_core.models.words import mask_token
@@ -30,19 +31,15 @@ def token_notes(picture: Picture) -> list[str]:
     unknown = tokens.count("[UNK]")
     foreign = sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)  # ɏ is the last Latin letter
     if picture.settings.model == MINILM and 2 * foreign > n - sum(picture.run.ends):
-        notes.append("This model reads English. It reads every unknown word as [UNK].")
+        notes.append("MiniLM was trained on English. It reads every unknown word as [UNK].")
         if get_source(SMOLLM2).exists:
             notes[-1] += " SmolLM2 reads other languages byte by byte; choose it above."
     elif unknown:
         notes.append(f"This model does not know {unknown} of these {n} tokens; it reads each of them as [UNK].")
     if (mask := mask_token(picture.model)) in tokens:
         notes.append(f"{mask} hides a word; models of this kind learned to predict the hidden word.")
-    letters = [span for word, span in word_pairs.spans(tokens) if any(map(str.isalpha, word))]
-    is_english = picture.settings.model in (MINILM, SMOLLM2)
     if piece := next((token for token in tokens if token.startswith("##")), ""):
-        are_most = is_english and 2 * sum(len(span) > 1 for span in letters) > len(letters)
-        split = "This model reads English and splits most of these words" if are_most else "Rare words are split"
-        notes.append(f"{split}: {quote(piece)} continues the piece before it.")
+        notes.append(f"{_split_note(tokens, picture.settings.model)}: {quote(piece)} continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
         notes.append("A character that is not in the vocabulary is read byte by byte, for example as <0xF0>.")
     first, last = picture.run.ends
@@ -52,6 +49,17 @@ def token_notes(picture: Picture) -> list[str]:
         sinks = " Many heads attend there when no other token matches." if picture.model.group != "cross" else ""
         notes.append(f"{' and '.join(marks)} {mark} {ends}.{sinks}")
     return notes
+
+
+def _split_note(tokens: Sequence[str], model: str) -> str:
+    """Say which words are split: rare ones, or for MiniLM those of another language."""
+    words = [(word, span) for word, span in word_pairs.spans(tokens) if any(map(str.isalpha, word))]
+    n_split = sum(len(span) > 1 for _, span in words)
+    is_english = 4 * sum(is_english_function_word(word) for word, _ in words) > len(words)
+    are_most, are_many = 2 * n_split > len(words), 5 * n_split > len(words) and not is_english
+    if model != MINILM or not (are_most or are_many):
+        return "Rare words are split"
+    return f"MiniLM was trained on English and splits {'most' if are_most else 'many'} of these words"
 
 
 def _patch_note(specials: Sequence[str]) -> str:

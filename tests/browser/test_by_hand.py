@@ -101,6 +101,8 @@ def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
     expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
     for name in ("layer 0", "head 2"):
         by_hand.page.get_by_role("button", name=name, exact=True).click()
+    heights = "(cells) => [...new Set(cells.map((cell) => cell.getBoundingClientRect().height))]"
+    assert len(by_hand.view.locator(".matrix.compact td button").evaluate_all(heights)) == 1, "empty cells too"
     by_hand.cell("weights", "'", "didn").click()
     expect(by_hand.view.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
     by_hand.wait_for_query(at="0.2.4.3")

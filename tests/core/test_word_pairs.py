@@ -67,6 +67,15 @@ def test_a_pronoun_and_an_earlier_word_come_first() -> None:
     assert word_pairs(weights, words)[0].words == ("it", "dog")
 
 
+def test_two_whole_words_come_before_a_piece_of_a_word_and_a_pronoun_before_both() -> None:
+    starts = {"cats": 0, "fear": 1, "zebras": 2, "lions": 4, "they": 5}
+    words = [(word, range(start, start + 1 + (word == "zebras"))) for word, start in starts.items()]
+    weights = torch.full((1, 3, 6, 6), 0.02)
+    weights[0, 0, 0, 2], weights[0, 1, 0, 4], weights[0, 2, 5, 3] = 0.9, 0.6, 0.5
+    pairs = [pair.words for pair in word_pairs(weights, words)]
+    assert pairs == [("they", "zebras"), ("cats", "lions"), ("cats", "zebras")]
+
+
 def test_texts_without_two_content_words_have_no_pair() -> None:
     for text in ("dog", "dog Dog dog", ", . !", "", "of the and", "她"):
         words = [(word, range(place, place + 1)) for place, word in enumerate(text.split() or [""])]

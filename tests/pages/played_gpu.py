@@ -132,13 +132,13 @@ def _device_asked(name: str, args: Any, kwargs: dict[str, Any]) -> torch.device 
         return torch.device("cpu")
     if name == "cuda":
         return CUDA
-    said = kwargs.get("device")
-    if said is None and name == "to":
-        said = next((one for one in args[1:] if isinstance(one, (str, torch.device, Tensor))), kwargs.get("other"))
-        said = None if said is None else said.device if isinstance(said, Tensor) else said
-    if said is None and name in ("new_tensor", "type_as"):
+    target = kwargs.get("device")
+    if target is None and name == "to":
+        target = next((one for one in args[1:] if isinstance(one, (str, torch.device, Tensor))), kwargs.get("other"))
+        target = None if target is None else target.device if isinstance(target, Tensor) else target
+    if target is None and name in ("new_tensor", "type_as"):
         return None
-    return None if said is None else torch.device(said)
+    return None if target is None else torch.device(target)
 
 
 def _one_device(others: list[Tensor]) -> None:

@@ -30,14 +30,14 @@ class Client:
         return await self._ask("GET", name, b"", {})
 
     async def done(self, name: str, body: Any = None) -> Any:
-        status, told = await self.post(name, body)
-        assert status == 200, told
-        return told
+        status, content = await self.post(name, body)
+        assert status == 200, content
+        return content
 
     @asynccontextmanager
     async def events(self, code: str, listen: str) -> AsyncIterator[Events]:
         """The stream of a room, hung up on at the end."""
-        told: asyncio.Queue[Message] = asyncio.Queue()
+        messages: asyncio.Queue[Message] = asyncio.Queue()
         ended = asyncio.Event()
 
         async def receive() -> Message:
@@ -46,10 +46,10 @@ class Client:
 
         query = urlencode({"code": code, "listen": listen})
         scope = self._scope("GET", f"events?{query}", {})
-        task = asyncio.ensure_future(self.app(scope, receive, told.put))
+        task = asyncio.ensure_future(self.app(scope, receive, messages.put))
         try:
-            assert (await told.get())["status"] == 200
-            yield Events(told)
+            assert (await messages.get())["status"] == 200
+            yield Events(messages)
         finally:
             ended.set()
             task.cancel()
@@ -79,16 +79,16 @@ class Client:
 
 
 class Events:
-    def __init__(self, told: asyncio.Queue[Message]) -> None:
-        self._told = told
+    def __init__(self, messages: asyncio.Queue[Message]) -> None:
+        self._messages = messages
 
     def waiting(self) -> int:
-        return self._told.qsize()
+        return self._messages.qsize()
 
     async def next(self) -> tuple[str, Any]:
         """The kind and the content of the next event; "" at the end."""
         while True:
-            message = await self._told.get()
+            message = await self._messages.get()
             lines = dict(line.split(": ", 1) for line in message["body"].decode().split("\n") if line)
             lines.pop("", "")
             if "event" in lines:
@@ -99,10 +99,10 @@ class Events:
     async def until(self, **wanted: Any) -> Any:
         """The first state of the room that is so."""
         while True:
-            kind, told = await self.next()
-            assert kind in ("room", "wait"), told
-            if kind == "room" and all(told[key] == value for key, value in wanted.items()):
-                return told
+            kind, content = await self.next()
+            assert kind in ("room", "wait"), content
+            if kind == "room" and all(content[key] == value for key, value in wanted.items()):
+                return content
 
 
 class Host(Client):
@@ -115,8 +115,8 @@ class Host(Client):
         return self
 
     async def act(self, act: str, **more: Any) -> int:
-        told = await self.done("act", {"code": self.code, "key": self.key, "act": act, **more})
-        return int(told["version"])
+        content = await self.done("act", {"code": self.code, "key": self.key, "act": act, **more})
+        return int(content["version"])
 
     async def ask(self, question: dict[str, Any] = QUESTION) -> str:
         """Asks, and opens the vote; the question's id."""
@@ -135,8 +135,8 @@ class Phone(Client):
     code = token = listen = ""
 
     async def vote(self, question: str, choice: Any, round: int = 0) -> tuple[int, Any]:  # noqa: A002
-        said = {"code": self.code, "token": self.token, "question": question, "round": round, "choice": choice}
-        return await self.post("vote", said)
+        body = {"code": self.code, "token": self.token, "question": question, "round": round, "choice": choice}
+        return await self.post("vote", body)
 
     async def state(self) -> Any:
         """What it is told now."""

@@ -45,7 +45,7 @@ def test_fifteen_layers_of_a_page_each_with_a_thread() -> None:
 
 @every_bug
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_broken_layer_fails_in_its_property_alone(name: str, text: str) -> None:
+def test_broken_layer_fails_in_its_property_alone(name: str, text: str) -> None:
     bug, (tokens, vectors) = BUGS[name], sentence_vectors(Settings(text), 0)
     report = check(build(bug.code, bug.style), D_MODEL, N_HEADS, **STYLES[bug.style].options, vectors=vectors)
     assert {finding.number for finding in report.failures} == {bug.number} | CONSEQUENCES.get(name, set())
@@ -57,14 +57,14 @@ def test_a_broken_layer_fails_in_its_property_alone(name: str, text: str) -> Non
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_right_layers_hold(style: str) -> None:
+def test_right_layers_hold(style: str) -> None:
     layer, options = build(STYLES[style].code, style), STYLES[style].options
     for text in TEXTS:
         vectors = sentence_vectors(Settings(text), 0)[1]
         assert not check(layer, D_MODEL, N_HEADS, **options, vectors=vectors).failures
 
 
-def test_the_right_maps_are_attention_weights() -> None:
+def test_right_maps_are_attention_weights() -> None:
     x, layer = sentence_vectors(Settings(TEXTS[0]), 0)[1], build(STYLES["Plain"].code, "Plain").double()
     q, k = (layer.get_submodule(name)(x).view(-1, N_HEADS, D_MODEL // N_HEADS) for name in "qk")
     weights = torch.einsum("ihd,jhd->hij", q, k).div(math.sqrt(D_MODEL // N_HEADS)).softmax(-1)
@@ -78,7 +78,7 @@ def test_the_right_maps_are_attention_weights() -> None:
 
 
 @every_bug
-def test_the_page_shows_the_code_that_ran_its_wrong_lines_and_the_right_ones(name: str) -> None:
+def test_page_shows_the_code_that_ran_its_wrong_lines_and_the_right_ones(name: str) -> None:
     bug, kinds = BUGS[name], panels(name)
     code, right = kinds["code"]
     assert "\n".join(code["lines"]) == bug.code.rstrip("\n")
@@ -93,7 +93,7 @@ def test_the_page_shows_the_code_that_ran_its_wrong_lines_and_the_right_ones(nam
 @pytest.mark.parametrize(
     ("text", "words"), [("", "2 tokens, filled to 7"), ("a", "3 tokens, filled"), ("tree " * 400, "the first 7 of")]
 )
-def test_a_sentence_of_any_length_is_bounded(text: str, words: str) -> None:
+def test_sentence_of_any_length_is_bounded(text: str, words: str) -> None:
     kinds = panels("bug view", text)
     assert words in kinds["text"][0]["text"]
     assert kinds["verdict"][0]["heading"].startswith("Property 6 does not hold")
@@ -109,7 +109,7 @@ def test_pairs_fit_other_weights() -> None:
     same_function(other(x)[0], right(x)[0])
 
 
-def test_a_misspelt_bug_is_named(tmp_path: Path) -> None:
+def test_misspelt_bug_is_named(tmp_path: Path) -> None:
     lesson = (Path(__file__).parents[2] / "assets" / "lessons" / "20-bug-heads.toml").read_text("utf-8")
     (tmp_path / "90-mine.toml").write_text(lesson.replace("bug+join", "bug+joint"), "utf-8")
     (tmp_path / "91-mine-too.toml").write_text(lesson.replace("course =", "kourse ="), "utf-8")

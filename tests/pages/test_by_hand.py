@@ -64,7 +64,7 @@ def precise() -> Iterator[Model]:
         yield model
 
 
-def test_a_link_brings_edited_matrices_and_the_source_of_the_values() -> None:
+def test_link_brings_edited_matrices_and_the_source_of_the_values() -> None:
     app = open_page(m="s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1__a_1_0_0_1_1_0_1_1_1", sqrt="true")
     assert matrix(app, "scores")["cells"][0] == ["0.5", "0.9", "0.4"]
     assert matrix(app, "masked")["cells"][0][1:] == ["−∞", "−∞"]
@@ -78,7 +78,7 @@ def test_other_words_keep_edited_cells() -> None:
     assert app.text_input(key="m").value == "e_4.1_4.2_7_2.2_1.1_1.2_3.1_3.2"
 
 
-def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
+def test_cell_by_hand_is_the_models(precise: Model) -> None:
     for mask, temperature, position in (
         ("none", 1.0, "trained"), ("causal", 0.1, "none"), ("window:1", 5.0, "sinusoidal"),
         ("window:3", 0.1, "trained"),
@@ -98,7 +98,7 @@ def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
             json.dumps(made, allow_nan=False)
 
 
-def test_the_mask_and_a_switched_off_head_are_named() -> None:
+def test_mask_and_a_switched_off_head_are_named() -> None:
     settings = Settings("how are you")
     found = layer_tensors(settings, 0)
     nobody = torch.zeros_like(found.weights, dtype=torch.bool)
@@ -122,7 +122,7 @@ def test_entropy_of_the_rows_with_and_without_the_division(precise: Model) -> No
         assert read_number(raw) < read_number(divided), name
 
 
-def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise: Model) -> None:
+def test_last_line_of_an_embedding_is_the_models_first_hidden_state(precise: Model) -> None:
     for position in ("trained", "none", "sinusoidal"):
         settings, run = Settings(CAN, position=position), precise.run(CAN, position=position)
         made = embeddings.embedding_blocks(layer_tensors(settings, 0), settings, Cursor(0, 0, 3))

@@ -164,7 +164,7 @@ def test_one_mean_map_and_what_is_symmetric(bert: Reference) -> None:
         assert_shows(text, value)
 
 
-def test_a_word_said_twice_and_another_order(bert: Reference) -> None:
+def test_word_said_twice_and_another_order(bert: Reference) -> None:
     can = [at for at, token in enumerate(bert.tokens(TWICE)) if token == "can"]
     maps, _ = bert(TWICE)
     (_, _, text), (_, same, _) = judged("same-word").numbers
@@ -221,7 +221,7 @@ def test_positions() -> None:
     assert_numbers("positions", [*shares, *numbers(judged("news"))[:2]])
 
 
-def test_the_division() -> None:
+def test_division() -> None:
     generator, expected = torch.Generator().manual_seed(0), []
     for d in random_rows.WIDTHS:
         q = torch.randn(random_rows.ROWS, 1, d, generator=generator)
@@ -248,7 +248,7 @@ def test_masks_and_sums(bert: Reference) -> None:
     assert_shows(empty[2], 1)
 
 
-def test_the_other_verdicts() -> None:
+def test_other_verdicts() -> None:
     for name in ("axes", "key-bias", "overlap", "trained-biases", "values"):
         judged(name)
 
@@ -298,7 +298,7 @@ def test_recorded_experiments() -> None:
 
 
 @pytest.mark.thorough("compares the statistics of forty draws")
-def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
+def test_notebooks_draw_is_torchs_own_initial_weights() -> None:
     """Laws of Xavier and of nn.Linear, as a new nn.MultiheadAttention without biases has them."""
     drawn = [layer.notebook_draw(seed)[0] for seed in range(40)]
     with torch.random.fork_rng():
@@ -312,7 +312,7 @@ def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
         assert 0.95 < float(ours.std() / torch.stack(weights).std()) < 1.05
 
 
-def test_the_notebooks_case() -> None:
+def test_notebooks_case() -> None:
     """A draw as the notebook writes it, against torch's own layer."""
     weights, x = layer.notebook_draw(3)
     q, k, v, o = (one.double() for one in (weights.q, weights.k, weights.v, weights.o))

@@ -16,7 +16,7 @@ STEPS = [(lesson, at, step) for lesson in course().lessons.values() for at, step
 CLAIMS = [one for one in STEPS if one[2].claim]
 
 
-def test_a_claim_is_a_texts_own_words_or_a_question_of_ours() -> None:
+def test_claim_is_a_texts_own_words_or_a_question_of_ours() -> None:
     """A quote has at most fifteen words and names its text; nobody means an answer, and its numbers are said."""
     assert course().errors == ()
     assert len({step.claim for *_, step in CLAIMS}) == len(CLAIMS) > 20
@@ -38,8 +38,8 @@ def test_each_is_listed_with_the_way_to_its_step() -> None:
     ]
 
 
-def test_the_numbers_answer_a_claim_as_they_do_a_lesson() -> None:
+def test_numbers_answer_a_claim_as_they_do_a_lesson() -> None:
     lesson, at, step = next(one for one in CLAIMS if one[2].claim == "order")
-    told = json.loads(message.step_verdict(f"{step.query}&learn={lesson.id}.{at}".encode()))
-    assert (told["picked"], told["sentence"]) == ("A", "A: True.")
-    assert "{" not in told["explanation"]
+    verdict = json.loads(message.step_verdict(f"{step.query}&learn={lesson.id}.{at}".encode()))
+    assert (verdict["picked"], verdict["sentence"]) == ("A", "A: True.")
+    assert "{" not in verdict["explanation"]

@@ -69,10 +69,10 @@ def refused(capsys: pytest.CaptureFixture[str], port: int) -> Refused:
         except SystemExit as exit_:
             ended = int(exit_.code or 0)
         assert ended == code
-        (said,) = capsys.readouterr().err.splitlines()
-        assert said.startswith("headlight: ")
-        assert said.endswith(".")
-        return said
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("headlight: ")
+        assert line.endswith(".")
+        return line
 
     return sentence
 
@@ -110,7 +110,7 @@ def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
 
 
 @pytest.mark.faults
-def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "store"):
         assert f"the folder “{folder}” is not writable" in refused("--store", folder)
@@ -119,7 +119,7 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
     assert "--store must be a folder, not a URL such as “s3://class”" in refused("--store", "s3://class")
 
 
-def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
+def test_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"PK")
     assert "there is no file “none.safetensors”" in refused("none.safetensors")
@@ -141,7 +141,7 @@ def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refuse
     assert served == []
 
 
-def test_a_folder_is_opened_before_its_link_is_printed(
+def test_folder_is_opened_before_its_link_is_printed(
     served: list[Run], refused: Refused, capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(foreign, "offered_names", set())
@@ -161,7 +161,7 @@ def test_a_folder_is_opened_before_its_link_is_printed(
     assert len(served) == 1
 
 
-def test_a_recording_is_opened(
+def test_recording_is_opened(
     served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recordings, "COMMAND_RECORDINGS", {})

@@ -48,7 +48,7 @@ OTHER = Candidate("a <b>", 3, (learned([0.0, 0.5, 1.0, 1.0, 1.0], end="steps"),)
 SCORES = [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.15], [0.2, 0.9]]]
 
 
-def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
+def test_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
     accuracy, loss = charts([SEEDS, OTHER], "dark")
     assert accuracy.title == "Accuracy on unseen sentences"
     line = named(accuracy.figure, "none")
@@ -113,7 +113,7 @@ def column(head: str, *candidates: Candidate) -> list[str]:
     return [row[block["head"].index(head)] for row in block["rows"]]
 
 
-def test_the_table_has_means_spreads_intervals_and_times() -> None:
+def test_table_has_means_spreads_intervals_and_times() -> None:
     none = candidate("none", run(0.5, 0.0, 1), run(0.5, 0.0, 2), run(0.5, 0.0, 3))
     rope = candidate("rotary", run(1.0, 1.0, 1, seconds=1.0), run(0.98, 0.96, 2), run(0.99, 0.98, 3, seconds=3.0))
     for head, cells in {

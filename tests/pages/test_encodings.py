@@ -131,7 +131,7 @@ def test_lengths_and_each_position_in_turn() -> None:
     assert all(NOT_TRAINED in note for name, note, _, _ in found.rows if name != "as trained")
 
 
-def test_the_numbers_are_the_models() -> None:
+def test_numbers_are_the_models() -> None:
     text = PRESETS[0]
     with in_float64() as model:
         order = problem(Settings(text))
@@ -147,7 +147,7 @@ def test_the_numbers_are_the_models() -> None:
     assert f"differ by up to {difference(trained, 2)}." in order
 
 
-def test_a_text_without_another_order() -> None:
+def test_text_without_another_order() -> None:
     assert "“you are how”" in problem(Settings("how are you"))
     for text in ("", "one", "same same", " a   b  a "):
         assert problem(Settings(text)).startswith("Type at least two different words"), text
@@ -160,7 +160,7 @@ def parts(name: str, sizes: TableSizes, **values: Any) -> dict[str, Part]:
     return {slot: part for slot, part in made.items() if part is not None}
 
 
-def test_a_portrait_draws_the_table_and_the_bias() -> None:
+def test_portrait_draws_the_table_and_the_bias() -> None:
     sizes = TableSizes(5, 8, 2)
     (heat,) = parts("rotary", sizes)["picture"].figure["data"]  # type: ignore[index]
     for shown, row in zip(heat["z"], table(build("rotary", sizes)).tolist(), strict=True):

@@ -61,7 +61,7 @@ def wish(turn: int, event: Any) -> Any:
     return {"wishes": [{"turn": turn, "event": event}]}
 
 
-def said(app: AppTest) -> dict[str, Any]:
+def control_values(app: AppTest) -> dict[str, Any]:
     """What every control says, and the link of what none holds."""
     assert not app.exception
     link = {key: app.query_params[key] for key in DEFAULTS if key in app.query_params}
@@ -70,7 +70,7 @@ def said(app: AppTest) -> dict[str, Any]:
 
 def unchanged(app: AppTest, before: dict[str, Any], after: str) -> None:
     """Every control says what it said, or what it says by default."""
-    for key, value in said(app).items():
+    for key, value in control_values(app).items():
         assert value in (before.get(key), DEFAULTS[key]), (after, key, value)
     assert not app.error, after
 
@@ -100,7 +100,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
 
 def test_no_event_of_a_view_breaks_its_page(taken: list[Event]) -> None:
     app = app_at("explore", s="how are you").run()
-    before = said(app)
+    before = control_values(app)
     names = [name for name, event in EVENTS.items() if isinstance(event, dict)]
     for some in in_five(names):
         act(app, "maps", {"each": [EVENTS[name] for name in some]})
@@ -115,7 +115,7 @@ def test_no_event_of_a_view_breaks_its_page(taken: list[Event]) -> None:
 def test_no_wish_of_a_sheet_breaks_its_page() -> None:
     """A sheet has its wishes in a list: each of them, some with a turn that is none; then what is no list."""
     app = app_at("by-hand").run()
-    before = said(app)
+    before = control_values(app)
     wishes: list[Any] = [{"turn": turn, "event": event} for turn, event in enumerate(EVENTS.values(), 1)]
     no_turns: list[Any] = [[], True, 10**400]
     wishes += [None, 3, *({"turn": turn, "event": {"edit": "x"}} for turn in no_turns)]

@@ -56,6 +56,10 @@ def test_default_and_any_place(model: Model) -> None:
         assert header["key"] == (14 if at.endswith("14.14") else None)
         assert set(header["unusable"]) == ({"at"} if 999 in rest else set())
     assert "[MASK] hides a word" in " ".join(shown(s="[MASK], it didn't")["pieces"])
+    for text, note in (("Die Katze sitzt auf der Matte", "MiniLM was trained on English and splits many"),
+                       ("Kot śpi na kanapie", "MiniLM was trained on English and splits most"),
+                       ("The giraffe eats leaves of the acacia", "Rare words are split: “##raf”")):  # fmt: skip
+        assert shown(s=text)["pieces"][0].startswith(note)
     first = answers("maps", "")[1]
     assert answers("maps", "")[1] == answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "equal bytes"
 

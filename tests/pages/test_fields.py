@@ -38,7 +38,7 @@ def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
             assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand")
 
 
-def test_the_documented_table_and_the_browsers_are_this_one() -> None:
+def test_documented_table_and_the_browsers_are_this_one() -> None:
     document = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
     assert table() in document, "write headlight.link.fields.table() into docs/links.md"
     assert table().count("\n") == len(FIELDS) + 1

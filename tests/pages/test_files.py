@@ -74,7 +74,7 @@ CHANGED: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_the_html_file_has_the_pages_changes() -> None:
+def test_html_file_has_the_pages_changes() -> None:
     for link in CHANGED:
         values = {"s": "how are you now", "at": "3.1.2", **link}
         page = made("explore.html", **values).decode()
@@ -89,7 +89,7 @@ def test_the_html_file_has_the_pages_changes() -> None:
         assert own["off"] == sorted(name[1:].replace(" H", ".") for name in off), link
 
 
-def test_the_files_of_pages_with_two_or_more_maps(model: Model) -> None:
+def test_files_of_pages_with_two_or_more_maps(model: Model) -> None:
     pair = arrays_of("compare.npz", s="can you", s2="can it be", pos2="as trained", at="1.3")
     for side, text in (("left", "can you"), ("right", "can it be")):
         run = model.run(text)
@@ -154,7 +154,7 @@ def handout(**values: str) -> tuple[dict[str, Any], np.ndarray]:
     return header, np.frombuffer(floats, np.float32)
 
 
-def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headlight.lessons.files.public_url", lambda url: "http://192.168.1.7:8501")
     header, floats = handout(lesson="it", **{"from": "http://localhost:8501"})
     lesson = course().lessons["it"]
@@ -179,7 +179,7 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
 # ---- the address at which a class opens a link
 
 
-def test_a_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "read", lambda name: "127.0.0.1")
     for url in ("http://localhost:8501/masks", "http://127.0.0.1:8501", ""):
         assert addresses.public_url(url) == "", "a server for this machine alone"

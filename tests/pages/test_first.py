@@ -75,7 +75,7 @@ def is_without_picture(answer: Any) -> bool:
     return answer.status_code == 200 and not BLOCK.search(answer.text) and LISTED in answer.text
 
 
-def test_the_picture_is_that_of_the_link() -> None:
+def test_picture_is_that_of_the_link() -> None:
     answer = served().get("/?s=the+cat+sat&mask=causal&at=1.2")
     found = BLOCK.search(answer.text)
     assert found is not None
@@ -174,7 +174,7 @@ def test_addresses_of_no_page_and_of_the_first_page() -> None:
     assert client.get(f"/explore?s={'|' * (MAX_QUERY_BYTES // 3)}", follow_redirects=False).status_code == 414, "quoted"
 
 
-def test_the_bar_and_the_course_come_with_the_page() -> None:
+def test_bar_and_the_course_come_with_the_page() -> None:
     text = served().get("/train").text
     listed = re.search(rf'<script type="application/json" {LISTED}>(.*?)</script>', text)
     assert listed is not None

@@ -82,8 +82,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     single_flight.clear_caches()
 
 
-def said(route: str, **values: str) -> Callable[[], list[str]]:
-    """The notices of a route's answer."""
+def call(route: str, **values: str) -> Callable[[], list[str]]:
+    """Return a function that calls a route and returns the notices of its answer."""
 
     def notices() -> list[str]:
         parts, rest = unpacked(answer(route, urlencode(values).encode()))
@@ -131,22 +131,22 @@ def masked() -> list[str]:
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
     assert padding.compare_batch(TEXT, "a much longer sentence than that one is")
-    return said("masks", s=TWICE, mask="causal")()
+    return call("masks", s=TWICE, mask="causal")()
 
 
 def more_than_two() -> list[str]:
     found = multiple_maps.blocks(LinkQuery(urlencode({"s": TWICE, "at": "1.0"}).encode()))
-    return [said for block in found for said in block.get("sentences", [])]
+    return [sentence for block in found for sentence in block.get("sentences", [])]
 
 
 MESSAGES: dict[str, Callable[[], Any]] = {
-    "a mask": said("maps", s=TWICE, mask="causal", look="values"),
-    "the difference of the mean": said("maps", s=TWICE, off="L0 H0", look="difference_mean"),
-    "a writer": said("maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
-    "a pair of sentences": said("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
+    "a mask": call("maps", s=TWICE, mask="causal", look="values"),
+    "the difference of the mean": call("maps", s=TWICE, off="L0 H0", look="difference_mean"),
+    "a writer": call("maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
+    "a pair of sentences": call("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
     "heads, orders, stories": of_pairs,
     "masks": masked,
-    "steps": said("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
+    "steps": call("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
     "lessons on the layer": all_lessons,
     "by hand": by_hand,
     "positions": positions,
@@ -171,7 +171,7 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.answer, lesson
 
 
-def test_a_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:
+def test_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:
     for name in MESSAGES:
         device = gpu(1)
         device.full = name in ONCE

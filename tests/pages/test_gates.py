@@ -97,7 +97,7 @@ async def test_uploaded_file_is_private_and_can_be_deleted(
 
 
 @without_waiting
-async def test_a_visitor_has_few_files_and_the_oldest_makes_room(stored: MemoryUploadedFileManager) -> None:
+async def test_visitor_has_few_files_and_the_oldest_makes_room(stored: MemoryUploadedFileManager) -> None:
     many = [f"mine/{number}" for number in range(MAX_FILES + 1)]
     assert await answers(*put(*many, "yours/1")) == [204] * MAX_FILES + [429, 204]
     assert await answers(*put("mine/refused")) == [413]
@@ -119,7 +119,7 @@ async def test_no_file_is_taken_while_the_memory_is_full(
 
 
 @without_waiting
-async def test_a_half_sent_file_is_dropped_and_makes_room_for_another(
+async def test_half_sent_file_is_dropped_and_makes_room_for_another(
     stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upload_middleware, "MAX_TOTAL_BYTES", 3 * MAX_BYTES)
@@ -155,7 +155,7 @@ async def test_a_half_sent_file_is_dropped_and_makes_room_for_another(
     assert await asyncio.gather(*half) == [(408, 12), (408, 20), (408, 20)]
 
 
-async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_names_one_host_that_is_this_server(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"browser.serverAddress": "Class.example.org", "server.allowedHosts": ["*.School.example"]}
     monkeypatch.setattr("headlight.server.options.read", options.get)
     own = (
@@ -190,7 +190,7 @@ async def test_unneeded_routes_are_closed_for_any_header() -> None:
 # ---- connections
 
 
-def test_an_ipv6_network_is_one_address() -> None:
+def test_ipv6_network_is_one_address() -> None:
     for address, network in {
         "10.0.0.1": "10.0.0.1", "::ffff:10.0.0.1": "10.0.0.1", "": "", "testclient": "testclient",
         "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64",
@@ -288,7 +288,7 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
 
 @pytest.mark.usefixtures("loop_time")
 @without_waiting
-async def test_a_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
+async def test_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
     line = Line()
     sent = [naming(MAX_CONTROLS), b"\xff" * 10_000, bytes(2**16 * MESSAGE_RATE[1]), b"x", naming(MAX_CONTROLS + 1)]
     line.say(*sent)
@@ -353,7 +353,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
 
 
-def test_an_answer_leaves_at_once() -> None:
+def test_answer_leaves_at_once() -> None:
     """On a socket that was opened without naming its protocol, as Streamlit's is."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(NoDelay(app), log_level="critical", lifespan="off"))

@@ -98,7 +98,7 @@ def test_a_link_gives_the_page() -> None:
     assert [row[0] for row in table["rows"]] == ["naive", "sdpa", timing.YARDSTICK]
 
 
-def test_a_link_with_garbage_says_so() -> None:
+def test_link_with_garbage_says_so() -> None:
     garbage = {
         "at": "6.0", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
         "what": "sleep", "race": "everything", "secs": "999",
@@ -115,7 +115,7 @@ def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
     assert not app.exception
 
 
-def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
+def test_case_sets_every_control_and_its_report_stands_beside() -> None:
     app = opened()
     press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
@@ -131,7 +131,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     assert app.session_state["n"] == before
 
 
-def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = [block for block in blocks(opened(find="barycentre"), "words") if block["kind"] == "table"]
     assert [row[0] for row in table["rows"]] == ["weights · v"]
 

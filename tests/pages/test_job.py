@@ -94,7 +94,7 @@ def test_departed_user_frees_the_slot(clock: Clock, waits: bool) -> None:
     assert not before.is_finished
 
 
-def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
+def test_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
     for error, sentence in (
         (HeadlightError("this is wrong"), "this is wrong"),
         (RuntimeError("a secret path"), "the training process cannot be reached (RuntimeError)"),
@@ -127,7 +127,7 @@ def new_job(tmp_path: Path) -> NewJob:
     return start
 
 
-def test_a_job_has_all_its_results(new_job: NewJob) -> None:
+def test_job_has_all_its_results(new_job: NewJob) -> None:
     """Data from outside are handed over, and not kept."""
     text = replace(TINY, task="text", max_len=32)
     done = new_job(
@@ -152,7 +152,7 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         assert saved.read(folder).end == history.end
 
 
-def test_a_training_that_had_its_share_ends_while_others_wait(
+def test_training_that_had_its_share_ends_while_others_wait(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     workers = stand_in(monkeypatch, OBEYS)
@@ -180,7 +180,7 @@ def test_bad_data_are_reported(new_job: NewJob) -> None:
 
 
 @pytest.mark.faults
-def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
+def test_worker_that_ends_says_something_unexpected_or_cannot_be_started(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record, "MAX_MESSAGE_BYTES", 4000)

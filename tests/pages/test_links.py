@@ -22,7 +22,7 @@ BY_HAND = [("by_hand", ("s", "qw", "kw", "rule", "on")), ("by_hand", ("m", "qs",
 
 
 @pytest.mark.parametrize(("page", "keys"), BY_HAND)
-def test_a_huge_text_in_a_field_is_cut_and_a_sentence_says_so(page: str, keys: tuple[str, ...]) -> None:
+def test_huge_text_in_a_field_is_cut_and_a_sentence_says_so(page: str, keys: tuple[str, ...]) -> None:
     app = app_at(page).run()
     usual = payloads(app)
     for number, key in enumerate(keys):
@@ -38,7 +38,7 @@ def test_a_huge_text_in_a_field_is_cut_and_a_sentence_says_so(page: str, keys: t
     assert not app.exception
 
 
-def test_a_huge_text_in_a_link_is_cut_and_a_sentence_says_so() -> None:
+def test_huge_text_in_a_link_is_cut_and_a_sentence_says_so() -> None:
     keys = ("s", "qw", "rule", "on", "m", "at", "model", "p", "unheard")
     app = app_at(
         "by_hand", ex="a real cell", mask="painted", **{key: "x" * (LONG + number) for number, key in enumerate(keys)}
@@ -90,7 +90,7 @@ states = st.fixed_dictionaries(
 
 
 @given(states)
-def test_a_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
+def test_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
     with patch.object(streamlit, "session_state", values):
         left_out = links.dropped_keys()
         rest = {key: value for key, value in values.items() if key not in left_out}

@@ -48,7 +48,7 @@ def write(clock: list[float]) -> Iterator[Write]:
         logger.propagate = True
 
 
-def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
+def test_exception_is_one_line_without_its_text(write: Write) -> None:
     with pytest.raises(ValueError, match="kestrel") as error:
         int("kestrel umbrella")
     line = write("Error processing back message", exc_info=error.value)
@@ -57,15 +57,15 @@ def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
     assert "kestrel" not in line
 
 
-def test_a_line_holds_no_argument_quotation_or_session_and_has_a_length(write: Write) -> None:
-    said: list[tuple[tuple[Any, ...], str]] = [
+def test_line_holds_no_argument_quotation_or_session_and_has_a_length(write: Write) -> None:
+    cases: list[tuple[tuple[Any, ...], str]] = [
         (("Ignoring %r of %s", "kestrel", "umbrella"), "Ignoring … of …"),
         (("%d of %d bytes", 3, 4), "3 of 4 bytes"),
         (("could not read 'kestrel' or \"umbrella\" at 3",), "could not read … or … at 3"),
         (("Task <Task exception=ValueError(\"no number: 'kestrel'\")>",), "Task <Task …"),
         (("Session 6f1c1a52-9f0c-4d26-8d4b-0c3f7d1e2a3b is gone",), "Session … is gone"),  # or it could be taken over
     ]
-    for arguments, line in said:
+    for arguments, line in cases:
         assert write(*arguments) == f"{line}\n", arguments
     # an own message keeps its reason if its arguments fit
     assert write("Headlight starts without its model: %s", "no package", own=True).endswith("model: no package\n")

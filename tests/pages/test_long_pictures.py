@@ -85,14 +85,14 @@ def test_awaited_pass_is_not_evicted(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
-    said, body = unpacked(answer("tile", asked(tile="8.0.1").encode()))
+    header, body = unpacked(answer("tile", asked(tile="8.0.1").encode()))
     n = len(run.tokens)
-    assert said == {"row": 8, "column": 0, "step": 1, "rows": n - 8, "columns": n}
+    assert header == {"row": 8, "column": 0, "step": 1, "rows": n - 8, "columns": n}
     cells = np.frombuffer(body, "<f4").reshape(n - 8, n)
     future = np.triu(np.ones((n, n), bool), 1)[8:]
     assert np.array_equal(np.isnan(cells), future), "nobody may look there"
     assert np.array_equal(cells[~future], run.weights[1, 1, 8:].numpy()[~future])
-    said, body = unpacked(answer("tile", asked(tile="0.0.4", look="mean").encode()))
+    header, body = unpacked(answer("tile", asked(tile="0.0.4", look="mean").encode()))
     blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
     assert body == blocks.numpy().tobytes()
     for wrong in ("", "0.0.0", "-1.0.1", "9999.0.1"):

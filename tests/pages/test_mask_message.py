@@ -104,7 +104,7 @@ def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
     assert (header["notices"], header["unusable"], header["initialValues"]) == ([], {}, {})
 
 
-def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
+def test_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
     with pytest.raises(HeadlightError):
         message.masks_message(b"s=%ff")
     for p in ("6.x", "65.rB", "<b>", "6.r" + "B" * 3000):
@@ -123,7 +123,7 @@ def test_a_painting_that_cannot_be_read_or_is_for_another_sentence() -> None:
 # ---- the cards
 
 
-def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
+def test_click_on_a_card_says_what_the_link_then_says() -> None:
     for now in ("none", "causal", "dilated:2:3", "sinks:2 & causal", "!causal | sinks:1"):
         header, _ = answered(s=WORDS, mask="combination", rule=now)
         rule = masks.allow(masks.parse(now), 6, 6)[0, 0]
@@ -216,7 +216,7 @@ def test_padding_shows_the_bug_and_its_mending(model: Model) -> None:
     assert "“how are you”: 5 tokens and 10 of padding" in text
     assert "nothing is padded" in outcomes(s="how are you")
     for pad in ("x" * 12_001, "a " * 600):
-        told = json.loads(answer("outcomes", urlencode({"pad": pad}).encode()))
-        assert told["refusal"].endswith(".")
-        assert "“how are you”: 5 tokens" in str(told["padding"]), "the usual one stands in its place"
+        outcome = json.loads(answer("outcomes", urlencode({"pad": pad}).encode()))
+        assert outcome["refusal"].endswith(".")
+        assert "“how are you”: 5 tokens" in str(outcome["padding"]), "the usual one stands in its place"
         assert answered(pad=pad)[0]["notices"] == [], "the picture needs it not"

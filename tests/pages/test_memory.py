@@ -18,7 +18,7 @@ class Circle:
         self.own = self
 
 
-def test_a_circle_is_freed_and_imported_modules_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_circle_is_freed_and_imported_modules_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     sweeper, gone = Sweeper(), weakref.ref(Circle())
     gc.unfreeze()  # what the suite keeps out of sight, and the last sweep here again
     sweeper.sweep()

@@ -23,7 +23,7 @@ def raised_by(code: str) -> ImportError:
     return raised.value
 
 
-def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() -> None:
+def test_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() -> None:
     lacking = "try:\n import no_such_package\nexcept ImportError as error:\n raise {} from {}"
     for code in (
         "import no_such_package",

@@ -43,7 +43,7 @@ def test_exact_numbers_read_back(value: float) -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=4), st.integers(1, 3))
-def test_the_best_of_several_heads_is_every_outcome_counted(chances: list[float], heads: int) -> None:
+def test_best_of_several_heads_is_every_outcome_counted(chances: list[float], heads: int) -> None:
     of_one = {  # each try succeeds or not -> its probability
         tries: math.prod(chance if hit else 1 - chance for hit, chance in zip(tries, chances, strict=True))
         for tries in product((0, 1), repeat=len(chances))

@@ -58,7 +58,7 @@ def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest(tok
     assert np.array_equal(values[size:].reshape(2, 3, side, side), in_steps(largest))
 
 
-def test_the_map_in_focus_is_exact_and_any_token_survives() -> None:
+def test_map_in_focus_is_exact_and_any_token_survives() -> None:
     first, second = maps(7, 1, 1)[0, 0], maps(5, 1, 1)[0, 0]
     header, body = unpacked(pack_focus({"a": 1}, first, second.double()))
     assert header == {"a": 1}

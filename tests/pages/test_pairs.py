@@ -24,7 +24,7 @@ def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> P
     return Pair(pictures.picture(left), pictures.picture(right), Cursor(layer, head))
 
 
-def test_the_figures_of_a_head_that_is_not_the_default() -> None:
+def test_figures_of_a_head_that_is_not_the_default() -> None:
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
@@ -64,9 +64,9 @@ HORSE = {"s": TIRED, "s2": TIRED.replace("animal", "horse"), "pos2": "as trained
 def vectors(**link: str) -> tuple[str, list[str], list[str]]:
     """What is said of a token's vectors, their cosines and the largest changes of an entry, as they are written."""
     (panel,) = picture_of("pair", **link)[0]["vectors"]
-    said, *rows = panel["blocks"]
+    summary, *rows = panel["blocks"]
     cosines, changes = (bars["values"] for bars in rows[0]["blocks"]) if rows else ([], [])
-    return said["text"], cosines, changes
+    return summary["text"], cosines, changes
 
 
 def window(w: int) -> dict[str, str]:
@@ -90,11 +90,11 @@ def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
 def test_news_travels_one_window_a_layer() -> None:
     """“it” stands eight words behind “animal”, which becomes “horse”."""
     for w, first in ((2, None), (3, 4), (5, 2)):
-        said, _, changes = vectors(**HORSE, **window(w))
+        sentence, _, changes = vectors(**HORSE, **window(w))
         reached = [layer for layer, change in enumerate(changes) if change != "0"]
         assert (reached[0] if reached else None) == first
         equal = "equal in every layer" if first is None else f"equal up to H[{first - 1}] and differ from H[{first}]"
-        assert equal in said
-    said, *bars = vectors(s="how are you", s2="can you can that", pos2="as trained")
+        assert equal in sentence
+    sentence, *bars = vectors(s="how are you", s2="can you can that", pos2="as trained")
     assert bars == [[], []]
-    assert said.startswith("The left sentence has 5 tokens, the right one 6:")
+    assert sentence.startswith("The left sentence has 5 tokens, the right one 6:")

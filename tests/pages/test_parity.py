@@ -49,7 +49,7 @@ def test_input_is_the_hidden_state_before_the_layer() -> None:
         same_function(maps[0], run.weights[4])
 
 
-def test_a_row_above_its_bound_says_so() -> None:
+def test_row_above_its_bound_says_so() -> None:
     equality = parity.compare_random(InputSizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
     worse = agreement.Agreement(*[agreement.Difference(0.25, 0.1)] * 4)
@@ -67,7 +67,7 @@ def test_sizes_that_cannot_be_are_refused() -> None:
         parity.compare_random(InputSizes(2, 512, 384, 12), "none", "auto")
 
 
-def test_the_lessons_class_has_so_many_parameters() -> None:
+def test_lessons_class_has_so_many_parameters() -> None:
     three = [nn.Linear(384, 384, bias=False) for _ in range(3)]  # query, key, value; the output has a bias
     counted = f"{sum(one.numel() for part in (*three, nn.Linear(384, 384)) for one in part.parameters()):,}"
     assert {row[2] for row in parity.kinds(384, 12, "output alone")["rows"]} == {counted} == {"590,208"}

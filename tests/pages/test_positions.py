@@ -107,7 +107,7 @@ def test_a_link_gives_the_page() -> None:
     assert "<b>" not in json.dumps(charts(app))
 
 
-def test_a_link_with_garbage_says_so_and_a_long_text_keeps_the_last_sentence() -> None:
+def test_link_with_garbage_says_so_and_a_long_text_keeps_the_last_sentence() -> None:
     garbage = {"enc": "absolute", "ch": "1024", "at_pos": "512", "far": "1e9", "amp": "0", "h": "x", "at": "6.0"}
     app = as_it_opens(**garbage, s="a " * 600)
     warnings = notices(app)
@@ -136,7 +136,7 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn() -> None:
         assert len(charts(app)) == (5 if name == "rotary" else 4)
 
 
-def test_a_map_that_is_pressed_brings_its_portrait() -> None:
+def test_map_that_is_pressed_brings_its_portrait() -> None:
     app = as_it_opens()
     for turn, (chosen, encoding) in enumerate((("alibi", "alibi"), ("halved", "learned")), 1):
         app = act(app, "encodings_view", {"selection": chosen, "turn": turn})
@@ -148,7 +148,7 @@ def test_a_map_that_is_pressed_brings_its_portrait() -> None:
     assert view(app)["selection"] == "rotary"
 
 
-def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
+def test_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     app = as_it_opens(s="how are you", enc="t5")
     state, found = view(app), in_model.on_model(Settings("how are you"), None)
     sent = torch.frombuffer(bytearray(base64.b64decode(state["maps"])), dtype=torch.float32).reshape(-1, 5, 5)

@@ -27,7 +27,7 @@ from .waiting import PATIENCE, Clock, bounded, wait
 QUESTIONS = (Work.PICTURE, Work.LONG, Work.LOW_PRIORITY, Work.HEAVY)
 
 
-def test_the_table_of_the_bounds_is_in_the_docs() -> None:
+def test_table_of_the_bounds_is_in_the_docs() -> None:
     written = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
     assert table() in written, "write headlight.queue.policy.table() into docs/serving.md"
     for threads in (1, 2, 64):
@@ -69,7 +69,7 @@ def test_visitors_take_turns_and_ten_tabs_of_one_address_are_one_visitor() -> No
     assert began(queue, turns, clock) == ["tab0", "tab1", "late", "later", *(f"tab{number}" for number in range(2, 10))]
 
 
-def test_the_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None:
+def test_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None:
     queue = bounded(Work.TRAINING, max_queued=10)
     tabs = [queued(queue, "school", f"tab {number}") for number in range(12)]
     with pytest.raises(HeadlightError, match="10 trainings are already waiting"):
@@ -159,7 +159,7 @@ def test_heavy_work_comes_one_at_a_time_and_who_leaves_or_fails_makes_room() -> 
     assert sorted(entered) == ["a", "b"]
 
 
-def test_a_script_gives_its_place_up_for_heavy_work() -> None:
+def test_script_gives_its_place_up_for_heavy_work() -> None:
     queue = bounded(Work.SCRIPT, max_concurrency=1)
     with queue.slot(Work.SCRIPT, client=Client("", "one")):
         other = queued(queue, "", "other", work=Work.SCRIPT)
@@ -227,7 +227,7 @@ async def test_equal_questions_are_computed_once() -> None:
         assert asked.computed == computed
 
 
-async def test_the_newest_question_of_a_view_and_of_a_visitor_takes_the_place_of_an_older_one() -> None:
+async def test_newest_question_of_a_view_and_of_a_visitor_takes_the_place_of_an_older_one() -> None:
     async with Asked() as asked:
         typed = [asked.ask("typing", f"key {number}", "maps") for number in range(3)]
         other = asked.ask("patient", "other", "maps")
@@ -313,7 +313,7 @@ async def test_abandoned_long_job_is_cancelled_and_frees_its_slot() -> None:
     assert await queue.submit(visitor, "key", lambda: b"again", never(), work=Work.HEAVY) == b"again"
 
 
-async def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes() -> None:
+async def test_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes() -> None:
     queue, begun = Queue(), list[str]()
 
     def ask(name: str, session: str = "") -> asyncio.Task[bytes]:

@@ -65,7 +65,7 @@ def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> Non
     within_rounding(sums, torch.ones_like(sums), rounding.sum_bound(n, n))
 
 
-def test_a_link_gives_the_random_layer() -> None:
+def test_link_gives_the_random_layer() -> None:
     link = "s=how+are+you&lw=random&biases=none&drop=0.2&dice=3&impl=efficient&vs=sdpa&at=4.1&step=weights.dropout"
     state, first, second = answers("steps", link)
     header, numbers = read_back(first)
@@ -96,7 +96,7 @@ def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(LESSONS["relative"](found, 3)) != said(lesson)
 
 
-def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
+def test_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     found = random_layer.traced(Settings("how are you"), 1, "efficient", RandomLayer("all", 0.5, 2))
     lesson = LESSONS["dropout"](found, 3)
     assert "At rate 0.5 each weight" in said(lesson)
@@ -115,7 +115,7 @@ def test_masks_of_size_1_are_those_written_out() -> None:
     assert ([row[4] for row in table["rows"]], {row[5] for row in table["rows"]}) == (["72", "12", "36", "6"], {"0"})
 
 
-def test_a_class_is_shown_with_everything_that_it_calls() -> None:
+def test_class_is_shown_with_everything_that_it_calls() -> None:
     source = whole_source(IMPLEMENTATIONS["sequence_first"])
     for part in ("class ProjectAndSplit", "def split_heads", "def join_heads", "def softmax_over_keys"):
         assert part in source
@@ -133,7 +133,7 @@ def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:
             assert set(words.values()) == {said for found in steps.values() for own, said in found if own == text}
 
 
-def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
+def test_notebooks_strings_and_letters_stand_at_their_steps() -> None:
     words = {step: names_in_texts("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
     assert "'ij,bsj->bsi'" in words["q.project"]
     assert "'bshi,bthi->bhst'" in words["scores.product"]

@@ -90,9 +90,9 @@ class Class(RuleBasedStateMachine):
         room, before = self.room, self.room.pack()
         question = room.question["id"] if room.question else "q0"
         is_fine = name in room.phones and room.phase == "open" and not late and 0 <= option < 3
-        said = {"question": "q0" if late else question, "round": room.round, "choice": option}
+        ballot = {"question": "q0" if late else question, "round": room.round, "choice": option}
         try:
-            rules.vote(room, name, said)
+            rules.vote(room, name, ballot)
         except RoomError:
             assert not is_fine
             assert room.pack() == before
@@ -112,9 +112,9 @@ class Class(RuleBasedStateMachine):
     def no_tally_and_no_answer_is_seen_early(self) -> None:
         phase = self.room.phase
         assert phase in PHASES
-        told = [rules.member_view(self.room, name) for name in self.room.phones]
-        assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in told)
-        assert all((state["answer"] is not None) == (phase == "answer") for state in told)
+        views = [rules.member_view(self.room, name) for name in self.room.phones]
+        assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in views)
+        assert all((state["answer"] is not None) == (phase == "answer") for state in views)
         host = rules.member_view(self.room, HOST)
         assert bool(host["tallies"]) == (phase not in ("idle", "open"))
         for number, tally in enumerate(host["tallies"]):
@@ -130,7 +130,7 @@ TestClass = Class.TestCase
 TestClass.settings = settings(stateful_step_count=50)
 
 
-def test_a_question_or_a_link_that_does_not_fit_is_refused() -> None:
+def test_question_or_a_link_that_does_not_fit_is_refused() -> None:
     room = new_room()
     before = room.pack()
     broken: list[Any] = [
@@ -163,20 +163,20 @@ async def joined(store: MemoryStore | None = None) -> tuple[Host, Phone]:
 
 
 @without_waiting
-async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
+async def test_class_follows_votes_twice_and_sees_the_answer() -> None:
     host = await opened()
     phones = [await host.phone() for _ in range(3)]
-    async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
-        first = await told.until(joined=3)
+    async with phones[0].events(host.code, phones[0].listen) as stream, host.events(host.code, host.listen) as seen:
+        first = await stream.until(joined=3)
         assert (first["phase"], first["follows"]) == ("idle", True)
         await host.act("show", link="/explore?s=it")
-        assert (await told.until(link="/explore?s=it"))["follows"]
+        assert (await stream.until(link="/explore?s=it"))["follows"]
         await host.act("let_go")
-        await told.until(follows=False)
+        await stream.until(follows=False)
         question = await host.ask()
         for phone, option in zip(phones, (0, 1, 1), strict=True):
             assert (await phone.vote(question, option))[0] == 200
-        state = await told.until(voted=3)
+        state = await stream.until(voted=3)
         assert state["choice"] == 0
         assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
         early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
@@ -187,11 +187,11 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         assert (await phones[0].vote(question, 1, 1))[0] == 200
         await host.act("close")
         await host.act("answer", answer={"right": [1], "text": "So it is."})
-        state = await told.until(phase="answer")
+        state = await stream.until(phase="answer")
         assert state["tallies"] == [[1, 2, 0], [0, 1, 0]]
         assert state["answer"] == {"right": [1], "text": "So it is."}
         await host.done("delete", {"code": host.code, "key": host.key})
-        kind, gone = await told.next()
+        kind, gone = await stream.next()
         assert kind == "gone"
         assert gone["message"] == NO_ROOM
     assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM)
@@ -221,8 +221,8 @@ async def test_double_late_and_unknown_votes_are_refused() -> None:
     # a phone that comes again, wherever it is, is the same voter
     again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
     assert again == {"token": phone.token, "listen": phone.listen}
-    async with host.events(host.code, "nobody") as told:
-        assert (await told.next())[0] == "gone"
+    async with host.events(host.code, "nobody") as stream:
+        assert (await stream.next())[0] == "gone"
 
 
 async def test_only_the_host_moves_the_class_and_has_the_key() -> None:
@@ -231,9 +231,9 @@ async def test_only_the_host_moves_the_class_and_has_the_key() -> None:
     phone = await host.phone()
     for key in (phone.token, phone.listen, host.listen, other.key, "", None, 1):
         for name, more in (("act", {"act": "let_go"}), ("delete", {}), ("join", {})):
-            status, told = await phone.post(name, {"code": host.code, "key": key, **more})
+            status, content = await phone.post(name, {"code": host.code, "key": key, **more})
             assert status == 403, (name, key)
-            assert host.key not in str(told)
+            assert host.key not in str(content)
     state = await phone.state()
     assert state["follows"]
     assert host.key not in json.dumps(state)
@@ -241,7 +241,7 @@ async def test_only_the_host_moves_the_class_and_has_the_key() -> None:
 
 
 @without_waiting
-async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "GUESS_RATE", (0.01, 30))
     host = await opened()
     phone = await host.phone("203.0.113.5")
@@ -251,8 +251,8 @@ async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch:
     assert heard[-1] == (429, TOO_MANY_GUESSES)
     other = await opened_beside(host)
     assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
-    async with guesser.events(other.code, "nobody") as told:
-        assert (await told.next())[0] == "wait"
+    async with guesser.events(other.code, "nobody") as stream:
+        assert (await stream.next())[0] == "wait"
     assert (await phone.vote(await host.ask(), 1))[0] == 200, "his class goes on"
     assert (await guesser.post("join", {"code": host.code}))[0] == 200, "and grows: its network knows this code"
     assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
@@ -266,12 +266,12 @@ async def opened_beside(host: Host) -> Host:
 
 async def test_other_pages_and_odd_bodies_are_refused() -> None:
     host = await opened()
-    said = {"code": host.code}
+    body = {"code": host.code}
     for headers in (
         {"origin": "https://evil.example", "host": "here"}, {"sec-fetch-site": "same-site"},
         {"content-type": "text/plain"},
     ):  # fmt: skip
-        assert (await host.post("join", said, **headers))[0] == 403
+        assert (await host.post("join", body, **headers))[0] == 403
     assert (await host.post("join", b"[" * 20_000))[0] == 422
     assert (await host.post("join", b"x" * 40_000))[0] == 413
     assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
@@ -280,7 +280,7 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
 
 
 @without_waiting
-async def test_a_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "GUESS_RATE", (1.0, 1))
     host = await opened()
     guesser = Client(host.app, "203.0.113.5")
@@ -295,7 +295,7 @@ async def test_a_newcomer_waits_for_a_turn_in_a_network_that_guesses(monkeypatch
 
 
 @without_waiting
-async def test_a_flood_fills_the_room_and_no_more() -> None:
+async def test_flood_fills_the_room_and_no_more() -> None:
     host = await opened(MemoryStore(max_rooms=2))
     flood = [host.post("join", {"code": host.code}) for _ in range(420)]
     statuses = [status for status, _ in await asyncio.gather(*flood)]
@@ -315,7 +315,7 @@ async def test_a_flood_fills_the_room_and_no_more() -> None:
 
 
 @without_waiting
-async def test_the_newest_stream_of_a_phone_replaces_its_oldest_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_newest_stream_of_a_phone_replaces_its_oldest_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     share = routes.MAX_OWN_STREAMS
     monkeypatch.setattr(routes, "MAX_STREAMS", share + 1)
     host, phone = await joined()
@@ -340,28 +340,28 @@ async def test_however_many_vote_a_stream_has_few_messages_and_an_end(monkeypatc
     host = await opened()
     phones = [await host.phone() for _ in range(60)]
     question = await host.ask()
-    async with phones[0].events(host.code, phones[0].listen) as told:
-        await told.until(phase="open")
+    async with phones[0].events(host.code, phones[0].listen) as stream:
+        await stream.until(phase="open")
         for number, phone in enumerate(phones):
             await phone.vote(question, number % 3)
             await asyncio.sleep(1 / 60)
         await asyncio.sleep(routes.PAUSE_SECONDS)
-        assert told.waiting() <= 1 + 1 / routes.PAUSE_SECONDS
-        await told.until(voted=60)
+        assert stream.waiting() <= 1 + 1 / routes.PAUSE_SECONDS
+        await stream.until(voted=60)
         monkeypatch.setattr(readiness.STATE, "is_ending", True)
-        assert await told.next() == ("", None), "the server ends; the browser connects to another by itself"
+        assert await stream.next() == ("", None), "the server ends; the browser connects to another by itself"
 
 
 @without_waiting
-async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
+async def test_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
     host, phone = await joined(MemoryStore(kept_seconds=300))
-    async with phone.events(host.code, phone.listen) as told:
+    async with phone.events(host.code, phone.listen) as stream:
         await asyncio.sleep(240)
         await host.act("let_go")  # from now on as long again
         await asyncio.sleep(240)
         assert (await host.post("join", {"code": host.code}))[0] == 200
         await asyncio.sleep(301)
-        while (await told.next())[0] == "room":
+        while (await stream.next())[0] == "room":
             pass
     assert (await host.post("join", {"code": host.code}))[0] == 404
 
@@ -370,8 +370,8 @@ async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.DEBUG):
         host = await opened()
         await host.ask(QUESTION | {"text": "kestrel"})
-        said = {"code": host.code, "key": host.key, "act": "ask", "question": {"id": "q", "text": "kestrel\0"}}
-        assert (await host.post("act", said))[0] == 422
+        body = {"code": host.code, "key": host.key, "act": "ask", "question": {"id": "q", "text": "kestrel\0"}}
+        assert (await host.post("act", body))[0] == 422
     assert "kestrel" not in caplog.text
     assert "198.51.100" not in caplog.text
 
@@ -385,10 +385,10 @@ async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere() -> 
         "server": ("school", 80), "headers": [(b"host", b"school")],
     })  # fmt: skip
     for answer in (page.page, page.privacy):
-        told = await answer(request)
-        assert told.status_code == 200
-        assert "set-cookie" not in told.headers
-        links = re.findall(r'(?:src|href)="([^"]*)"', bytes(told.body).decode())
+        response = await answer(request)
+        assert response.status_code == 200
+        assert "set-cookie" not in response.headers
+        links = re.findall(r'(?:src|href)="([^"]*)"', bytes(response.body).decode())
         assert links
         assert all(re.match(r"/(?!/)", link) for link in links)
 
@@ -405,8 +405,8 @@ def valkey(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]] | Non
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
-    with subprocess.Popen([VALKEY, *told, "--dir", tmp_path], stdout=subprocess.DEVNULL) as server:
+    options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    with subprocess.Popen([VALKEY, *options, "--dir", tmp_path], stdout=subprocess.DEVNULL) as server:
         wait(lambda: answers(port) or server.poll() is not None)
         yield f"valkey://127.0.0.1:{port}/0", server
         server.kill()
@@ -429,15 +429,15 @@ async def test_two_servers_hold_one_room_until_the_store_is_away(
     for phone in phones[4:]:
         phone.app = RoomRoutes(there)
     async with (
-        phones[0].events(host.code, phones[0].listen) as told,
+        phones[0].events(host.code, phones[0].listen) as stream,
         phones[7].events(host.code, phones[7].listen) as elsewhere,
     ):
         question = await host.ask()
         await elsewhere.until(phase="open")
-        said = [phone.vote(question, turn % 3) for turn in range(4) for phone in phones]
-        assert {status for status, _ in await asyncio.gather(*said)} == {200}, "each phone, four times, at once"
-        for stream in (told, elsewhere):
-            assert (await stream.until(voted=8))["tallies"] == []
+        votes = [phone.vote(question, turn % 3) for turn in range(4) for phone in phones]
+        assert {status for status, _ in await asyncio.gather(*votes)} == {200}, "each phone, four times, at once"
+        for member in (stream, elsewhere):
+            assert (await member.until(voted=8))["tallies"] == []
     bounded = ValkeyStore(address, max_rooms=2, kept_seconds=1)
     assert await bounded.create("AAAAAA", b"one")
     assert not await bounded.create("AAAAAA", b"another")

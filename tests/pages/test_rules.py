@@ -30,7 +30,7 @@ def cells_of(text: str, size: int) -> Tensor:
 
 
 @given(written, st.sampled_from(rules.JOINS), written)
-def test_the_usual_spelling_means_the_same_and_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
+def test_usual_spelling_means_the_same_and_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
     if rules.is_usable(rule):
         plain = rules.normalize(rule)
         assert torch.equal(dense(plain), dense(rule))
@@ -60,7 +60,7 @@ def test_spellings_controls_and_what_is_no_rule() -> None:
         assert rules.to_controls(rule) == {"mask": "combination", "rule": rule}
 
 
-def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
+def test_gallery_draws_each_rule_for_the_sentence() -> None:
     for n, rule in (
         (2, "none"), (3, "window:1"), (6, "causal & window:4"), (15, "dilated:2:3"), (64, "sinks:3 | causal"),
         (65, "none"), (200, "window:1"),

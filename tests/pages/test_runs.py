@@ -75,7 +75,7 @@ def test_pending_changes_are_listed() -> None:
 # ---- those that are shown
 
 
-def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:
+def test_curves_as_csv_hold_no_formula(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
     written = runs.to_csv(runs.Runs((Candidate("=1+1", 0, (history,)),))).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
@@ -100,12 +100,12 @@ def history(predicted: list[int], fingerprint: str = TASK.fingerprint, seed: int
 
 
 def outcome(*answers: list[int]) -> Outcome:
-    found = confusion.evaluate("mine", [history(said, seed=seed) for seed, said in enumerate(answers, 1)], TASK)
+    found = confusion.evaluate("mine", [history(outputs, seed=seed) for seed, outputs in enumerate(answers, 1)], TASK)
     assert found
     return found
 
 
-def test_the_report_of_all_seeds_is_that_of_all_their_answers() -> None:
+def test_report_of_all_seeds_is_that_of_all_their_answers() -> None:
     of = outcome(SAID, AGAIN)
     shares = class_report(matrix(TRUE * 2, SAID + AGAIN, 3))
     rows = confusion.report(of)["rows"]
@@ -116,7 +116,7 @@ def test_the_report_of_all_seeds_is_that_of_all_their_answers() -> None:
     assert of.seed_label == "seeds 1, 2 together"
 
 
-def test_the_matrix_and_its_cells() -> None:
+def test_matrix_and_its_cells() -> None:
     block = confusion.confusion(outcome(SAID), (0, 1), 0)
     assert block["cells"] == [["2", "1", "0"], ["1", "1", "0"], ["1", "0", "0"]]
     assert block["marks"] == [[0, 1]]
@@ -190,7 +190,7 @@ def test_rows_are_filtered_and_sorted() -> None:
         assert block["caption"].startswith(f"{len(rows)} of 4 rows")
 
 
-def test_the_file_holds_every_digit_and_no_formula() -> None:
+def test_file_holds_every_digit_and_no_formula() -> None:
     written = predictions.to_csv(small()).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["text"] for row in rows] == ["'=0", "'=1", "'=2", "'=3"]
@@ -200,7 +200,7 @@ def test_the_file_holds_every_digit_and_no_formula() -> None:
     identical(kept, SHARES)
 
 
-def test_the_page_shows_and_sorts_them(shipped: Path) -> None:
+def test_page_shows_and_sorts_them(shipped: Path) -> None:
     page = Train(tab="Report", sort="P(dog)", desc="true", only="wrong answers", cand2="rotary")
     table = page.table("P(dog)")
     column = [row[table["head"].index("P(dog)")] for row in table["rows"]]

@@ -54,7 +54,7 @@ def assert_cells(shown: list[list[str]], expected: Tensor) -> None:
             assert_shows(cell, value)
 
 
-def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every output and weight once more, query by query, in float64."""
     drawn = cases.tensors
     monkeypatch.setattr(cases, "tensors", lambda case: tuple(one.double() for one in drawn(case)))
@@ -79,7 +79,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     single_flight.clear_caches()
 
 
-def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     (made, _, _), (x,) = compare(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
     assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
     apart = cases.differences(made)
@@ -98,7 +98,7 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
     assert_shows(f"{largest:.5f}", float(mixed.abs().max()) / 2)
 
 
-def test_a_shape_is_read_or_refused() -> None:
+def test_shape_is_read_or_refused() -> None:
     for text in ("2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "):
         assert parse_shape(text, 2, 5) == (2, 3, 6), text
     for text in ("", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 3.5", "a, b", "2, 1025"):
@@ -125,7 +125,7 @@ def test_page_opens_on_the_case_with_the_difference_to_torch() -> None:
     assert [len(line) for line in cells(app, "weights")] == [7] * 5
 
 
-def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
     for name in CASES:
@@ -142,7 +142,7 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
     assert state == before
 
 
-def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
+def test_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
     for key, value, start in (
         ("qs", "<b>2</b>", "“"), ("aat", "100, 100, 2, 2", "“100, 100, 2, 2” cannot be used: 10,000 matrix products"),
         ("nk", "0", "The link says nk=0"),
@@ -159,20 +159,20 @@ def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_sh
     assert shapes(app)["q"] == "(4, 6)"
 
 
-def test_a_batched_product_is_the_loop_and_symmetric() -> None:
+def test_batched_product_is_the_loop_and_symmetric() -> None:
     for text in products.CASES.values():
         shape = parse_shape(text, *products.AXES)
         a = torch.randn(shape, generator=torch.Generator().manual_seed(0)).double()
         looped = products.LOOPS[len(shape)](a)
         same_function(looped, torch.einsum("...id,...jd->...ij", a, a))
         app = open_page(aat=text)
-        said = " ".join(block.get("text", "") for block in blocks(app, "hand"))
-        assert f"The result is {(*shape[:-1], shape[-2])}" in said
+        text = " ".join(block.get("text", "") for block in blocks(app, "hand"))
+        assert f"The result is {(*shape[:-1], shape[-2])}" in text
         most = rounding.sum_bound(shape[-1]) * float(looped.abs().max())
         for what in ("the loops", "its transpose"):
-            (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", said)
+            (apart,) = re.findall(rf"largest difference from {what}: ([^ ]+)\.", text)
             assert 0 <= read_number(apart) <= most
-        (diagonal,) = re.findall(r"is multiplied by itself: ([\d.]+) on average", said)
+        (diagonal,) = re.findall(r"is multiplied by itself: ([\d.]+) on average", text)
         assert_shows(diagonal, float(a.square().sum(dim=-1).mean()))
         name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
         assert_cells(cells(app, name), looped.reshape(-1, 10, 10)[0])
@@ -180,7 +180,7 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         assert source in [block["lines"] for block in blocks(app, "hand") if block["kind"] == "code"]
 
 
-def test_the_steps_of_the_figures_are_steps_of_shapes_and_open_them() -> None:
+def test_steps_of_the_figures_are_steps_of_shapes_and_open_them() -> None:
     trace = Trace()
     IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
     assert set(cases.STEPS.values()) <= {step.name for step in trace.steps}

@@ -100,8 +100,8 @@ def test_uploaded_file_has_a_name_that_ends_with_the_session() -> None:
     for kind in KINDS:
         content = files.file("JPEG") if kind is SEEN else kind.file
         name = kept(content, kind)
-        said = shown(kind.model, s=name)
-        assert (said["sentence"], said["warnings"]) == (name, []), kind
+        header = shown(kind.model, s=name)
+        assert (header["sentence"], header["warnings"]) == (name, []), kind
         model = pictures.model_on("auto", kind.model)
         settings = LinkQuery(query(kind.model, s=name)).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
@@ -111,15 +111,15 @@ def test_uploaded_file_has_a_name_that_ends_with_the_session() -> None:
         assert gone["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
-def test_a_sentence_is_no_file() -> None:
+def test_sentence_is_no_file() -> None:
     for text in (
         "The dog bit the man", "/etc/passwd", "picture:../../../../etc/passwd", "sound:../../../etc/passwd",
         "picture:x",
     ):  # fmt: skip
         for kind in KINDS:
-            said = shown(kind.model, s=text)
-            assert (said["sentence"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
-            assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
+            header = shown(kind.model, s=text)
+            assert (header["sentence"], set(header["unusable"])) == (next(iter(kind.album)), {"s"}), kind
+            assert header["warnings"][0].endswith(f"This model {kind.reads}."), kind
             with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose a bundled one"):
                 kind.album[text]
 
@@ -133,12 +133,12 @@ def test_two_models_must_read_the_same() -> None:
         two, _ = picture_of("pair", model=kind.model, s2=other)
         assert (two["texts"]["s"], two["texts"]["s2"]) == (first, other), kind
         assert set(two["suggestions"]) == {"sharper and softer attention", f"two {name}s"}, kind
-        said, _ = picture_of("pair", model=kind.model, s2="a dog")
-        assert said["warnings"][0].endswith(f"This model {kind.reads}."), kind
+        header, _ = picture_of("pair", model=kind.model, s2="a dog")
+        assert header["warnings"][0].endswith(f"This model {kind.reads}."), kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
-def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
     code = snippet({"run": link.fitted_settings()[0]}, link.cursor)
     file = {"picture": "picture.png", "sound": "sound.wav"}[kind.album.kind]
@@ -164,10 +164,10 @@ def test_bad_file_keeps_the_previous_one(kind: Kind, monkeypatch: pytest.MonkeyP
     assert album.has_media(name)
     assert state[own_file.ERROR] == ""
     assert [medium for medium in user.media().values() if medium] == [name], "nothing of the other kind"
-    for content, said in kind.bad:
+    for content, sentence in kind.bad:
         own_file.open_file(own, content)
         assert state[own_file.ERROR].startswith("This file cannot be opened: ")
-        assert said in state[own_file.ERROR]
+        assert sentence in state[own_file.ERROR]
         assert state[own_file.ERROR].endswith(f". The previous {own} is still there.")
         assert user.media()[own] == name
     own_file.open_file(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
@@ -176,19 +176,19 @@ def test_bad_file_keeps_the_previous_one(kind: Kind, monkeypatch: pytest.MonkeyP
     assert user.uploads() == {}, "it is no data to train on"
 
 
-def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
+def test_model_is_offered_with_two_pictures_of_ours() -> None:
     assert ([found.why_not for found in foreign.list_cached()], foreign.input_kind(Foreign(VIT).folder)) == (
         [""] * 4,
         "picture",
     )
-    said = shown(DINO)
-    assert (said["presets"], said["sentence"]) == ([BALL, DOT], BALL)
-    assert said["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
-    assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
-    assert said["warnings"] == said["notices"] == []
-    assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
-    assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
-    assert "for this picture" in said["figures"][0]["label"]
+    header = shown(DINO)
+    assert (header["presets"], header["sentence"]) == ([BALL, DOT], BALL)
+    assert header["patches"] == {"specialTokens": 5, "rows": 4, "columns": 4}
+    assert header["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
+    assert header["warnings"] == header["notices"] == []
+    assert header["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
+    assert (set(header["fixed"]), header["next"]) == ({"s", "pos", "steps", "batch"}, [])
+    assert "for this picture" in header["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
 
 
@@ -238,7 +238,7 @@ def test_controls_that_need_text_are_refused_with_the_reason() -> None:
 
 
 @pytest.mark.thorough("a model of its own is made and saved")
-def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
+def test_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.open_folder(str(folder)).name
     with pytest.raises(HeadlightError, match="fine splits a picture into 530 tokens; at most 512 can be drawn"):
@@ -246,7 +246,7 @@ def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
-def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at(model=VIT).run()
     assert not app.get("file_uploader")
     app.session_state[own_file.MEDIUM] = "picture"
@@ -256,18 +256,18 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
     assert app.caption[0].value == public.NO_FILES
 
 
-def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
+def test_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.input_kind(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
-    said = shown(WAVE)
-    assert (said["presets"], said["sentence"]) == ([TONE, LOW], TONE)
-    assert said["patches"] is None
-    heard = said["sound"]
+    header = shown(WAVE)
+    assert (header["presets"], header["sentence"]) == ([TONE, LOW], TONE)
+    assert header["patches"] is None
+    heard = header["sound"]
     assert heard["seconds"] == 0.02
     assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
-    assert said["row"] == 37
-    assert said["warnings"] == said["notices"] == []
-    assert said["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
-    assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
+    assert header["row"] == 37
+    assert header["warnings"] == header["notices"] == []
+    assert header["pieces"] == ["A moment is named by its start time; the next one starts 20 ms later."]
+    assert set(header["fixed"]) == {"s", "pos", "steps", "batch"}
     assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"
 
 
@@ -288,7 +288,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         media.to_wav(query(pretrained.MINILM, s="a dog"))
 
 
-def test_a_sound_of_too_many_moments_is_refused() -> None:
+def test_sound_of_too_many_moments_is_refused() -> None:
     for model, seconds, why in (
         (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Shorten it to 10\.2 s\."),
         (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),

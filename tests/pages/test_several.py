@@ -39,7 +39,7 @@ def cells(weights: torch.Tensor) -> list[list[str]]:
     return [[cell_text(float(weight)) for weight in row] for row in weights]
 
 
-def test_the_mean_is_the_one_that_torch_gives() -> None:
+def test_mean_is_the_one_that_torch_gives() -> None:
     with in_float64() as model:
         picture = pictures.picture(Settings(TWICE))
         torchs = IMPLEMENTATIONS["torch"](model.sizes.d_model, model.sizes.n_heads).double()
@@ -55,7 +55,7 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
                 multiple_maps.head_map(picture, *layer_and_head)
 
 
-def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
+def test_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
     with in_float64():
         found = panels(s=TWICE)
         assert list(found) == ["As trained", "No positional encoding", "Sinusoidal"]
@@ -84,7 +84,7 @@ def test_models_of_one_task_stand_side_by_side_and_say_what_computed_them() -> N
     assert found["Rotary"][0]["cells"] == cells(weights)
 
 
-def test_a_button_says_what_the_link_then_says_and_what_cannot_be_shown_is_refused() -> None:
+def test_button_says_what_the_link_then_says_and_what_cannot_be_shown_is_refused() -> None:
     buttons = [one for block in shown(s=TWICE, three=["none", "rotary"]) for one in block.get("buttons", [])]
     pressed = {one["text"]: one["event"] for one in buttons if one["pressed"]}
     assert pressed == {"none": {"three": ["rotary"]}, "rotary": {"three": ["none"]}, "mean of all": {"mean": "true"}}

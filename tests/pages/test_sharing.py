@@ -73,7 +73,7 @@ def test_error_is_not_cached_and_waiters_retry() -> None:
     assert sums.calls == ["fails"] * 2
 
 
-def test_a_cache_is_bounded_looked_up_and_forgotten_unless_it_is_for_good() -> None:
+def test_cache_is_bounded_looked_up_and_forgotten_unless_it_is_for_good() -> None:
     calls: list[str] = []
 
     def upper(name: str) -> str:
@@ -89,7 +89,7 @@ def test_a_cache_is_bounded_looked_up_and_forgotten_unless_it_is_for_good() -> N
     assert (peek(computed, "cd"), peek(kept, "b")) == (None, "B")
 
 
-def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> None:
+def test_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> None:
     def seen(tokens: int | None) -> int:
         with heavy_slot() if tokens is None else pass_slot(tokens):
             return torch.get_num_threads()

@@ -22,7 +22,7 @@ from mha_core import Model
 INF = math.inf
 
 
-def test_a_matrix_has_its_numbers_axes_sums_and_invalid_cells() -> None:
+def test_matrix_has_its_numbers_axes_sums_and_invalid_cells() -> None:
     block = sheet.matrix(
         "scores", [[0.5, -INF], [1, 2]], rows=["how", "are"], cols=["x", "y"], formula="q kᵀ", sums=[0.5, 3]
     )

@@ -23,7 +23,7 @@ def shown_of(name: str, mask: str = "causal") -> list[tuple[Step, Excerpt]]:
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tensor_its_value(name: str) -> None:
+def test_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tensor_its_value(name: str) -> None:
     for step, shown in shown_of(name):
         file = Path(step.code.co_filename)
         own = file.read_text("utf-8").splitlines()[shown.first_line - 1 : shown.first_line - 1 + len(shown.lines)]

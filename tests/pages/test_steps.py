@@ -58,16 +58,16 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
         assert (header["implementation"], header["heads"], header["dHead"]) == (name, 12, 32)
         assert (header["tokens"], header["digest"]) == (trace.tokens, trace.settings.digest)
         assert len({step.name for step in trace.steps}) == len(trace.steps)
-        for at, (own, told, value) in enumerate(zip(trace.steps, header["steps"], values, strict=True)):
+        for at, (own, step, value) in enumerate(zip(trace.steps, header["steps"], values, strict=True)):
             assert value is not None
             assert np.array_equal(value, own.value.numpy()), own.name
-            assert (told["name"], told["expression"]) == (own.name, own.expression)
-            assert [axis["size"] for axis in told["axes"]] == list(own.value.shape)
-            assert tuple(told["strides"]) == own.value.stride()
-            assert (told["contiguous"], told["view"]) == (own.value.is_contiguous(), own.is_view)
-            assert (told["bytes"], told["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
-            text, source = trace.source(own), header["sources"][told["source"]]
-            assert (source["location"], tuple(source["lines"]), tuple(told["marked"])) == (
+            assert (step["name"], step["expression"]) == (own.name, own.expression)
+            assert [axis["size"] for axis in step["axes"]] == list(own.value.shape)
+            assert tuple(step["strides"]) == own.value.stride()
+            assert (step["contiguous"], step["view"]) == (own.value.is_contiguous(), own.is_view)
+            assert (step["bytes"], step["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
+            text, source = trace.source(own), header["sources"][step["source"]]
+            assert (source["location"], tuple(source["lines"]), tuple(step["marked"])) == (
                 text.origin, text.lines, text.marks,
             )  # fmt: skip
             head = own.name.rpartition(".head")[2]
@@ -101,7 +101,7 @@ def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softma
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
+def test_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
     layer = as_implementation(model.stack.block(4).attention, "efficient").double()
     for mask in ("none", "window:2"):
         found = trace_layer(Settings(TEXT, mask, "none"), 4, name)
@@ -150,7 +150,7 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
     assert supported_settings(own, 1, "torch") == (Settings(TEXT), [sentence])
 
 
-def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
+def test_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
     for row in (
         "efficient q.transpose q.transpose", "efficient qkv.view q", "efficient scores.head3 scores",
         "einsum masked x", "naive scores.head0 scores.head7", "naive nothing.of.it x",

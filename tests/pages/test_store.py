@@ -54,7 +54,7 @@ def offered(one: Visitor) -> list[str]:
     return list(one.asks(user.available_models))
 
 
-def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
+def test_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
     name = store.put("film", b"content")
     assert store.NAME.fullmatch(name)
     assert (store.has("film", name), store.read("film", name)) == (True, b"content")
@@ -132,7 +132,7 @@ def test_without_others_all_goes_with_the_server(
 
 
 @pytest.mark.faults
-def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -> None:
+def test_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -> None:
     """A model that could not be kept is offered as soon as it could; nothing half written is left."""
     one = Visitor()
     run = one.asks(lambda: add(shipped / "who-none-1"))
@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
 
 
 @pytest.mark.faults
-def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipped: Path) -> None:
+def test_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipped: Path) -> None:
     newer = io.BytesIO()
     with zipfile.ZipFile(newer, "w") as archive:
         for file in (shipped / "who-none-1").iterdir():
@@ -188,7 +188,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
 
 
 @pytest.mark.faults
-def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
+def test_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
     """As when two versions of Headlight stand behind one address."""
     form = '{"format": "headlight visit %d", "runs": %s, "data": %s}'
     texts = ["", "[" * 100_000, "[]", "null", form % (1, '["../x"]', "{}"), form % (1, "[1]", "{}")]

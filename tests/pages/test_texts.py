@@ -48,7 +48,7 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
     return {key: [text for own, text in link if own == key] if several[key] > 1 else value for key, value in link}
 
 
-def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
+def test_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("lessons").run()
     (columns,) = [block for block in blocks(app, "lessons") if block.get("columns")]
     for card, text in zip(columns["blocks"], TEXTS, strict=True):
@@ -66,17 +66,17 @@ def parameters(module: nn.Module) -> int:
     return sum(one.numel() for one in module.parameters())
 
 
-def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
-    said = " ".join(one["said"] for text in TEXTS for one in text["elements"])
+def test_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
+    sentences = " ".join(one["said"] for text in TEXTS for one in text["elements"])
     with torch.device("meta"):  # sizes only, no numbers
         biased, lesson = (IMPLEMENTATIONS["efficient"](384, 12, bias=bias, out_bias=True) for bias in (True, False))
         post, minilm = (build_stack(defaults("news"), words, classes=5) for words in (1000, 30_522))
     for parts, whole in ((lesson, biased), (minilm.words, minilm)):
-        assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", said)
-    assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in said
+        assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", sentences)
+    assert f"has {parameters(post):,}, of which {parameters(post.words):,} are in the embedding" in sentences
 
 
-def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
+def test_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
     """Its cells, with points and matrices of unit variance: exp of a score above 88.7 is infinite in float32."""
     lost = 0
     for seed in range(50):
@@ -88,21 +88,21 @@ def test_the_notebooks_own_draws_overflow_as_often_as_its_line_says() -> None:
     assert f"in {lost} of 50 draws" in " ".join(one["said"] for text in TEXTS for one in text["elements"])
 
 
-def test_a_link_says_what_the_fields_take() -> None:
+def test_link_says_what_the_fields_take() -> None:
     for address, (_, link) in zip(ADDRESSES, LINKS, strict=True):
-        query, said = Query(urlsplit(address).query.encode()), dict(link)
+        query, fields = Query(urlsplit(address).query.encode()), dict(link)
         for key, value in link:
             assert key in FIELDS
             found = query[key]  # raises where no control of that key could hold this
             assert not isinstance(found, str) or found == value
-        assert course().find(said.get("learn", "it.1"))
-        assert said.get("lesson", "no transpose") in LESSONS
-        assert is_step(said.get("step", "q"))
-        assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
+        assert course().find(fields.get("learn", "it.1"))
+        assert fields.get("lesson", "no transpose") in LESSONS
+        assert is_step(fields.get("step", "q"))
+        assert "find" not in fields or dictionary(fields["find"])[0]["kind"] == "table"
 
 
 @pytest.mark.thorough("thirty runs of whole pages, until each key of each has been in a link")
-def test_a_link_opens_what_it_says() -> None:
+def test_link_opens_what_it_says() -> None:
     opened = set[tuple[str, str]]()
     for page, link in sorted(LINKS, key=lambda one: -len(one[1])):  # until each key of each page has been opened once
         keys = {(page, key) for key, _ in link}
@@ -118,7 +118,7 @@ def test_a_link_opens_what_it_says() -> None:
                 assert found == (wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")), (page, key)
 
 
-def test_a_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
+def test_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
     every = [term for terms in TERMS.values() for term in terms]
     names = {term.name for term in every}
     assert len(names) == len(every)

@@ -79,7 +79,7 @@ def test_errors_become_a_sentence_and_sizes_that_take_too_long_are_refused(monke
             measure(replace(SMALL, sizes=sizes))
 
 
-def test_the_size_of_the_post_is_taken_where_the_memory_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_of_the_post_is_taken_where_the_memory_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     post = replace(SMALL, sizes=InputSizes(32, 512, 64, 8), names=("fused",))
     monkeypatch.setattr(memory, "available", lambda: 3 * 10**9)
     post.check()
@@ -88,7 +88,7 @@ def test_the_size_of_the_post_is_taken_where_the_memory_is_free(monkeypatch: pyt
         post.check()
 
 
-def test_a_race_is_of_layers_with_the_biases_that_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_race_is_of_layers_with_the_biases_that_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, bool] = {}
 
     def call(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
@@ -102,7 +102,7 @@ def test_a_race_is_of_layers_with_the_biases_that_are_chosen(monkeypatch: pytest
         seen.clear()
 
 
-def test_the_table_has_every_figure_in_the_order_of_the_house() -> None:
+def test_table_has_every_figure_in_the_order_of_the_house() -> None:
     seconds = {YARDSTICK: [0.001, 0.002, 0.003], "naive": [0.006, 0.003, 0.002], "einsum": [0.001]}
     held: dict[str, int | None] = {YARDSTICK: 2_000_000, "naive": 3_000_000, "einsum": 1_000_000}
     measured = Timing(SMALL, seconds, held, "cpu, a machine")

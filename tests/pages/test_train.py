@@ -75,7 +75,7 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     assert "fused sinusoidal × 0.1" in [row[0] for row in fair]
 
 
-def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan]) -> None:
+def test_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan]) -> None:
     for title in ("who did what", "full names"):
         plan = plan_of(Train(task=title), planned)
         places = [(p, seed) for p in ("none", "sinusoidal", "rotary") for seed in (1, 2, 3)]
@@ -84,7 +84,7 @@ def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan]) -
         assert plan.data is None
 
 
-def test_a_link_gives_the_plan(shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_gives_the_plan(shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     values = {
         "task": "food review", "ampl": "0.5", "seeds": "2", "dm": "24", "nh": "3", "ff": "48", "res": "yes",
@@ -122,7 +122,7 @@ def test_garbage_in_a_link_is_reported_and_ignored(shipped: Path, monkeypatch: p
     ):  # fmt: skip
         page = Train(**{"task": task, **link})
         for key in link:
-            assert [said for said in page.notices() if said.startswith(f"The link says {key}=")], key
+            assert [notice for notice in page.notices() if notice.startswith(f"The link says {key}=")], key
         assert page.table("accuracy")["rows"]
 
 
@@ -148,7 +148,7 @@ def test_a_plan_that_cannot_be_trained_is_refused(shipped: Path, monkeypatch: py
 
 
 @pytest.mark.thorough("Two models are trained.")
-def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
+def test_training_from_start_to_its_answers(shipped: Path) -> None:
     page = Train(**TINY, pe=["none", "rotary"]).trained()
     rows = page.table("accuracy")["rows"]
     assert [row[0] for row in rows] == ["none", "rotary"]
@@ -185,7 +185,7 @@ def test_pictures_are_named_and_looked_at_patch_by_patch() -> None:
     assert "No shape in" in Train(task="shapes", ask="a house").open("Ask").notices()[0]
 
 
-def test_a_training_is_stopped_while_another_task_is_chosen(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_is_stopped_while_another_task_is_chosen(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, learns())
     page = Train(**ONE)
     page.looked()
@@ -215,7 +215,7 @@ def learning(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("learning")
-def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     queue, other = of_jobs(monkeypatch, Work.TRAINING), QueueEntry(Client("", "other"), Work.TRAINING)
     queue.enqueue(other)
     page = Train(**ONE)
@@ -238,7 +238,7 @@ def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pyte
 # ---- data that the visitor brings
 
 
-def test_a_table_of_the_visitors(shipped: Path) -> None:
+def test_table_of_the_visitors(shipped: Path) -> None:
     page = Train(**TINY, task="your own CSV", pe=["none"])
     assert page.off("train_start")
     assert "There is no data to train on yet" in page.texts()
@@ -254,7 +254,7 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert "The runs below were trained on data other than the selected one." in page.notices()
 
 
-def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped: Path) -> None:
+def test_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped: Path) -> None:
     page = Train(task="your own CSV")
     for content, sentence in (
         (b"", "This data cannot be used: "),
@@ -275,7 +275,7 @@ def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped:
     assert any("no column 'Thema'; its columns are 'Meldung', 'Rubrik'" in notice for notice in page.notices())
 
 
-def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[TrainingPlan]) -> None:
+def test_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[TrainingPlan]) -> None:
     page = Train(task="your own text", seeds="1", cut="96", pe=["rotary"])
     assert "Shakespeare’s Coriolanus, acts I to IV, in the public domain" in page.texts()
     plan = plan_of(page, planned)
@@ -290,7 +290,7 @@ def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: li
     assert page.off("train_start")
 
 
-def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPlan]) -> None:
+def test_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPlan]) -> None:
     links = [
         ("BBC news", POST_CHOICES[1], {}),
         *(("your own CSV", choice, {"post": choice}) for choice in POST_CHOICES[1:]),
@@ -309,14 +309,14 @@ def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPl
         assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
 
 
-def test_a_public_server_takes_no_files(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_server_takes_no_files(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     page = Train(task="BBC news", seeds="1", pe=["none"])
     assert not page.app.file_uploader
     assert [caption.value for caption in page.app.caption].count(NO_FILES) == 2  # a table, a saved run
 
 
-def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path, tmp_path: Path) -> None:
+def test_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path, tmp_path: Path) -> None:
     page = Train()
     upload(page, "run_file", b"PK no zip", "application/zip")
     assert page.notices()[-1].startswith("This run cannot be opened: ")

@@ -77,7 +77,7 @@ def test_everything_comes_with_a_training_and_goes_with_the_visit(
     assert not folder.exists()
 
 
-def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its training goes on meanwhile, for a while."""
     workers = stand_in(monkeypatch, OBEYS)
     visitor, later, other = Visitor(), Visitor(), Visitor()
@@ -138,7 +138,7 @@ def test_detached_workspaces_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -165,7 +165,7 @@ def add(run: Path) -> visits.UserRun:
     return visit.add_run(folder)
 
 
-def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = Visitor()
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}

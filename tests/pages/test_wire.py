@@ -51,7 +51,7 @@ def client() -> Iterator[TestClient]:
         yield found
 
 
-def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
+def test_maps_are_the_cores(client: TestClient, model: Model) -> None:
     text = "the cat sat"
     answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
@@ -60,16 +60,16 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
         identical(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
     header, body = unpacked(answer.content)
     focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
-    said, floats = unpacked(focus)
+    header, floats = unpacked(focus)
     assert np.array_equal(np.frombuffer(floats, "<f4")[:25].reshape(5, 5), run.weights[2, 3].cpu().numpy())
     sizes, values = unpacked(maps)
     assert sizes["tokens"] == run.tokens
     wanted = (run.weights * 255).round().byte().cpu().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
-    assert said["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
+    assert header["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
 
 
-def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
+def test_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
     answer = client.get(f"{API}/focus?s=hi&at=1.2")
     assert answer.headers["cache-control"] == "private, no-cache"
     tag = answer.headers["etag"]
@@ -159,7 +159,7 @@ def test_failure_is_answered_and_no_text_is_logged(caplog: pytest.LogCaptureFixt
     def full(route: str, raw: bytes) -> bytes:
         raise DeviceError("the GPU is out of memory; choose the cpu")
 
-    for answer, status, said in (
+    for answer, status, sentence in (
         (damaged, 422, "MiniLM's weights have sha256 0; reinstall it."),
         (full, 422, "The GPU is out of memory; choose the cpu."),
         (fails, 500, "This picture could not be computed."),
@@ -170,14 +170,14 @@ def test_failure_is_answered_and_no_text_is_logged(caplog: pytest.LogCaptureFixt
         with served(DataApi(every_route(answer))) as client:
             found = client.get(f"{API}/maps?s=my+secret+sentence")
             assert found.status_code == status
-            assert found.text.startswith(said)
+            assert found.text.startswith(sentence)
             assert "secret" not in found.text
         assert "secret" not in caplog.text
         kinds = [record.getMessage().split(" with ")[1].split()[0] for record in caplog.records]
         assert kinds == ([{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else [])
 
 
-def test_a_lesson_that_was_edited_is_another_answer(
+def test_lesson_that_was_edited_is_another_answer(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "90-back.toml"

@@ -48,9 +48,9 @@ def test_compare_ablates_each_head(model: Model) -> None:
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.sum_bound(*[384] * 6))
     (panel,) = found["blocks"]
-    said, cells = panel["blocks"]
+    summary, cells = panel["blocks"]
     layer, head = divmod(int(cosines.argmin()), 12)
-    assert f"Ablating layer {layer} head {head} changes" in said["text"]
+    assert f"Ablating layer {layer} head {head} changes" in summary["text"]
     assert panel["heading"] == f"L{layer} H{head} has the largest effect"
     assert cells["levels"][layer][head] == 255
     assert picture_of("pair", s="how are you")[0]["eachIsQuick"]

@@ -79,7 +79,7 @@ def test_matrices_go_through_the_link(data: st.DataObject) -> None:
     assert found == {name: value for name, value in edited.items() if value != DEFAULTS[name]}
 
 
-def test_a_text_that_is_no_matrix_is_refused() -> None:
+def test_text_that_is_no_matrix_is_refused() -> None:
     for text in (
         "x", "x_", *(f"x_1_2_3_4_5{end}" for end in ("", "_6_7", "_abc", "_inf", "_nan", "_1e7", "_6__")),
         "x_1_2_3_4_5_6__x_1_2_3_4_5_6", "nothing_1", "__class____", "a_1_1_1_1_1_1_1_1_2", "a_1_1_1_1_1_1_1_1_0.5",
@@ -89,7 +89,7 @@ def test_a_text_that_is_no_matrix_is_refused() -> None:
     assert codec.parse("", DEFAULTS, SWITCHES) == {}
 
 
-def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_number() -> None:
+def test_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_number() -> None:
     now = apply_event(given(), {"edit": "s", "row": 0, "col": 1, "text": "0.9"})
     assert (now.matrices["s"][0], link_of(now)) == ((0.5, 0.9, 0.4), "s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1")
     now = apply_event(given(), {"edit": "x", "row": 2, "col": 1, "text": "a lot"})
@@ -104,7 +104,7 @@ def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_numbe
     assert apply_event(mended, {"reset": ["x", "s"]}).matrices == DEFAULTS
 
 
-def test_an_event_without_sense_does_nothing() -> None:
+def test_event_without_sense_does_nothing() -> None:
     cell: dict[str, Any] = {"edit": "x", "row": 0, "col": 0, "text": "1"}
     wrong = [("edit", "nothing"), ("edit", ["x"]), ("row", 3), ("row", -1), ("row", 0.0), ("row", "0"), ("text", 1)]
     events: tuple[dict[str, Any], ...] = (
@@ -115,7 +115,7 @@ def test_an_event_without_sense_does_nothing() -> None:
         assert apply_event(given(), event) == given(), event
 
 
-def test_the_link_stays_short() -> None:
+def test_link_stays_short() -> None:
     now = given()
     for name in ("wq0", "wk0", "wv0", "wq1", "wk1", "wv1", "wo", "x4", "s", "w0", "w1"):
         for row, line in enumerate(DEFAULTS[name]):
@@ -127,7 +127,7 @@ def test_the_link_stays_short() -> None:
     assert (usable, book.matrices) == (True, now.matrices)
 
 
-def test_the_printed_numbers() -> None:
+def test_printed_numbers() -> None:
     blocks = examples.one_head(given())
     assert matrix(blocks, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
     assert matrix(blocks, "weights")["sums"] == ["1.0000"] * 3
@@ -209,7 +209,7 @@ def test_every_output_is_a_convex_combination_of_values(keys: int, seed: int) ->
     assert "barycentre" in str(examples.one_head(given()))
 
 
-def test_the_articles_numbers_and_where_they_differ() -> None:
+def test_articles_numbers_and_where_they_differ() -> None:
     """The article that the inputs are from cuts digits off two weights, and adds 0.1 or 0.2 in place of attending."""
     made = {key: torch.tensor(value, dtype=torch.float64) for key, value in DEFAULTS.items()}
     one = softmax_steps(made["s"], made["x"])

@@ -57,7 +57,7 @@ def sentences(value: Any) -> Iterator[str]:
             yield from sentences(one)
 
 
-def test_a_grade_is_that_of_its_definition() -> None:
+def test_grade_is_that_of_its_definition() -> None:
     assert [syllables(word) for word in ("the", "made", "table", "wanted", "looked", "attention")] == [1, 1, 2, 2, 1, 3]
     same_function(grade("The cat sat on the mat."), 0.39 * 6 + 11.8 - 15.59)
 

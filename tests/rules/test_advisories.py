@@ -16,7 +16,7 @@ def test_locked_packages_have_no_known_vulnerability() -> None:
     assert {"torch", "starlette", "pytest"} <= {name for name, _ in PIN.findall(locked())}
 
 
-def test_a_fault_is_found_by_its_version() -> None:
+def test_fault_is_found_by_its_version() -> None:
     for pin, found in (
         ("starlette==0.46.0 \\", ["CVE-2025-62727", "CVE-2025-54121", "CVE-2026-48818"]),
         ("Python_Multipart==0.0.21 ; python_version < '4'", ["CVE-2026-24486"]),

@@ -44,7 +44,7 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
     return system
 
 
-def test_the_variable_comes_first_and_must_name_a_file(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_comes_first_and_must_name_a_file(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     system.on_path["chromium"] = system.browser("on-path")
     monkeypatch.setenv(chromium.VARIABLE, str(system.browser("named")))
     assert chromium.find_chromium().name == "named"
@@ -74,7 +74,7 @@ def test_debians_is_installed_and_playwrights_downloaded(system: System, monkeyp
     assert system.ran == ["install chromium", "apt-get update", f"-y {own}"]
 
 
-def test_the_error_says_what_to_type(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_says_what_to_type(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     system.browser("there")
     for debian, remedy in (("there", "apt-get install"), ("not-there", "playwright install")):
         monkeypatch.setattr(chromium, "DEBIAN", system.folder / debian)

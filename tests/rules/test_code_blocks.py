@@ -73,7 +73,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.thorough("models of the guide are trained, if only for a few steps")
 @pytest.mark.usefixtures("brief")
-def test_the_python_of_the_documents_runs_and_says_what_is_behind_it(
+def test_python_of_the_documents_runs_and_says_what_is_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -134,7 +134,7 @@ def test_make_help_lists_every_command() -> None:
     assert {*make.COMMANDS} - {*TARGETS[1].split()} == {"lock"}
 
 
-def test_the_folders_of_the_trees_are_there() -> None:
+def test_folders_of_the_trees_are_there() -> None:
     """The first word of each line that is not the end of the line before."""
     places = (ROOT, ROOT / "pages" / "explore", ROOT / "pages", ROOT / "headlight")
     for tree in blocks("text"):

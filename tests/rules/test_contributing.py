@@ -140,7 +140,7 @@ def test_every_change_fits_the_project_is_tried_and_takes_at_most_ten_lines(proj
 
 
 @pytest.mark.thorough("another process imports the changed copy of the project and opens its pages")
-def test_the_changes_work(project: Path) -> None:
+def test_changes_work(project: Path) -> None:
     """All in one process, which says where it is: what it imports takes longer than what it does."""
     program = OPENING + "".join(f"print({name!r})\n{code}" for name, code in TRIED.items())
     command = [sys.executable, "-B", "-c", program]

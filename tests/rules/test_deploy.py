@@ -19,9 +19,9 @@ DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
 # What is called in the place of uv: writes down what it was told, and what it was told to leave out.
 UV = """#!/bin/sh
-echo "$@" >>"$TOLD"
+echo "$@" >>"$LOG"
 case $1 in venv) for folder; do :; done; mkdir -p "$folder/lib/python3/site-packages";; esac
-while [ $# -gt 0 ]; do case $1 in --excludes) cat "$2" >>"$TOLD";; esac; shift; done
+while [ $# -gt 0 ]; do case $1 in --excludes) cat "$2" >>"$LOG";; esac; shift; done
 """
 
 
@@ -29,15 +29,15 @@ def libraries(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     """Runs that step of deploy/build.sh; its output is what uv was told."""
     (folder / "uv").write_text(UV, "utf-8")
     (folder / "uv").chmod(0o700)
-    told = folder / "told"
-    told.touch()
-    where = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "TOLD": str(told)}
+    log = folder / "log"
+    log.touch()
+    where = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LOG": str(log)}
     command = ["sh", str(DEPLOY / "build.sh"), "libraries", str(folder / "tree"), *arguments]
     done = subprocess.run(command, env=where, capture_output=True, text=True)
-    return subprocess.CompletedProcess(command, done.returncode, told.read_text("utf-8"), done.stderr)
+    return subprocess.CompletedProcess(command, done.returncode, log.read_text("utf-8"), done.stderr)
 
 
-def test_the_container_gets_what_is_locked(tmp_path: Path) -> None:
+def test_container_gets_what_is_locked(tmp_path: Path) -> None:
     for torch, models in (("cpu", "all"), ("cu130", "none")):
         (tmp_path / torch).mkdir()
         done = libraries(tmp_path / torch, torch, models)
@@ -52,7 +52,7 @@ def test_the_container_gets_what_is_locked(tmp_path: Path) -> None:
     assert subprocess.run(["sh", DEPLOY / "build.sh", "all", tmp_path], capture_output=True).returncode == 2
 
 
-def test_the_container_leaves_nothing_to_its_user() -> None:
+def test_container_leaves_nothing_to_its_user() -> None:
     assert DOCKERFILE.count("\nFROM ") == 2
     last = DOCKERFILE.rpartition("\nFROM ")[2]
     entry = '["tini", "--", "headlight", "--host", "0.0.0.0"'
@@ -80,8 +80,8 @@ def test_copies_in_compose_are_reached_by_nginx_alone() -> None:
     assert inside["internal"] is True
     assert app["environment"]["FORWARDED_ALLOW_IPS"] == inside["ipam"]["config"][0]["subnet"]
     config = (DEPLOY / "nginx.conf").read_text("utf-8")
-    told = {*nginx["environment"], "NGINX_LOCAL_RESOLVERS"}
-    assert set(re.findall(r"\$\{(\w+)\}", re.sub("#.*", "", config))) <= told
+    variables = {*nginx["environment"], "NGINX_LOCAL_RESOLVERS"}
+    assert set(re.findall(r"\$\{(\w+)\}", re.sub("#.*", "", config))) <= variables
     copies = re.findall(r"server (\S+):8501 resolve [^;]+;", nginx["environment"]["COPIES"])
     assert copies == [f"{COMPOSE['name']}-app-{number}" for number in range(1, len(copies) + 1)]
     assert len(copies) >= app["scale"] > 1, "visitors are spread by these names"

@@ -27,7 +27,7 @@ MAX_BYTES = 3_000_000  # of all screenshots
 MAX_WORDS = 900  # of README
 
 
-def test_the_readme_is_short() -> None:
+def test_readme_is_short() -> None:
     assert len(README.split()) <= MAX_WORDS
 
 
@@ -53,7 +53,7 @@ def test_every_link_of_the_top_level_documents_leads_to_a_file() -> None:
         assert [target for target in targets if not (ROOT / target).exists()] == [], name
 
 
-def test_the_reference_has_every_name_of_the_contract() -> None:
+def test_reference_has_every_name_of_the_contract() -> None:
     pages = {mha_core: "mha_core", masks: "masks", positions: "positions"}
     elsewhere = {"IMPLEMENTATIONS", "MultiHeadAttention", "attention", "masks", "positions", "errors"}
     for module, names in NAMES.items():
@@ -73,7 +73,7 @@ def test_every_page_has_a_picture_in_both_themes() -> None:
             assert image.size == SIZE
 
 
-def test_the_readme_and_the_tour_show_them_in_the_readers_theme() -> None:
+def test_readme_and_the_tour_show_them_in_the_readers_theme() -> None:
     """README has the default page, the tour all pages in the order of the navigation bar."""
     picture = r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="(\S+)"><img src="(\S+)" .* alt="(.+)">'
     for text, folder, pages in ((README, ROOT, [DEFAULT]), (TOUR, ROOT / "docs", list(PAGES))):
@@ -92,7 +92,7 @@ def test_every_file_that_contributing_names_exists() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
-def test_the_tour_has_a_section_for_every_page_in_order() -> None:
+def test_tour_has_a_section_for_every_page_in_order() -> None:
     headings = [f"{page.title}: {page.question[0].lower()}{page.question[1:]}" for page in PAGES.values()]
     assert re.findall(r"^### (.+: .+\?)$", TOUR, re.MULTILINE) == headings
 

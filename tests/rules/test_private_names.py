@@ -66,7 +66,7 @@ def test_no_private_name_is_used() -> None:
     assert found == []
 
 
-def test_the_rule_finds_what_it_looks_for() -> None:
+def test_rule_finds_what_it_looks_for() -> None:
     name = min(private_names())
     for line in (f"from mha_core.trace import {name}", f"thing.{name}()", f"monkeypatch.setattr(thing, {name!r}, 1)"):
         assert list(used(ast.parse(line))) == [(1, name)]

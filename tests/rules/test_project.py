@@ -103,7 +103,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(monkeypatch)
 
 
-def test_the_tiers(runs: Runs) -> None:
+def test_tiers(runs: Runs) -> None:
     """`test` leaves out what is marked thorough, `test-all` runs all, with the web tests and other kernels beside."""
     for command, given, chosen, beside in (
         ("test", (), ("-m", "not thorough"), ["test-web"]),
@@ -137,7 +137,7 @@ def test_make_asks_for_the_python_of_pyproject() -> None:
     assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
 
 
-def test_the_command_of_a_checkout_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_of_a_checkout_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "it's here"
     folder.mkdir()
     python = folder / "python"
@@ -168,7 +168,7 @@ def test_streamlit_is_a_tested_version_configured_against_one_who_would_stop_the
     assert Version("1.4.9") not in wanted["starlette"]
 
 
-def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
+def test_citation_is_whole_and_agrees_with_the_project() -> None:
     """CITATION.cff has what the format asks for, and says what pyproject and the changelog say."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     project = PROJECT["project"]
@@ -183,7 +183,7 @@ def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
     assert cited["date-released"] == datetime.date.fromisoformat(released[1])
 
 
-def test_the_changelog_has_a_line_a_change_in_the_sections_of_its_format() -> None:
+def test_changelog_has_a_line_a_change_in_the_sections_of_its_format() -> None:
     """https://keepachangelog.com: newest version first, six kinds of changes."""
     kinds = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
     _, *releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)

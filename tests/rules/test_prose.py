@@ -24,7 +24,7 @@ QUOTED = re.compile(r"```.*?```|`[^`\n]*`|“[^”]*”|\*[^*\n]+\*|^\| `\w+` \|
 VOCABULARY = re.compile(r"^## Vocabulary$.*?^### Names$", re.DOTALL | re.MULTILINE)
 
 
-def test_the_documents_are_in_plain_english() -> None:
+def test_documents_are_in_plain_english() -> None:
     matches = []
     for file in DOCUMENTS:
         prose = QUOTED.sub(" ", VOCABULARY.sub("", file.read_text("utf-8")))

@@ -29,7 +29,7 @@ def build(root: Path, target: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def test_the_site_builds_and_is_local(tmp_path: Path) -> None:
+def test_site_builds_and_is_local(tmp_path: Path) -> None:
     done = build(ROOT, tmp_path)
     assert not done.returncode, done.stdout
     files = [file for file in tmp_path.rglob("*") if file.suffix in (".html", ".css")]
@@ -37,7 +37,7 @@ def test_the_site_builds_and_is_local(tmp_path: Path) -> None:
     assert [file.name for file in files if LOADS.search(file.read_text("utf-8"))] == []
 
 
-def test_a_broken_link_or_anchor_is_an_error(tmp_path: Path) -> None:
+def test_broken_link_or_anchor_is_an_error(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copytree(ROOT / "mha_core", tmp_path / "mha_core", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
@@ -50,7 +50,7 @@ def test_a_broken_link_or_anchor_is_an_error(tmp_path: Path) -> None:
     assert "#no-such-heading" in done.stdout
 
 
-def test_the_wheel_has_nothing_of_the_site() -> None:
+def test_wheel_has_nothing_of_the_site() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert [path for path in (*wheel["packages"], *wheel["force-include"]) if path.startswith("docs/")] == [
         "docs/tutorial.ipynb",

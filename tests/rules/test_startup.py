@@ -47,7 +47,7 @@ def packages(modules: list[str]) -> set[str]:
 
 
 @pytest.mark.thorough("another process imports the app and torch, and opens a page")
-def test_the_app_and_explore_import_no_more_than_they_may() -> None:
+def test_app_and_explore_import_no_more_than_they_may() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
     started, explored, errors = json.loads(done.stdout.splitlines()[-1])

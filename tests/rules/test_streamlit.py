@@ -91,7 +91,7 @@ def test_no_other_private_name_of_streamlit_is_used() -> None:
             assert name in PUBLIC or any(re.search(names, name) for names in TAKEN), (file.name, name)
 
 
-def test_the_address_of_this_machine_is_looked_up_in_one_place() -> None:
+def test_address_of_this_machine_is_looked_up_in_one_place() -> None:
     assert callable(net_util.get_external_ip)
     for module in (bootstrap, server_util):  # both look it up in net_util, where it is replaced
         assert re.search(r"\bnet_util\.get_external_ip\b", inspect.getsource(module))
@@ -111,7 +111,7 @@ def test_files_messages_and_connections_have_what_is_read_of_them() -> None:
         assert part.lstrip("/") in routes, part
 
 
-def test_the_parts_of_the_page_that_our_styles_and_scripts_name_exist() -> None:
+def test_parts_of_the_page_that_our_styles_and_scripts_name_exist() -> None:
     names = {name for file in WEB for name in re.findall(r"""data-testid=\\?["']?([A-Za-z-]+)""", source(file))}
     assert len(names) > 20
     for name in names:

@@ -49,7 +49,7 @@ def test_skipped_and_xfailed_tests_fail(suite: pytest.Pytester) -> None:
     assert result.stdout.str().count("may be skipped or xfailed") >= 6
 
 
-def test_a_skip_in_a_fixture_or_of_a_module_is_an_error(suite: pytest.Pytester) -> None:
+def test_skip_in_a_fixture_or_of_a_module_is_an_error(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         test_one="import pytest\npytest.skip('later', allow_module_level=True)\ndef test_it(): pass",
         test_two="import pytest\npytest.importorskip('no_such')\ndef test_it(): pass",
@@ -69,7 +69,7 @@ def test_gpu_tests_are_left_out_unless_asked_for(suite: pytest.Pytester) -> None
     suite.runpytest("-m", "gpu", "-v").stdout.fnmatch_lines(["*test_gpu PASSED*"])
 
 
-def test_a_thorough_test_gives_its_reason_and_is_left_out_of_the_quick_tier(suite: pytest.Pytester) -> None:
+def test_thorough_test_gives_its_reason_and_is_left_out_of_the_quick_tier(suite: pytest.Pytester) -> None:
     marked = "import pytest\n@pytest.mark.thorough({})\ndef test_thorough(): pass\ndef test_quick(): pass"
     suite.makepyfile(marked.format("'a model is trained'"))
     suite.runpytest().assert_outcomes(passed=2)

@@ -23,7 +23,7 @@ def test_every_job_runs_a_command_of_make_on_the_declared_pythons() -> None:
     assert f">={min(pythons, key=lambda version: int(version.split('.')[1]))}" == project["requires-python"]
 
 
-def test_the_decisions_are_listed_and_link_to_files() -> None:
+def test_decisions_are_listed_and_link_to_files() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"\((\d-[\w-]+\.md)\)", (folder / "README.md").read_text("utf-8"))
     assert listed == sorted(file.name for file in folder.glob("[0-9]*.md"))

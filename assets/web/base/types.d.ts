@@ -104,7 +104,7 @@ declare global {
   // ---- rooms
   type HostAct = "ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "gather" | "code" | "keys";
   /** A question and its votes. */
-  type Counted = RoomAsked & { tallies: number[][] };
+  type Counted = RoomAsked & { tallies: number[][]; right?: number }; // index of the correct option; −1 if unknown
 }
 
 export {};

@@ -151,12 +151,13 @@ class HostBar {
     return room.now ? actsOf(room.now, roomActions.askedNow(), roomActions.isOpen()) : [];
   }
 
-  /** Store the question with its votes for the exports. @param {RoomState} now @returns {Counted[]} */
-  past({ question, tallies, code }) {
+  /** Store the question with its votes for the exports. @param {RoomState} state @returns {Counted[]} */
+  past(state) {
+    const { question, tallies, code } = state;
     const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
     if (!question || !tallies.length) return all;
-    const now = [...all.filter(({ id }) => id !== question.id), { ...question, tallies }];
+    const now = [...all.filter(({ id }) => id !== question.id), { ...question, tallies, right: this.rightOf(state) }];
     store("sessionStorage", PAST, { past: now, of: code });
     return now;
   }
@@ -195,11 +196,10 @@ class HostBar {
     setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
-  /** The progress of a vote and, when it is closed, the hint for the host. @param {RoomState} now */
-  status({ question, phase, voted, round, tallies }) {
-    if (!question) return "";
-    if (phase !== "closed") return `${voted} have voted`;
-    if (this.right.question !== question.id) {
+  /** The index of the correct option, −1 while it is unknown. @param {RoomState} now */
+  rightOf({ question, tallies, answer }) {
+    if (answer) return answer.right[0] ?? -1;
+    if (question && tallies.length && this.right.question !== question.id) {
       const right = { question: question.id, index: -1 };
       this.right = right;
       answerTo(question, this.sharedLink).then(({ right: [at = -1] }) => {
@@ -207,7 +207,15 @@ class HostBar {
         this.draw();
       });
     }
-    return hintOf(tallies[round], this.right.index);
+    return this.right.index;
+  }
+
+  /** The progress of a vote; when it is closed, or two are shown, the hint for the host. @param {RoomState} now */
+  status(now) {
+    const { question, phase, voted, tallies } = now;
+    if (!question) return "";
+    const hasHint = phase === "closed" || tallies.length > 1;
+    return hasHint ? hintOf(tallies, this.rightOf(now)) : `${voted} have voted`;
   }
 
   /** @param {RoomState} now @param {Counted[]} past */

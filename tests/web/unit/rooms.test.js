@@ -16,7 +16,7 @@ Object.assign(globalThis, {
   sessionStorage: storageOf(kept),
 });
 
-const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
+const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/host_acts.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/retry.js");
@@ -154,6 +154,7 @@ test("counts become hands, a table and the votes of a handout", () => {
     {
       ...own,
       learn: "it.2.2",
+      right: 1,
       tallies: [
         [1, 1],
         [0, 2],
@@ -161,11 +162,27 @@ test("counts become hands, a table and the votes of a handout", () => {
     },
   ]);
   assert.deepEqual(csvOf(asked).split("\r\n").slice(1, -1), [
-    `"1","Which?","A","'=1+1","2",""`,
-    `"1","Which?","B","a ""word""","0",""`,
-    `"2","Which?","A","'=1+1","1","0"`,
-    `"2","Which?","B","a ""word""","1","2"`,
+    `"1","Which?","A","'=1+1","2","","",""`,
+    `"1","Which?","B","a ""word""","0","","",""`,
+    `"2","Which?","A","'=1+1","1","0","no","1"`,
+    `"2","Which?","B","a ""word""","1","2","yes","1"`,
   ]);
   assert.deepEqual(stepsOf(asked, "it"), { 2: [[2, 0]] });
   assert.deepEqual(stepsOf(asked, "other"), {});
+});
+
+test("two votes on one question give Hake's gain, in the table and in the host's words", () => {
+  for (const [votes, right, gain, words] of /** @type {[string, number, string, string][]} */ ([
+    ["3,7 6,4", 0, "0.4286", "30 %, then 60 % are right: 43 % of the possible gain."],
+    ["2,2 1,3", 0, "-0.5", "50 %, then 25 % are right: no gain."],
+    ["2,0 1,1", 0, "", "100 %, then 50 % are right: no gain."],
+    ["0,0 1,1", 0, "", "50 % are right. Let them discuss, then vote again."],
+    ["1,1 0,0", 0, "", "No votes yet."],
+    ["1,1 2,0", -1, "", "2 have voted."],
+  ])) {
+    const tallies = votes.split(" ").map((round) => round.split(",").map(Number));
+    const rows = csvOf([/** @type {any} */ ({ text: "Which?", options: ["yes", "no"], tallies, right })]).split("\r\n");
+    assert.ok(rows.slice(1, -1).every((row) => row.endsWith(`,"${gain}"`)));
+    assert.equal(hintOf(tallies, right), words);
+  }
 });
