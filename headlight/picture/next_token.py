@@ -115,14 +115,22 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
+def token_label(picture: Picture, number: int) -> str:
+    """Return the readable form of a token as the next one of a picture's text."""
+    tokenizer = picture.model.tokenizer
+    label = tokenizer.id_to_token(number) or str(number)
+    if isinstance(tokenizer, ByteLevel):
+        label = in_text(label, picture.settings.text)
+    return _VISIBLE.get(label, label)
+
+
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
     model = picture.model
-    label = model.tokenizer.id_to_token(number) or str(number)
     text, earlier = str(model.tokenizer.decode([number])), None if baseline is None else float(baseline[number])
     if model.history is not None:  # vocabularies of models trained here hold words, or characters
+        label = model.tokenizer.id_to_token(number) or str(number)
         text = label if model.history.recipe.task == "text" else f" {label}"
     elif "�" in text:
         text = ""
-    if isinstance(model.tokenizer, ByteLevel):
-        label = in_text(label, picture.settings.text)
-    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "baseline": earlier}
+    chance = float(current[number])
+    return {"label": token_label(picture, number), "text": text, "chance": chance, "baseline": earlier}
