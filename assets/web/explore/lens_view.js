@@ -11,7 +11,7 @@ import { writeAt } from "../link/look.js";
 
 /** @typedef {import("../base/messages.js").LensAnswer & {chances: Float32Array}} Answer chances: by level, column and place */
 
-const LEGEND = "each cell: the likeliest next token; the brighter, the more probable";
+const LEGEND = "each cell: the likeliest next token; the stronger the colour, the more probable";
 
 export class LensView {
   name = "lens";

@@ -11,7 +11,7 @@ import { unpackFloats } from "../wire/packets.js";
 /** @typedef {import("../base/messages.js").ResidualAnswer & Stream} Answer */
 
 const PARTS = ["attention", "MLP"];
-const LEGEND = "a bar is as long as the vector that is added; cos: its cosine to the stream before it";
+const LEGEND = "a bar is as long as the vector that is added; in brackets its cosine to the stream before it";
 
 export class ResidualView {
   name = "residual";
@@ -133,7 +133,7 @@ export class ResidualView {
 
 // ---- the drawing: a row for each layer, from the first down; attention to the left of the layer's name, MLP to the right
 
-const [MIDDLE, OUTSIDE] = [64, 84]; // pixels of the layer's name, and of the numbers outside of a bar
+const [MIDDLE, OUTSIDE] = [64, 96]; // pixels of the layer's name, and of the numbers outside of a bar
 const [LEAST_HIGH, MAX_HIGH, HIGH] = [18, 30, 540]; // pixels of a row, and of the drawing
 
 /** A length with three digits. @param {number} value */
@@ -192,7 +192,7 @@ export function drawAdditions(context, layout, { norms, cosines }, inks, focus) 
       context.fillRect(part ? inner : inner - wide, y + 2, wide, high - 4);
       if (!wide) continue;
       context.fillStyle = layer === focus ? inks.text : inks.muted;
-      const text = `${sizeText(norms[part][layer])} cos ${cosines[part][layer].toFixed(2).replace("-", "−")}`;
+      const text = `${sizeText(norms[part][layer])} (${cosines[part][layer].toFixed(2).replace("-", "−")})`;
       context.fillText(text, inner + side * (wide + 4), y + high / 2);
     }
   }
