@@ -70,7 +70,10 @@ def stream(settings: Settings) -> Stream:
         layers = additions(model, run, lambda: settings.run(model), _summarize)
     nothing = torch.zeros(len(run.tokens), dtype=torch.float64)
     norms, cosines = (
-        {part: torch.stack([getattr(layer[part], name) if part in layer else nothing for layer in layers]) for part in PARTS}
+        {
+            part: torch.stack([getattr(layer[part], name) if part in layer else nothing for layer in layers])
+            for part in PARTS
+        }
         for name in ("norms", "cosines")
     )
     pairs = [(layer["attention"], layer["mlp"]) for layer in layers if len(layer) == len(PARTS)]

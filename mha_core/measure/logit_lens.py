@@ -4,7 +4,7 @@ The final norm and the head, which were trained for the last state alone, are ap
 never reads these out; only those of the last state are its own prediction.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -83,7 +83,7 @@ def logits(model: Model, run: Run, level: int, rows: slice = slice(None)) -> Ten
         raise Unsupported(NO_HEAD)
     x = run.hidden[level, rows][None]
     if model.encoder is not None:
-        read, _ = model.run_on_stack(lambda stack: _own_head(stack, model.group)(x.to(stack.device)))
+        read, _ = model.run_on_stack(lambda stack: _own_logits(stack, model.group, x.to(stack.device)))
         return read[0].cpu()
     if not isinstance(model, HfModel):
         raise Unsupported(NO_LAYERS)
@@ -93,9 +93,10 @@ def logits(model: Model, run: Run, level: int, rows: slice = slice(None)) -> Ten
         return cast(Tensor, head(x if is_normed and level == len(run.hidden) - 1 else norm(x)))[0].cpu()
 
 
-def _own_head(stack: Stack, group: str) -> Callable[[Tensor], Tensor]:
-    is_translator = isinstance(stack, EncoderDecoder) and group != "encoder"
-    return stack.to_logits if is_translator else cast(Callable[[Tensor], Tensor], stack.next_token)
+def _own_logits(stack: Stack, group: str, x: Tensor) -> Tensor:
+    if isinstance(stack, EncoderDecoder) and group != "encoder":
+        return stack.to_logits(x)
+    return cast(Tensor, stack.next_token(x))
 
 
 def _foreign_head(model: HfModel, run: Run) -> tuple[nn.Module, nn.Module, bool]:

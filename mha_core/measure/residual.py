@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 RECENT = 6  # states that a sum may refer to; an ablated layer hands on an earlier one
 NO_STREAM = (
-    "the layers of this model do not add attention and MLP to one vector per token, one after the other, so what each adds "
-    "is not known; choose a model with residual connections"
+    "the layers of this model do not add attention and MLP to one vector per token as two vectors that can be observed; "
+    "choose a model with residual connections"
 )
 CROSS = "between its layers this decoder also adds what it takes from the other text; choose the model’s encoder"
 _SUMS = frozenset((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__))
@@ -66,7 +66,7 @@ class Addition:
     @property
     def norms(self) -> Tensor:
         """Length of what is added to each token, (i,) float64."""
-        return self.added.double().norm(dim=-1)
+        return torch.linalg.vector_norm(self.added.double(), dim=-1)
 
     @property
     def cosines(self) -> Tensor:
@@ -121,7 +121,8 @@ class _Recorder(TorchFunctionMode):
         self.kept: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
         self._reduce = reduce
         self._states = [first]
-        self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result, since the last sum
+        self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result
+        self._sums: list[tuple[Tensor, Tensor, Tensor]] = []  # of other vectors; both since the last addition
         self._layer = -1
         self._part = "attention"
 
@@ -136,21 +137,32 @@ class _Recorder(TorchFunctionMode):
         elif func is nn.functional.layer_norm and self._is_state(args[0]):
             self._states.append(_rows(result))
         elif func in _SUMS and all(isinstance(arg, Tensor) and arg.shape == result.shape for arg in args[:2]):
-            if self._is_state(args[0]):
-                self._add(args[0], args[1], result)
-            elif self._is_state(args[1]):
-                self._add(args[1], args[0], result)
+            left, right = args[:2]
+            if self._is_state(left):
+                self._add(left, right, result)
+            elif self._is_state(right):
+                self._add(right, left, result)
+            else:
+                self._sums.append((left, right, result))
         return result
 
     def _add(self, stream: Tensor, added: Tensor, total: Tensor) -> None:
-        x = _rows(added)
-        source = next((parts for parts in reversed(self._products) if _same(_rows(parts[2]), x)), None)
-        part = {} if source is None else {"activations": _rows(source[0]), "weight": source[1]}
-        addition = Addition(_rows(stream), x, _rows(total), **part)
-        self.kept.append((self._layer, self._part, self._reduce(addition)))
-        self._states.append(addition.after)
-        self._part = "mlp"
+        pair = next(([left, right] for left, right, result in self._sums if result is added), [added])
+        parts = sorted(pair, key=self._source)  # attention and MLP that were computed side by side, attention first
+        for x in parts if self._source(parts[0]) >= 0 else [added]:
+            source = self._source(x)
+            ends = () if source < 0 else (_rows(self._products[source][0]), self._products[source][1])
+            addition = Addition(_rows(stream), _rows(x), _rows(total), *ends)
+            self.kept.append((self._layer, self._part, self._reduce(addition)))
+            self._part = "mlp"
+        self._states.append(_rows(total))
         self._products.clear()
+        self._sums.clear()
+
+    def _source(self, x: Tensor) -> int:
+        """Return the index of the newest product that equals x; −1 if there is none."""
+        places = reversed(range(len(self._products)))
+        return next((place for place in places if _same(_rows(self._products[place][2]), _rows(x))), -1)
 
     def _is_state(self, x: Tensor) -> bool:
         return any(_same(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])

@@ -2,14 +2,10 @@
 
 from typing import TypedDict
 
-import torch
-from torch import Tensor
-
 from headlight.picture import next_token, pictures, residual
 from headlight.picture.link_query import LinkQuery
 from headlight.ui import numbers
-from mha_core.errors import Unsupported
-from mha_core.measure.logit_lens import NO_HEAD, Lens
+from mha_core.measure.logit_lens import Lens
 from mha_core.show.packing import pack_focus, pack_parts
 from mha_core.token_text import quote
 
@@ -38,31 +34,33 @@ def answer(raw: bytes) -> bytes:
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     picture = pictures.picture(settings)
-    if not next_token.continues_text(picture):
-        raise Unsupported(NO_HEAD)
     tokens = picture.run.tokens
     row = query.place(tokens).row or 0
     stop = len(tokens) if row >= len(tokens) - MAX_ROWS else row + 1
     first = max(0, stop - MAX_ROWS)
     lens = residual.lens(settings, first, stop)
+    labels = [
+        [[next_token.token_label(picture, number) for number in top] for top in level] for level in lens.index.tolist()
+    ]
+    left = f"The grid has {stop - first} of {len(tokens)} tokens; choose a row of the map to move it."
     header: LensAnswer = {
         "tokens": tokens,
-        "layers": len(lens.index) - 1,
+        "layers": len(labels) - 1,
         "first": first,
         "row": row,
-        "labels": [[[next_token.token_label(picture, number) for number in top] for top in level] for level in lens.index.tolist()],
+        "labels": labels,
         "gloss": GLOSS,
-        "sentences": [_answer_text(tokens[row], [next_token.token_label(picture, number) for number in lens.index[:, row - first, 0].tolist()], lens, row - first)],
-        "left": f"The grid has {stop - first} of {len(tokens)} tokens; choose a row of the map to move it." if stop - first < len(tokens) else "",
+        "sentences": [_answer_text(tokens[row], [level[row - first][0] for level in labels], lens, row - first)],
+        "left": left if stop - first < len(tokens) else "",
     }
     return pack_parts(pack_focus(header, lens.probability))
 
 
 def _answer_text(token: str, labels: list[str], lens: Lens, column: int) -> str:
     """Describe from which layer on the final answer is the likeliest."""
-    ranks: Tensor = lens.final_rank[:, column]
+    ranks, chance = lens.final_rank[:, column], float(lens.final_probability[-1, column])
     final, layers = quote(labels[-1]), len(labels) - 1
-    start = f"After {quote(token)} the model’s own answer is {final} ({numbers.weight(float(lens.final_probability[-1, column]))})."
+    start = f"After {quote(token)} the model’s own answer is {final} ({numbers.weight(chance)})."
     since = layers + 1 - int((ranks.flip(0) == 1).long().cumprod(0).sum())
     if since == 0:
         return f"{start} It is the likeliest at every layer, from the embeddings on."

@@ -1,5 +1,6 @@
 """The residual stream of the token in focus: what attention and MLP of each layer add to it."""
 
+from dataclasses import replace
 from typing import TypedDict
 
 import torch
@@ -19,9 +20,15 @@ GLOSS = (
     "Each layer does not replace a token’s vector: it adds to it. This running sum is the token’s residual stream. "
     "Attention adds what it gathers from other tokens, the MLP what it computes from this token alone."
 )
-NORMED = "This model norms the sum after each addition (post-norm), so the stream’s length stays similar and lengths do not add up."
-NO_NEURONS = "The neurons of this MLP are not shown: it does not end in one matrix, because it has experts or norms its output."
+NORMED = (
+    "This model norms the sum after each addition (post-norm): the stream’s length stays similar, and the vectors that are "
+    "added do not sum up to the last one."
+)
+NO_NEURONS = (
+    "The neurons of this MLP are not shown: it does not end in one matrix, because it has experts or norms its output."
+)
 NO_MLP = "This model has no MLP: only attention adds to the stream."
+ALONG = 0.2  # the least cosine of a vector that is said to point along the stream
 NAMES = {"attention": "attention", "mlp": "the MLP"}
 
 
@@ -34,7 +41,10 @@ class NeuronBar(TypedDict):
 
 
 class ResidualAnswer(TypedDict):
-    """The header of the answer; lengths (layers) of what attention and the MLP add, their cosines and the stream follow."""
+    """The header of the answer.
+
+    For each layer the lengths of what attention and the MLP add follow, then their cosines, then the stream’s lengths.
+    """
 
     tokens: list[str]
     layers: int
@@ -65,11 +75,13 @@ def answer(raw: bytes) -> bytes:
         "sentences": _largest_text(stream, row),
         "layerSentences": [_layer_text(stream, row, layer, settings) for layer in range(layers)],
         "neurons": [_neurons(stream, layer, row) for layer in range(layers)],
-        "notes": [NORMED] * stream.is_normed
-        + ([NO_MLP] if not has_mlp else [NO_NEURONS] * (not has_neurons)),
+        "notes": [NORMED] * stream.is_normed + ([NO_MLP] if not has_mlp else [NO_NEURONS] * (not has_neurons)),
         "effect": effect_text(settings, row),
     }
-    values = [*(stream.norms[part][:, row] for part in residual.PARTS), *(stream.cosines[part][:, row] for part in residual.PARTS)]
+    values = [
+        *(stream.norms[part][:, row] for part in residual.PARTS),
+        *(stream.cosines[part][:, row] for part in residual.PARTS),
+    ]
     return pack_parts(pack_focus(header, *values, stream.lengths[:, row]))
 
 
@@ -116,7 +128,7 @@ def _layer_text(stream: Stream, row: int, layer: int, settings: Settings) -> str
 
 def _direction(cosine: float) -> str:
     text = f"cosine {numbers.number(cosine, 2)}"
-    if abs(cosine) < 0.2:
+    if abs(cosine) < ALONG:
         return f"nearly at a right angle to it ({text})"
     return f"partly {'along' if cosine > 0 else 'against'} it ({text})"
 
@@ -134,24 +146,27 @@ def effect_text(settings: Settings, row: int) -> str:
     cosine = measures.cosine(now.run.hidden[-1, row], before.run.hidden[-1, row])
     names = [f"the MLP of layer {layer}" for layer in settings.mlps_off]
     names += [f"layer {layer}" for layer in settings.layers_off]
-    is_only = settings == Settings(**vars(settings.baseline) | {name: getattr(settings, name) for name in ("mlps_off", "layers_off")})
-    start = f"Without {' and '.join(names)}" if is_only and len(names) < 4 else "With all that is changed"
-    token = quote(now.run.tokens[row])
-    return f"{start}, the last vector of {token} has cosine {numbers.precise(cosine)} to the unchanged one{_next_text(now, before, row)}."
+    is_all = settings == replace(settings.baseline, mlps_off=settings.mlps_off, layers_off=settings.layers_off)
+    start = f"Without {' and '.join(names)}" if is_all and len(names) < 4 else "With all that is changed"
+    told = f"the last vector of {quote(now.run.tokens[row])} has cosine {numbers.precise(cosine)} to the unchanged one"
+    return f"{start}, {told}{_next_text(now, before, row)}."
 
 
 def _next_text(now: Picture, before: Picture, row: int) -> str:
+    """Describe the change of the next token; "" for a model that predicts none."""
     try:
         if not next_token.continues_text(now):
             return ""
-        rows = slice(row, row + 1)
         old, new = (
-            logit_lens.logits(side.model, side.run, len(side.run.hidden) - 1, rows)[0].double().softmax(-1)
+            logit_lens.logits(side.model, side.run, len(side.run.hidden) - 1, slice(row, row + 1))[0]
+            .double()
+            .softmax(-1)
             for side in (before, now)
         )
     except Unsupported:
         return ""
     first, likeliest = int(old.argmax()), int(new.argmax())
-    changed = f"{quote(next_token.token_label(now, first))} follows it with {numbers.weight(float(new[first]))} instead of {numbers.weight(float(old[first]))}"
+    chances = (numbers.weight(float(side[first])) for side in (new, old))
+    changed = f"{quote(next_token.token_label(now, first))} follows it with {' instead of '.join(chances)}"
     rest = "" if first == likeliest else f", and {quote(next_token.token_label(now, likeliest))} is now the likeliest"
     return f"; {changed}{rest}"
