@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 RECENT = 6  # states that a sum may refer to; an ablated layer hands on an earlier one
 NO_STREAM = (
-    "the layers of this model do not add attention and MLP to one vector per token as two vectors that can be observed; "
-    "choose a model with residual connections"
+    "the layers of this model do not add attention and MLP to a token’s vector as two vectors that can be observed; "
+    "choose another model"
 )
 CROSS = "between its layers this decoder also adds what it takes from the other text; choose the model’s encoder"
 _SUMS = frozenset((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__))
@@ -66,7 +66,8 @@ class Addition:
     @property
     def norms(self) -> Tensor:
         """Length of what is added to each token, (i,) float64."""
-        return torch.linalg.vector_norm(self.added.double(), dim=-1)
+        lengths: Tensor = torch.linalg.vector_norm(self.added.double(), dim=-1)
+        return lengths
 
     @property
     def cosines(self) -> Tensor:

@@ -21,8 +21,8 @@ GLOSS = (
     "Attention adds what it gathers from other tokens, the MLP what it computes from this token alone."
 )
 NORMED = (
-    "This model norms the sum after each addition (post-norm): the stream’s length stays similar, and the vectors that are "
-    "added do not sum up to the last one."
+    "This model norms the sum after each addition (post-norm): the stream’s length stays similar, and the vectors that "
+    "are added do not sum up to the last one."
 )
 NO_NEURONS = (
     "The neurons of this MLP are not shown: it does not end in one matrix, because it has experts or norms its output."

@@ -178,7 +178,7 @@ def test_the_lens_of_our_decoder_ends_in_its_own_logits(monkeypatch: pytest.Monk
 
 
 def test_what_is_not_known_is_said_in_a_sentence(loaded: Any, minilm: Model) -> None:
-    with pytest.raises(Unsupported, match="choose a model with residual connections"):
+    with pytest.raises(Unsupported, match="as two vectors that can be observed"):
         observed(loaded("falcon", torch.float64), IDS)
     with pytest.raises(Unsupported, match="choose the model’s encoder"):
         observed(loaded("t5", torch.float64).for_group("decoder"), IDS)
