@@ -30,14 +30,15 @@ class LensAnswer(TypedDict):
 
 
 def answer(raw: bytes) -> bytes:
-    """Return the logit lens of the last tokens of the query's text, or of those up to the row in focus."""
+    """Return the logit lens of the last tokens of the query's text, or of others with the row in focus."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
     picture = pictures.picture(settings)
     tokens = picture.run.tokens
     row = query.place(tokens).row or 0
-    stop = len(tokens) if row >= len(tokens) - MAX_ROWS else row + 1
-    first = max(0, stop - MAX_ROWS)
+    last = max(0, len(tokens) - MAX_ROWS)  # the first column of the last tokens
+    first = last if row >= last else max(0, row - MAX_ROWS + 1)
+    stop = min(len(tokens), first + MAX_ROWS)
     lens = residual.lens(settings, first, stop)
     labels = [
         [[next_token.token_label(picture, number) for number in top] for top in level] for level in lens.index.tolist()
