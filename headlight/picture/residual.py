@@ -1,4 +1,4 @@
-"""What the layers of a picture add to the residual stream, and its logit lens, cached for all clients."""
+"""The residual stream of a picture and its logit lens, cached for all clients."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,14 +27,14 @@ class _Summary(NamedTuple):
 
     norms: Tensor
     cosines: Tensor
-    before: Tensor
-    after: Tensor
+    stream_length: Tensor
+    total_length: Tensor
     neurons: Neurons | None
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What each layer adds to the stream of each token; 0 where a part is ablated or does not exist.
+    """Sizes of the additions to the stream of each token; 0 where a part is ablated or does not exist.
 
     Attributes:
         tokens: of the text.
@@ -83,15 +83,15 @@ def stream(settings: Settings) -> Stream:
         cosines=cosines,
         lengths=run.hidden.double().norm(dim=-1),
         neurons=[layer["mlp"].neurons if "mlp" in layer else None for layer in layers],
-        is_normed=any(not torch.equal(first.after, then.before) for first, then in pairs),
+        is_normed=any(not torch.equal(first.total_length, then.stream_length) for first, then in pairs),
     )
 
 
 def _summarize(addition: Addition) -> _Summary:
-    before, after = (x.double().norm(dim=-1).cpu() for x in (addition.before, addition.after))
+    lengths = (x.double().norm(dim=-1).cpu() for x in (addition.stream, addition.total))
     neurons = addition.neurons(NEURONS)
     parts = None if neurons is None else Neurons(*(part.cpu() for part in vars(neurons).values()))
-    return _Summary(addition.norms.cpu(), addition.cosines.cpu(), before, after, parts)
+    return _Summary(addition.norms.cpu(), addition.cosines.cpu(), *lengths, parts)
 
 
 @single_flight(LRUCache(LENS_BYTES, lambda lens: 5 * lens.index.nbytes))

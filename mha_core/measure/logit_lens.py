@@ -60,10 +60,10 @@ def lens(model: Model, run: Run, rows: slice = slice(None), count: int = 5) -> L
         parts = []
         for chances, goal in zip(_chances(model, run, level, rows), goals, strict=True):
             top = chances.topk(min(count, chances.shape[-1]), dim=-1)
-            own = chances.gather(-1, goal[:, None])
-            parts.append((top.indices, top.values, own[:, 0], 1 + (chances > own).sum(dim=-1)))
-        levels.append([torch.cat(same) for same in zip(*parts, strict=True)])
-    return Lens(*(torch.stack(same) for same in zip(*levels, strict=True)))
+            chance = chances.gather(-1, goal[:, None])
+            parts.append((top.indices, top.values, chance[:, 0], 1 + (chances > chance).sum(dim=-1)))
+        levels.append([torch.cat(column) for column in zip(*parts, strict=True)])
+    return Lens(*(torch.stack(column) for column in zip(*levels, strict=True)))
 
 
 def _chances(model: Model, run: Run, level: int, rows: slice) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""What the parts of each layer add to the residual stream of every token.
+"""Additions of the parts of each layer to the residual stream of every token.
 
 In "A Mathematical Framework for Transformer Circuits" (Elhage et al. 2021) attention and MLP read a token's stream and
 add a vector to it. The additions of a pass are observed as it computes them, so they hold under every switch, and for
@@ -47,19 +47,19 @@ class Neurons:
 
 @dataclass(frozen=True)
 class Addition:
-    """What one part of a layer adds to the stream of each token.
+    """Addition of one part of a layer to the stream of each token.
 
     Attributes:
-        before: (i, c), the stream that it is added to; in a post-norm layer after the norm.
+        stream: (i, c), the one that it is added to; in a post-norm layer after the norm.
         added: (i, c).
-        after: (i, c), their sum; a post-norm layer norms it next.
+        total: (i, c), their sum; a post-norm layer norms it next.
         activations: (i, m), the input of the matrix that ends the part: the neurons of an MLP, the heads of attention.
         weight: (c, m), that matrix; None, as `activations`, where the part does not end in one.
     """
 
-    before: Tensor
+    stream: Tensor
     added: Tensor
-    after: Tensor
+    total: Tensor
     activations: Tensor | None = None
     weight: Tensor | None = None
 
@@ -72,7 +72,7 @@ class Addition:
     @property
     def cosines(self) -> Tensor:
         """Cosine of what is added to the stream before it, (i,) float64; 0 where nothing is added."""
-        return nn.functional.cosine_similarity(self.added.double(), self.before.double(), dim=-1)
+        return nn.functional.cosine_similarity(self.added.double(), self.stream.double(), dim=-1)
 
     def neurons(self, count: int) -> Neurons | None:
         """Return the neurons that add the longest vectors; None where the part does not end in one matrix."""
@@ -105,12 +105,12 @@ def additions(
     with _Recorder(run.hidden[0], reduce) as recorder:
         hidden = compute().hidden
     is_ours = model.encoder is not None
-    if not (model.sizes.residual if is_ours else any(part == "mlp" for _, part, _ in recorder.kept)):
+    if not (model.sizes.residual if is_ours else any(part == "mlp" for _, part, _ in recorder.records)):
         raise Unsupported(NO_STREAM)
     parts: list[dict[str, T]] = [{} for _ in run.weights]
-    for layer, part, kept in recorder.kept:
+    for layer, part, record in recorder.records:
         if layer < len(parts) and not torch.equal(hidden[layer], hidden[layer + 1]):
-            parts[layer][part] = kept
+            parts[layer][part] = record
     return parts
 
 
@@ -119,7 +119,7 @@ class _Recorder(TorchFunctionMode):
 
     def __init__(self, first: Tensor, reduce: Callable[[Addition], Any]) -> None:
         super().__init__()
-        self.kept: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
+        self.records: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
         self._reduce = reduce
         self._states = [first]
         self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result
@@ -154,7 +154,7 @@ class _Recorder(TorchFunctionMode):
             source = self._source(x)
             ends = () if source < 0 else (_rows(self._products[source][0]), self._products[source][1])
             addition = Addition(_rows(stream), _rows(x), _rows(total), *ends)
-            self.kept.append((self._layer, self._part, self._reduce(addition)))
+            self.records.append((self._layer, self._part, self._reduce(addition)))
             self._part = "mlp"
         self._states.append(_rows(total))
         self._products.clear()
@@ -163,10 +163,10 @@ class _Recorder(TorchFunctionMode):
     def _source(self, x: Tensor) -> int:
         """Return the index of the newest product that equals x; −1 if there is none."""
         places = reversed(range(len(self._products)))
-        return next((place for place in places if _same(_rows(self._products[place][2]), _rows(x))), -1)
+        return next((place for place in places if _is_equal(_rows(self._products[place][2]), _rows(x))), -1)
 
     def _is_state(self, x: Tensor) -> bool:
-        return any(_same(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
+        return any(_is_equal(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
 
 
 def _rows(x: Tensor) -> Tensor:
@@ -174,5 +174,5 @@ def _rows(x: Tensor) -> Tensor:
     return x.detach().reshape(-1, x.shape[-1])
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def _is_equal(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a.to(b), b)

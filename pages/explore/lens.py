@@ -66,5 +66,5 @@ def _answer_text(token: str, labels: list[str], lens: Lens, column: int) -> str:
     if since == 0:
         return f"{start} It is the likeliest at every layer, from the embeddings on."
     earlier = f"before that {quote(labels[since - 1])} was, and {final} had rank {int(ranks[since - 1]):,}"
-    where = "only after the last layer" if since == layers else f"from layer {since - 1} on"
-    return f"{start} It is the likeliest {where}; {earlier}."
+    since_text = "only after the last layer" if since == layers else f"from layer {since - 1} on"
+    return f"{start} It is the likeliest {since_text}; {earlier}."

@@ -28,12 +28,12 @@ NO_NEURONS = (
     "The neurons of this MLP are not shown: it does not end in one matrix, because it has experts or norms its output."
 )
 NO_MLP = "This model has no MLP: only attention adds to the stream."
-ALONG = 0.2  # the least cosine of a vector that is said to point along the stream
+LEAST_COSINE = 0.2  # the least cosine of a vector that is said to point along the stream
 NAMES = {"attention": "attention", "mlp": "the MLP"}
 
 
 class NeuronBar(TypedDict):
-    """One neuron of an MLP."""
+    """A neuron of an MLP."""
 
     index: int
     activation: float
@@ -86,10 +86,10 @@ def answer(raw: bytes) -> bytes:
 
 
 def _neurons(stream: Stream, layer: int, row: int) -> list[NeuronBar]:
-    found = stream.neurons[layer]
-    if found is None:
+    bars = stream.neurons[layer]
+    if bars is None:
         return []
-    columns = (found.index[row].tolist(), found.activation[row].tolist(), found.norm[row].tolist())
+    columns = (bars.index[row].tolist(), bars.activation[row].tolist(), bars.norm[row].tolist())
     return [
         NeuronBar(index=index, activation=round(activation, 4), norm=round(norm, 4))
         for index, activation, norm in zip(*columns, strict=True)
@@ -103,13 +103,13 @@ def _largest_text(stream: Stream, row: int) -> list[str]:
         f"The vector of {token} has length {_length(lengths[0])} before the first layer and {_length(lengths[-1])} "
         "after the last."
     ]
-    most = []
+    peaks = []
     for part in residual.PARTS:
         norms = stream.norms[part][:, row]
         if bool(norms.any()):
             layer = int(norms.argmax())
-            most.append(f"{NAMES[part]} of layer {layer} ({_length(norms[layer])})")
-    return texts + ([f"Most is added by {' and by '.join(most)}."] if most else [])
+            peaks.append(f"{NAMES[part]} of layer {layer} ({_length(norms[layer])})")
+    return texts + ([f"Most is added by {' and by '.join(peaks)}."] if peaks else [])
 
 
 def _layer_text(stream: Stream, row: int, layer: int, settings: Settings) -> str:
@@ -128,7 +128,7 @@ def _layer_text(stream: Stream, row: int, layer: int, settings: Settings) -> str
 
 def _direction(cosine: float) -> str:
     text = f"cosine {numbers.number(cosine, 2)}"
-    if abs(cosine) < ALONG:
+    if abs(cosine) < LEAST_COSINE:
         return f"nearly at a right angle to it ({text})"
     return f"partly {'along' if cosine > 0 else 'against'} it ({text})"
 
@@ -139,20 +139,20 @@ def _length(value: float | torch.Tensor) -> str:
 
 
 def effect_text(settings: Settings, row: int) -> str:
-    """Describe what the changes do to the last vector of a token, and to the next token of a language model."""
+    """Describe the effect of the changes on the last vector of a token, and on the next token of a language model."""
     if settings == settings.baseline:
         return ""
-    now, before = pictures.compute_pair(settings, settings.baseline)
-    cosine = measures.cosine(now.run.hidden[-1, row], before.run.hidden[-1, row])
+    now, baseline = pictures.compute_pair(settings, settings.baseline)
+    cosine = measures.cosine(now.run.hidden[-1, row], baseline.run.hidden[-1, row])
     names = [f"the MLP of layer {layer}" for layer in settings.mlps_off]
     names += [f"layer {layer}" for layer in settings.layers_off]
     is_all = settings == replace(settings.baseline, mlps_off=settings.mlps_off, layers_off=settings.layers_off)
     start = f"Without {' and '.join(names)}" if is_all and len(names) < 4 else "With all that is changed"
-    told = f"the last vector of {quote(now.run.tokens[row])} has cosine {numbers.precise(cosine)} to the unchanged one"
-    return f"{start}, {told}{_next_text(now, before, row)}."
+    fact = f"the last vector of {quote(now.run.tokens[row])} has cosine {numbers.precise(cosine)} to the unchanged one"
+    return f"{start}, {fact}{_next_text(now, baseline, row)}."
 
 
-def _next_text(now: Picture, before: Picture, row: int) -> str:
+def _next_text(now: Picture, baseline: Picture, row: int) -> str:
     """Describe the change of the next token; "" for a model that predicts none."""
     try:
         if not next_token.continues_text(now):
@@ -161,7 +161,7 @@ def _next_text(now: Picture, before: Picture, row: int) -> str:
             logit_lens.logits(side.model, side.run, len(side.run.hidden) - 1, slice(row, row + 1))[0]
             .double()
             .softmax(-1)
-            for side in (before, now)
+            for side in (baseline, now)
         )
     except Unsupported:
         return ""

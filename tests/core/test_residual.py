@@ -100,8 +100,8 @@ def test_additions_of_minilm_are_those_of_transformers(minilm64: Model, referenc
         seen = hooked(reference64, names, lambda: reference64(input_ids=ids))
         for part, (_, added) in seen.items():
             same_function(layer[part].added, added)
-        middle = minilm64.stack.block(number).attention_norm(layer["attention"].after)
-        same_function(middle, layer["mlp"].before)
+        middle = minilm64.stack.block(number).attention_norm(layer["attention"].total)
+        same_function(middle, layer["mlp"].stream)
 
 
 @given(st.lists(st.integers(0, llama.CONFIG.vocabulary - 1), min_size=1, max_size=12), st.data())
@@ -124,7 +124,7 @@ def test_the_embedding_and_all_additions_sum_to_the_last_state(ids: list[int], d
             assert not layer["mlp"].norms.any()
             assert layer["mlp"].neurons(3) is None
         for part in layer.values():
-            same_function(part.before, total)
+            same_function(part.stream, total)
             total = total + part.added
         same_function(total, run.hidden[number + 1])
 

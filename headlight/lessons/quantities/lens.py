@@ -18,40 +18,40 @@ MAX_TOKENS = 64  # of a text whose lens is computed for every token
 
 def attention_norm(query: Query, settings: Settings) -> Value:
     """Return `attention_norm`, (l, i): the length of what each layer's attention adds to the stream of a token."""
-    return _of_stream(settings, residual.stream(settings).norms["attention"])
+    return _by_token(settings, residual.stream(settings).norms["attention"])
 
 
 def mlp_norm(query: Query, settings: Settings) -> Value:
     """Return `mlp_norm`, (l, i): the length of what each layer's MLP adds to the stream of a token."""
-    return _of_stream(settings, residual.stream(settings).norms["mlp"])
+    return _by_token(settings, residual.stream(settings).norms["mlp"])
 
 
 def attention_cosine(query: Query, settings: Settings) -> Value:
     """Return `attention_cosine`, (l, i): the cosine of what attention adds to the stream before it."""
-    return _of_stream(settings, residual.stream(settings).cosines["attention"])
+    return _by_token(settings, residual.stream(settings).cosines["attention"])
 
 
 def mlp_cosine(query: Query, settings: Settings) -> Value:
     """Return `mlp_cosine`, (l, i): the cosine of what the MLP adds to the stream before it."""
-    return _of_stream(settings, residual.stream(settings).cosines["mlp"])
+    return _by_token(settings, residual.stream(settings).cosines["mlp"])
 
 
 def stream_norm(query: Query, settings: Settings) -> Value:
     """Return `stream_norm`, (l, i): the length of the stream, [0] before the first layer."""
-    return _of_stream(settings, residual.stream(settings).lengths)
+    return _by_token(settings, residual.stream(settings).lengths)
 
 
 def lens(query: Query, settings: Settings, word: str) -> Value:
     """Return `lens("Rome")`, (l, i): the probability of a word as the next token after each layer, [0] before all."""
-    return _of_stream(settings, _lens(settings, word)[0])
+    return _by_token(settings, _lens(settings, word)[0])
 
 
 def lens_rank(query: Query, settings: Settings, word: str) -> Value:
     """Return `lens_rank("Rome")`, (l, i): the rank of that word there, 1 = the likeliest."""
-    return _of_stream(settings, _lens(settings, word)[1])
+    return _by_token(settings, _lens(settings, word)[1])
 
 
-def _of_stream(settings: Settings, values: torch.Tensor) -> Value:
+def _by_token(settings: Settings, values: torch.Tensor) -> Value:
     return Value.from_tensor(values, "l i", pictures.tokens(settings))
 
 
