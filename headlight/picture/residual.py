@@ -88,10 +88,10 @@ def stream(settings: Settings) -> Stream:
 
 
 def _summarize(addition: Addition) -> _Summary:
-    lengths = (x.double().norm(dim=-1).cpu() for x in (addition.stream, addition.total))
+    stream_length, total_length = (x.double().norm(dim=-1).cpu() for x in (addition.stream, addition.total))
     neurons = addition.neurons(NEURONS)
     parts = None if neurons is None else Neurons(*(part.cpu() for part in vars(neurons).values()))
-    return _Summary(addition.norms.cpu(), addition.cosines.cpu(), *lengths, parts)
+    return _Summary(addition.norms.cpu(), addition.cosines.cpu(), stream_length, total_length, parts)
 
 
 @single_flight(LRUCache(LENS_BYTES, lambda lens: 5 * lens.index.nbytes))

@@ -139,7 +139,7 @@ def _length(value: float | torch.Tensor) -> str:
 
 
 def effect_text(settings: Settings, row: int) -> str:
-    """Describe the effect of the changes on the last vector of a token, and on the next token of a language model."""
+    """Describe the effect of the changes on a token’s last vector, and on the next token of a language model."""
     if settings == settings.baseline:
         return ""
     now, baseline = pictures.compute_pair(settings, settings.baseline)

@@ -378,6 +378,57 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.wait_for_query(view=None)
 
 
+def test_the_residual_stream_is_followed_by_keys_and_its_parts_are_ablated_by_clicks(explore: Explore) -> None:
+    explore.open(at="3.1.4")
+    explore.shows()
+    explore.button("Follow a word’s vector").click()
+    view = explore.view.locator(".residual-view")
+    said, effect, cell = view.locator(".view-status"), view.locator(".effect"), view.locator(".cell")
+    expect(view.locator(".gloss")).to_contain_text("it adds to it. This running sum is the token’s residual stream.")
+    expect(said).to_have_text(message_of("residual", "0.0.4", "residual"))
+    cell.focus()
+    explore.keys("ArrowDown", "ArrowDown", "ArrowRight")
+    expect(view.locator(".readout")).to_contain_text("layer 2, MLP: adds a vector of length")
+    explore.keys("Enter")
+    explore.wait_for_query(at="2.1.4", view="residual")
+    expect(view.locator(".layer-text")).to_contain_text("Layer 2 meets a stream of length")
+    expect(view.locator(".listing tbody tr").first).to_be_visible()
+    nothing_serious(explore, explore.view.locator(".other-views"))
+    view.get_by_role("button", name="ablate the MLP of layer 2").click()
+    explore.shows(mlps_off=(2,))
+    expect(effect).to_contain_text("Without the MLP of layer 2, the last vector of")
+    expect(cell).to_have_attribute("aria-label", "layer 2, MLP: adds nothing")
+    view.get_by_role("button", name="restore the MLP of layer 2").click()
+    view.get_by_role("button", name="ablate all of layer 2").click()
+    explore.shows(layers_off=(2,))
+    expect(view.locator(".layer-text")).to_have_text("Layer 2 is ablated: it hands on the stream unchanged.")
+    explore.click_cell(6, 2)
+    expect(said).to_contain_text("The vector of")
+    explore.wait_for_query(at="2.1.6.2", off="L2")
+
+
+def test_the_logit_lens_is_read_by_keys_and_clicks(explore: Explore) -> None:
+    model = "words-2layers-1"
+    explore.open(model=model, s="boat drum key boat drum", at="0.0.4", view="lens")
+    explore.shows("boat drum key boat drum", model=model)
+    view = explore.view.locator(".lens-view")
+    said, cell, readout = view.locator(".view-status"), view.locator(".cell"), view.locator(".readout")
+    expect(view.locator(".gloss")).to_contain_text("A lens, not a thought: the model never reads these out.")
+    expect(said).to_contain_text("After “drum” the model’s own answer is")
+    cell.focus()
+    explore.keys("ArrowDown", "ArrowDown", "ArrowRight")
+    expect(readout).to_have_text(re.compile("“drum”, layer 1: .+ %(, .+ %){4}$"))
+    explore.keys("Enter")
+    explore.wait_for_query(at="1.0.1", view="lens")
+    box = view.locator(".drawn").bounding_box()
+    assert box is not None
+    explore.page.mouse.click(box["x"] + box["width"] - 20, box["y"] + box["height"] - 8)
+    explore.wait_for_query(at="1.0.4")
+    nothing_serious(explore, explore.view.locator(".other-views"))
+    explore.open(view="lens")
+    expect(explore.view.locator(".refusal")).to_contain_text("choose a language model")
+
+
 def test_the_tables_below_follow_the_view(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
