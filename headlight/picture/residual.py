@@ -1,7 +1,6 @@
 """The residual stream of a picture and its logit lens, cached for all clients."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from cachetools import LRUCache
@@ -17,19 +16,8 @@ from mha_core.measure.residual import Addition, Neurons, additions
 from . import pictures
 from .settings import Settings
 
-PARTS = ("attention", "mlp")
 NEURONS = 8  # of each token and layer that are kept
 STREAM_BYTES = LENS_BYTES = 16 * 2**20  # a stream of 512 tokens of SmolLM2 has 4 MiB, a lens of 12 tokens 40 KiB
-
-
-class _Summary(NamedTuple):
-    """An addition without its vectors: numbers of every token, (i,)."""
-
-    norms: Tensor
-    cosines: Tensor
-    stream_length: Tensor
-    total_length: Tensor
-    neurons: Neurons | None
 
 
 @dataclass(frozen=True)
@@ -38,16 +26,16 @@ class Stream:
 
     Attributes:
         tokens: of the text.
-        norms: by part of `PARTS`, the length of what it adds, (layers, i) float64.
-        cosines: by part, its cosine to the stream before, (layers, i).
+        norms: lengths of what attention and the MLP add, (2, layers, i) float64.
+        cosines: their cosines to the stream before, (2, layers, i).
         lengths: of the stream, (layers + 1, i), [0] = before the first layer.
         neurons: of the MLP of each layer; None where they are not known.
         is_normed: whether layers norm the stream after an addition (post-norm).
     """
 
     tokens: list[str]
-    norms: dict[str, Tensor]
-    cosines: dict[str, Tensor]
+    norms: Tensor
+    cosines: Tensor
     lengths: Tensor
     neurons: list[Neurons | None]
     is_normed: bool
@@ -67,31 +55,26 @@ def stream(settings: Settings) -> Stream:
     picture = pictures.picture(settings)
     model, run = picture.model, picture.run
     with pass_slot(pictures.pass_length(model, settings.text), models.count_heads(model)):
-        layers = additions(model, run, lambda: settings.run(model), _summarize)
-    nothing = torch.zeros(len(run.tokens), dtype=torch.float64)
-    norms, cosines = (
-        {
-            part: torch.stack([getattr(layer[part], name) if part in layer else nothing for layer in layers])
-            for part in PARTS
-        }
-        for name in ("norms", "cosines")
-    )
-    pairs = [(layer["attention"], layer["mlp"]) for layer in layers if len(layer) == len(PARTS)]
+        layers = additions(model, run, lambda: settings.run(model), _sizes)
+    nothing = torch.zeros(4, len(run.tokens), dtype=torch.float64), None
+    parts = [[layer.get(part, nothing) for layer in layers] for part in ("attention", "mlp")]
+    sizes = torch.stack([torch.stack([numbers for numbers, _ in part], dim=1) for part in parts])
+    norms, cosines, before, after = sizes.unbind(dim=1)
+    has_both = (before[1] > 0).all(dim=-1)
     return Stream(
         tokens=run.tokens,
         norms=norms,
         cosines=cosines,
         lengths=run.hidden.double().norm(dim=-1),
-        neurons=[layer["mlp"].neurons if "mlp" in layer else None for layer in layers],
-        is_normed=any(not torch.equal(first.total_length, then.stream_length) for first, then in pairs),
+        neurons=[neurons for _, neurons in parts[1]],
+        is_normed=not torch.equal(after[0, has_both], before[1, has_both]),
     )
 
 
-def _summarize(addition: Addition) -> _Summary:
-    stream_length, total_length = (x.double().norm(dim=-1).cpu() for x in (addition.stream, addition.total))
-    neurons = addition.neurons(NEURONS)
-    parts = None if neurons is None else Neurons(*(part.cpu() for part in vars(neurons).values()))
-    return _Summary(addition.norms.cpu(), addition.cosines.cpu(), stream_length, total_length, parts)
+def _sizes(addition: Addition) -> tuple[Tensor, Neurons | None]:
+    """Return length, cosine, and the lengths of the stream before and after, (4, i), and the largest neurons."""
+    lengths = (torch.linalg.vector_norm(x.double(), dim=-1) for x in (addition.stream, addition.total))
+    return torch.stack([addition.norms, addition.cosines, *lengths]).cpu(), addition.neurons(NEURONS)
 
 
 @single_flight(LRUCache(LENS_BYTES, lambda lens: 5 * lens.index.nbytes))

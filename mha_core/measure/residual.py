@@ -7,7 +7,7 @@ models of transformers as for our own.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -30,19 +30,16 @@ _SUMS = frozenset((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__))
 _PRODUCTS = frozenset((nn.functional.linear, getattr(torch.ops.mkldnn, "_linear_pointwise", None)))
 
 
-@dataclass(frozen=True)
-class Neurons:
-    """The neurons of an MLP that contribute most to a token, the largest first, (i, k) each.
+class Neurons(NamedTuple):
+    """The neurons of an MLP that add the longest vectors to a token, the longest first, (i, k) each, on the CPU."""
 
-    Attributes:
-        index: of the neuron, int64.
-        activation: what its nonlinearity, and a gate if there is one, returned.
-        norm: of the vector that it adds, |activation| times the norm of its column in the MLP's last matrix.
-    """
+    number: Tensor  # of the neuron, int64
+    activation: Tensor  # after the nonlinearity and a gate, if there is one
+    norm: Tensor  # of what it adds, |activation| times the norm of its column in the last matrix
 
-    index: Tensor
-    activation: Tensor
-    norm: Tensor
+    def rows(self, row: int) -> tuple[list[int], list[float], list[float]]:
+        """Return the numbers of one token."""
+        return self.number[row].tolist(), self.activation[row].tolist(), self.norm[row].tolist()
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Addition:
             return None
         sizes = self.activations.abs().double() * self.weight.double().norm(dim=0)
         norm, index = sizes.topk(min(count, sizes.shape[-1]), dim=-1)
-        return Neurons(index, self.activations.gather(-1, index), norm)
+        return Neurons(index.cpu(), self.activations.gather(-1, index).cpu(), norm.cpu())
 
 
 def additions(

@@ -10,22 +10,16 @@ from mha_core.show.packing import pack_focus, pack_parts
 from mha_core.token_text import quote
 
 MAX_ROWS = 12  # tokens of the grid
-GLOSS = (
-    "A lens, not a thought: the model never reads these out. The final norm and the head, trained for the last state "
-    "alone, are applied to the state of a token after each layer."
-)
 
 
 class LensAnswer(TypedDict):
     """The header of the answer; probabilities (layers + 1, rows, 5) follow as float32, of the embeddings first."""
 
     tokens: list[str]
-    layers: int
     first: int  # the token of the grid's first column
     row: int
     labels: list[list[list[str]]]  # the likeliest next tokens of each layer and column, the likeliest first
-    gloss: str
-    sentences: list[str]
+    sentence: str
     left: str  # a sentence on the tokens that are not shown; "" if all are
 
 
@@ -46,12 +40,10 @@ def answer(raw: bytes) -> bytes:
     left = f"The grid has {stop - first} of {len(tokens)} tokens; choose a row of the map to move it."
     header: LensAnswer = {
         "tokens": tokens,
-        "layers": len(labels) - 1,
         "first": first,
         "row": row,
         "labels": labels,
-        "gloss": GLOSS,
-        "sentences": [_answer_text(tokens[row], [level[row - first][0] for level in labels], lens, row - first)],
+        "sentence": _answer_text(tokens[row], [level[row - first][0] for level in labels], lens, row - first),
         "left": left if stop - first < len(tokens) else "",
     }
     return pack_parts(pack_focus(header, lens.probability))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TypedDict
 
-import torch
+from torch import Tensor
 
 from headlight.picture import next_token, pictures, residual
 from headlight.picture.link_query import LinkQuery
@@ -16,10 +16,6 @@ from mha_core.measure import logit_lens, measures
 from mha_core.show.packing import pack_focus, pack_parts
 from mha_core.token_text import quote
 
-GLOSS = (
-    "Each layer does not replace a token’s vector: it adds to it. This running sum is the token’s residual stream. "
-    "Attention adds what it gathers from other tokens, the MLP what it computes from this token alone."
-)
 NORMED = (
     "This model norms the sum after each addition (post-norm): the stream’s length stays similar, and the vectors that "
     "are added do not sum up to the last one."
@@ -28,33 +24,16 @@ NO_NEURONS = (
     "The neurons of this MLP are not shown: it does not end in one matrix, because it has experts or norms its output."
 )
 NO_MLP = "This model has no MLP: only attention adds to the stream."
-LEAST_COSINE = 0.2  # the least cosine of a vector that is said to point along the stream
-NAMES = {"attention": "attention", "mlp": "the MLP"}
-
-
-class NeuronBar(TypedDict):
-    """A neuron of an MLP."""
-
-    index: int
-    activation: float
-    norm: float  # of the vector that it adds
 
 
 class ResidualAnswer(TypedDict):
-    """The header of the answer.
+    """The header of the answer; for each layer lengths of what attention and the MLP add, and their cosines follow."""
 
-    For each layer the lengths of what attention and the MLP add follow, then their cosines, then the stream’s lengths.
-    """
-
-    tokens: list[str]
     layers: int
-    row: int
-    gloss: str
     sentences: list[str]
-    layerSentences: list[str]  # one for each layer
-    neurons: list[list[NeuronBar]]  # of each layer, the largest first
-    notes: list[str]
+    neurons: list[list[tuple[int, float, float]]]  # of each layer: number, activation, length of what it adds
     effect: str  # a sentence on what the changes do to the token; "" if nothing is changed
+    notes: list[str]
 
 
 def answer(raw: bytes) -> bytes:
@@ -65,80 +44,33 @@ def answer(raw: bytes) -> bytes:
     row = query.place(stream.tokens).row or 0
     model, layers = query.model, len(stream.neurons)
     has_mlp = model.encoder is None or bool(model.sizes.d_feed_forward)
-    ablated = {*settings.mlps_off, *settings.layers_off}
-    has_neurons = any(stream.neurons) or len(ablated) == layers
+    has_neurons = any(stream.neurons) or len({*settings.mlps_off, *settings.layers_off}) == layers
     header: ResidualAnswer = {
-        "tokens": stream.tokens,
         "layers": layers,
-        "row": row,
-        "gloss": GLOSS,
-        "sentences": _largest_text(stream, row),
-        "layerSentences": [_layer_text(stream, row, layer, settings) for layer in range(layers)],
-        "neurons": [_neurons(stream, layer, row) for layer in range(layers)],
-        "notes": [NORMED] * stream.is_normed + ([NO_MLP] if not has_mlp else [NO_NEURONS] * (not has_neurons)),
-        "effect": effect_text(settings, row),
+        "sentences": _sentences(stream, row),
+        "neurons": [[] if bars is None else list(zip(*bars.rows(row), strict=True)) for bars in stream.neurons],
+        "effect": _effect_text(settings, row),
+        "notes": [NORMED] * stream.is_normed + ([NO_NEURONS] * (not has_neurons) if has_mlp else [NO_MLP]),
     }
-    values = [
-        *(stream.norms[part][:, row] for part in residual.PARTS),
-        *(stream.cosines[part][:, row] for part in residual.PARTS),
-    ]
-    return pack_parts(pack_focus(header, *values, stream.lengths[:, row]))
+    return pack_parts(pack_focus(header, stream.norms[..., row], stream.cosines[..., row]))
 
 
-def _neurons(stream: Stream, layer: int, row: int) -> list[NeuronBar]:
-    bars = stream.neurons[layer]
-    if bars is None:
-        return []
-    columns = (bars.index[row].tolist(), bars.activation[row].tolist(), bars.norm[row].tolist())
-    return [
-        NeuronBar(index=index, activation=round(activation, 4), norm=round(norm, 4))
-        for index, activation, norm in zip(*columns, strict=True)
-    ]
-
-
-def _largest_text(stream: Stream, row: int) -> list[str]:
+def _sentences(stream: Stream, row: int) -> list[str]:
     """Describe the growth of the stream, and where each part adds most."""
-    token, lengths = quote(stream.tokens[row]), stream.lengths[:, row]
-    texts = [
-        f"The vector of {token} has length {_length(lengths[0])} before the first layer and {_length(lengths[-1])} "
-        "after the last."
-    ]
-    peaks = []
-    for part in residual.PARTS:
-        norms = stream.norms[part][:, row]
-        if bool(norms.any()):
-            layer = int(norms.argmax())
-            peaks.append(f"{NAMES[part]} of layer {layer} ({_length(norms[layer])})")
-    return texts + ([f"Most is added by {' and by '.join(peaks)}."] if peaks else [])
+    start, end = (_length(stream.lengths[level, row]) for level in (0, -1))
+    grows = (
+        f"The vector of {quote(stream.tokens[row])} has length {start} before the first layer and {end} after the last."
+    )
+    places = zip(("attention", "the MLP"), stream.norms[..., row], strict=True)
+    peaks = [f"{name} of layer {int(norms.argmax())} ({_length(norms.max())})" for name, norms in places if norms.any()]
+    return [grows, f"Most is added by {' and by '.join(peaks)}."] if peaks else [grows]
 
 
-def _layer_text(stream: Stream, row: int, layer: int, settings: Settings) -> str:
-    """Describe what a layer adds."""
-    if layer in settings.layers_off:
-        return f"Layer {layer} is ablated: it hands on the stream unchanged."
-    parts = []
-    for part in residual.PARTS:
-        norm, cosine = (values[part][layer, row] for values in (stream.norms, stream.cosines))
-        if part == "mlp" and layer in settings.mlps_off:
-            parts.append("its MLP is ablated and adds nothing")
-        elif norm or part == "attention":
-            parts.append(f"{NAMES[part]} adds a vector of length {_length(norm)}, {_direction(float(cosine))}")
-    return f"Layer {layer} meets a stream of length {_length(stream.lengths[layer, row])}: {'; '.join(parts)}."
+def _length(value: Tensor) -> str:
+    return numbers.number(size := float(value), 0 if size >= 100 else 1 if size >= 10 else 2)
 
 
-def _direction(cosine: float) -> str:
-    text = f"cosine {numbers.number(cosine, 2)}"
-    if abs(cosine) < LEAST_COSINE:
-        return f"nearly at a right angle to it ({text})"
-    return f"partly {'along' if cosine > 0 else 'against'} it ({text})"
-
-
-def _length(value: float | torch.Tensor) -> str:
-    size = float(value)
-    return numbers.number(size, 0 if size >= 100 else 1 if size >= 10 else 2)
-
-
-def effect_text(settings: Settings, row: int) -> str:
+def _effect_text(settings: Settings, row: int) -> str:
     """Describe the effect of the changes on a token’s last vector, and on the next token of a language model."""
     if settings == settings.baseline:
         return ""

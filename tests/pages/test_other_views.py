@@ -94,24 +94,27 @@ def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
     settings = Settings(TEXT, mlps_off=(2,))
     run = pictures.picture(settings).run
     layers = additions(model, run, lambda: settings.run(model))
-    shown = torch.from_numpy(values[:24].copy()).view(4, 6)
+    shown = torch.from_numpy(values.copy()).view(4, 6)
     for place, (part, name) in enumerate(product(("norms", "cosines"), ("attention", "mlp"))):
         identical(shown[place], torch.stack([getattr(layer[name], part)[5] for layer in layers]).float())
-    identical(torch.from_numpy(values[24:].copy()), run.hidden[:, 5].double().norm(dim=-1).float())
     assert header["neurons"][2] == []
     neurons = layers[3]["mlp"].neurons(8)
     assert neurons is not None
-    assert [one["index"] for one in header["neurons"][3]] == neurons.index[5].tolist()
-    quoted(float(shown[1, 3]), numbers_in(header["layerSentences"][3])[4])
-    assert "its MLP is ablated and adds nothing" in header["layerSentences"][2]
+    assert [number for number, _, _ in header["neurons"][3]] == neurons.number[5].tolist()
+    grows, peaks = (numbers_in(sentence) for sentence in header["sentences"])
+    for text, level in zip(grows, (0, -1), strict=True):
+        quoted(float(run.hidden[level, 5].norm()), text)
+    for part, (layer, text) in enumerate(zip(peaks[::2], peaks[1::2], strict=True)):
+        assert int(layer) == int(shown[part].argmax())
+        quoted(float(shown[part].max()), text)
     unchanged = pictures.picture(settings.baseline).run
     cosine = torch.cosine_similarity(run.hidden[-1, 5].double(), unchanged.hidden[-1, 5].double(), dim=0)
     assert header["effect"].startswith("Without the MLP of layer 2, the last vector of “the” has cosine")
     quoted(float(cosine), numbers_in(header["effect"])[1])
     off = [f"L{layer}" for layer in range(6)]
     nothing, values = told("residual", off=off, at="0.0.5")
-    assert not values[:24].any(), "everything is ablated"
-    assert nothing["layerSentences"][0] == "Layer 0 is ablated: it hands on the stream unchanged."
+    assert not values.any(), "everything is ablated"
+    assert len(nothing["sentences"]) == 1
     assert told("residual", model="words-2layers-1", s="boat drum key")[0]["notes"] == [NO_MLP]
 
 
@@ -131,7 +134,7 @@ def test_the_lens_tells_from_which_layer_on_the_answer_is_the_likeliest() -> Non
     own = [level[-1][0] for level in header["labels"]]
     since = next(level for level in range(3) if set(own[level:]) == {own[-1]})
     place = {0: "at every layer", 1: "from layer 0 on", 2: "only after the last layer"}[since]
-    assert place in header["sentences"][0]
+    assert place in header["sentence"]
     earlier = told("lens", **link, at="0.0.3")[0]
     assert (earlier["first"], len(earlier["labels"][0])) == (0, MAX_ROWS)
     with pytest.raises(HeadlightError, match="choose a language model"):

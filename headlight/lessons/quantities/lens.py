@@ -18,22 +18,22 @@ MAX_TOKENS = 64  # of a text whose lens is computed for every token
 
 def attention_norm(query: Query, settings: Settings) -> Value:
     """Return `attention_norm`, (l, i): the length of what each layer's attention adds to the stream of a token."""
-    return _by_token(settings, residual.stream(settings).norms["attention"])
+    return _by_token(settings, residual.stream(settings).norms[0])
 
 
 def mlp_norm(query: Query, settings: Settings) -> Value:
     """Return `mlp_norm`, (l, i): the length of what each layer's MLP adds to the stream of a token."""
-    return _by_token(settings, residual.stream(settings).norms["mlp"])
+    return _by_token(settings, residual.stream(settings).norms[1])
 
 
 def attention_cosine(query: Query, settings: Settings) -> Value:
     """Return `attention_cosine`, (l, i): the cosine of what attention adds to the stream before it."""
-    return _by_token(settings, residual.stream(settings).cosines["attention"])
+    return _by_token(settings, residual.stream(settings).cosines[0])
 
 
 def mlp_cosine(query: Query, settings: Settings) -> Value:
     """Return `mlp_cosine`, (l, i): the cosine of what the MLP adds to the stream before it."""
-    return _by_token(settings, residual.stream(settings).cosines["mlp"])
+    return _by_token(settings, residual.stream(settings).cosines[1])
 
 
 def stream_norm(query: Query, settings: Settings) -> Value:
