@@ -1,6 +1,6 @@
 """The residual stream of a picture and its logit lens, cached for all clients."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from cachetools import LRUCache
@@ -20,33 +20,18 @@ NEURONS = 8  # of each token and layer that are kept
 STREAM_BYTES = LENS_BYTES = 16 * 2**20  # a stream of 512 tokens of SmolLM2 has 4 MiB, a lens of 12 tokens 40 KiB
 
 
-@dataclass(frozen=True)
-class Stream:
-    """Sizes of the additions to the stream of each token; 0 where a part is ablated or does not exist.
-
-    Attributes:
-        tokens: of the text.
-        norms: lengths of what attention and the MLP add, (2, layers, i) float64.
-        cosines: their cosines to the stream before, (2, layers, i).
-        lengths: of the stream, (layers + 1, i), [0] = before the first layer.
-        neurons: of the MLP of each layer; None where they are not known.
-        is_normed: whether layers norm the stream after an addition (post-norm).
-    """
+class Stream(NamedTuple):
+    """Sizes of the additions to the stream of each token; 0 where a part is ablated or does not exist."""
 
     tokens: list[str]
-    norms: Tensor
-    cosines: Tensor
-    lengths: Tensor
-    neurons: list[Neurons | None]
-    is_normed: bool
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that caching it costs."""
-        return 8 * (5 + 3 * NEURONS) * self.lengths.numel()
+    norms: Tensor  # lengths of what attention and the MLP add, (2, layers, i) float64
+    cosines: Tensor  # their cosines to the stream before, (2, layers, i)
+    lengths: Tensor  # of the stream, (layers + 1, i), [0] = before the first layer
+    neurons: list[Neurons | None]  # of the MLP of each layer; None where they are not known
+    is_normed: bool  # whether layers norm the stream after an addition (post-norm)
 
 
-@single_flight(LRUCache(STREAM_BYTES, lambda stream: stream.nbytes))
+@single_flight(LRUCache(STREAM_BYTES, lambda stream: 8 * (5 + 3 * NEURONS) * stream.lengths.numel()))
 def stream(settings: Settings) -> Stream:
     """Return what the layers add in the picture of these settings, from a pass of its own.
 
@@ -59,16 +44,11 @@ def stream(settings: Settings) -> Stream:
     nothing = torch.zeros(4, len(run.tokens), dtype=torch.float64), None
     parts = [[layer.get(part, nothing) for layer in layers] for part in ("attention", "mlp")]
     sizes = torch.stack([torch.stack([numbers for numbers, _ in part], dim=1) for part in parts])
-    norms, cosines, before, after = sizes.unbind(dim=1)
-    has_both = (before[1] > 0).all(dim=-1)
-    return Stream(
-        tokens=run.tokens,
-        norms=norms,
-        cosines=cosines,
-        lengths=run.hidden.double().norm(dim=-1),
-        neurons=[neurons for _, neurons in parts[1]],
-        is_normed=not torch.equal(after[0, has_both], before[1, has_both]),
-    )
+    norms, cosines, starts, sums = sizes.unbind(dim=1)
+    # the MLP adds to the sum itself, or beside attention to the same stream
+    is_normed = not bool(((starts[1] == sums[0]) | (starts[1] == starts[0]) | (starts[1] == 0)).all())
+    neurons = [neurons for _, neurons in parts[1]]
+    return Stream(run.tokens, norms, cosines, run.hidden.double().norm(dim=-1), neurons, is_normed)
 
 
 def _sizes(addition: Addition) -> tuple[Tensor, Neurons | None]:
@@ -77,9 +57,9 @@ def _sizes(addition: Addition) -> tuple[Tensor, Neurons | None]:
     return torch.stack([addition.norms, addition.cosines, *lengths]).cpu(), addition.neurons(NEURONS)
 
 
-@single_flight(LRUCache(LENS_BYTES, lambda lens: 5 * lens.index.nbytes))
-def lens(settings: Settings, start: int, stop: int) -> Lens:
+@single_flight(LRUCache(LENS_BYTES, lambda lens: 5 * lens.ids.nbytes))
+def lens(settings: Settings, start: int, stop: int, token: int | None = None) -> Lens:
     """Return the logit lens of some rows of a picture. Raises what `pictures.picture` and `logit_lens.lens` raise."""
     picture = pictures.picture(settings)
     with pass_slot(len(picture.run.tokens), models.count_heads(picture.model)):
-        return logit_lens.lens(picture.model, picture.run, slice(start, stop))
+        return logit_lens.lens(picture.model, picture.run, slice(start, stop), token=token)

@@ -31,15 +31,11 @@ _PRODUCTS = frozenset((nn.functional.linear, getattr(torch.ops.mkldnn, "_linear_
 
 
 class Neurons(NamedTuple):
-    """The neurons of an MLP that add the longest vectors to a token, the longest first, (i, k) each, on the CPU."""
+    """The neurons of an MLP that add the longest vectors to a token, (i, k) each, on the CPU."""
 
     number: Tensor  # of the neuron, int64
     activation: Tensor  # after the nonlinearity and a gate, if there is one
     norm: Tensor  # of what it adds, |activation| times the norm of its column in the last matrix
-
-    def rows(self, row: int) -> tuple[list[int], list[float], list[float]]:
-        """Return the numbers of one token."""
-        return self.number[row].tolist(), self.activation[row].tolist(), self.norm[row].tolist()
 
 
 @dataclass(frozen=True)

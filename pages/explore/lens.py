@@ -35,7 +35,7 @@ def answer(raw: bytes) -> bytes:
     stop = min(len(tokens), first + MAX_ROWS)
     lens = residual.lens(settings, first, stop)
     labels = [
-        [[next_token.token_label(picture, number) for number in top] for top in level] for level in lens.index.tolist()
+        [[next_token.token_label(picture, number) for number in top] for top in level] for level in lens.ids.tolist()
     ]
     left = f"The grid has {stop - first} of {len(tokens)} tokens; choose a row of the map to move it."
     header: LensAnswer = {
@@ -51,7 +51,7 @@ def answer(raw: bytes) -> bytes:
 
 def _answer_text(token: str, labels: list[str], lens: Lens, column: int) -> str:
     """Describe from which layer on the final answer is the likeliest."""
-    ranks, chance = lens.final_rank[:, column], float(lens.final_probability[-1, column])
+    ranks, chance = lens.followed_rank[:, column], float(lens.followed_probability[-1, column])
     final, layers = quote(labels[-1]), len(labels) - 1
     start = f"After {quote(token)} the model’s own answer is {final} ({numbers.weight(chance)})."
     since = layers + 1 - int((ranks.flip(0) == 1).long().cumprod(0).sum())

@@ -5,14 +5,12 @@ from typing import TypedDict
 
 from torch import Tensor
 
-from headlight.picture import next_token, pictures, residual
+from headlight.picture import pictures, residual
 from headlight.picture.link_query import LinkQuery
-from headlight.picture.pictures import Picture
 from headlight.picture.residual import Stream
 from headlight.picture.settings import Settings
 from headlight.ui import numbers
-from mha_core.errors import Unsupported
-from mha_core.measure import logit_lens, measures
+from mha_core.measure import measures
 from mha_core.show.packing import pack_focus, pack_parts
 from mha_core.token_text import quote
 
@@ -48,7 +46,10 @@ def answer(raw: bytes) -> bytes:
     header: ResidualAnswer = {
         "layers": layers,
         "sentences": _sentences(stream, row),
-        "neurons": [[] if bars is None else list(zip(*bars.rows(row), strict=True)) for bars in stream.neurons],
+        "neurons": [
+            [] if bars is None else list(zip(*(column[row].tolist() for column in bars), strict=True))
+            for bars in stream.neurons
+        ],
         "effect": _effect_text(settings, row),
         "notes": [NORMED] * stream.is_normed + ([NO_NEURONS] * (not has_neurons) if has_mlp else [NO_MLP]),
     }
@@ -71,7 +72,7 @@ def _length(value: Tensor) -> str:
 
 
 def _effect_text(settings: Settings, row: int) -> str:
-    """Describe the effect of the changes on a token’s last vector, and on the next token of a language model."""
+    """Describe the effect of the changes on a token’s last vector; "" if nothing is changed."""
     if settings == settings.baseline:
         return ""
     now, baseline = pictures.compute_pair(settings, settings.baseline)
@@ -81,24 +82,4 @@ def _effect_text(settings: Settings, row: int) -> str:
     is_all = settings == replace(settings.baseline, mlps_off=settings.mlps_off, layers_off=settings.layers_off)
     start = f"Without {' and '.join(names)}" if is_all and len(names) < 4 else "With all that is changed"
     fact = f"the last vector of {quote(now.run.tokens[row])} has cosine {numbers.precise(cosine)} to the unchanged one"
-    return f"{start}, {fact}{_next_text(now, baseline, row)}."
-
-
-def _next_text(now: Picture, baseline: Picture, row: int) -> str:
-    """Describe the change of the next token; "" for a model that predicts none."""
-    try:
-        if not next_token.continues_text(now):
-            return ""
-        old, new = (
-            logit_lens.logits(side.model, side.run, len(side.run.hidden) - 1, slice(row, row + 1))[0]
-            .double()
-            .softmax(-1)
-            for side in (baseline, now)
-        )
-    except Unsupported:
-        return ""
-    first, likeliest = int(old.argmax()), int(new.argmax())
-    chances = (numbers.weight(float(side[first])) for side in (new, old))
-    changed = f"{quote(next_token.token_label(now, first))} follows it with {' instead of '.join(chances)}"
-    rest = "" if first == likeliest else f", and {quote(next_token.token_label(now, likeliest))} is now the likeliest"
-    return f"; {changed}{rest}"
+    return f"{start}, {fact}."

@@ -155,12 +155,12 @@ def test_the_lens_is_transformers_norm_and_head(loaded: Any, model_type: str) ->
     chances = wanted[0][1:4].softmax(-1)
     same_function(lens.probability[0], chances.topk(3).values)
     final = run.logits[1:4].argmax(-1)
-    same_function(lens.final_probability[0], chances.gather(1, final[:, None])[:, 0])
+    same_function(lens.followed_probability[0], chances.gather(1, final[:, None])[:, 0])
     order = chances.argsort(dim=-1, descending=True)
-    assert lens.final_rank[0].tolist() == [
+    assert lens.followed_rank[0].tolist() == [
         1 + order[row].tolist().index(token) for row, token in enumerate(final.tolist())
     ]
-    assert lens.final_rank[-1].tolist() == [1, 1, 1]
+    assert lens.followed_rank[-1].tolist() == [1, 1, 1]
 
 
 def test_the_lens_of_our_decoder_ends_in_its_own_logits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_the_lens_of_our_decoder_ends_in_its_own_logits(monkeypatch: pytest.Monk
     whole = logit_lens.lens(model, run)
     monkeypatch.setattr(logit_lens, "ROWS_AT_ONCE", 2)  # fewer rows of the vocabulary in memory
     in_parts = logit_lens.lens(model, run)
-    assert torch.equal(in_parts.index, whole.index)
+    assert torch.equal(in_parts.ids, whole.ids)
     same_function(in_parts.probability, whole.probability)
 
 

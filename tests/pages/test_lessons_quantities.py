@@ -140,7 +140,7 @@ def test_what_layers_add_and_the_lens(precise: Model, monkeypatch: pytest.Monkey
     rank, chance = worth('lens_rank("boat")[2,star#2]', scene), worth('lens("boat")[2,star#2]', scene)
     assert rank == worth('choice("boat")', scene)
     assert chance == pytest.approx(worth('p("boat")', scene), rel=1e-5), "of all rows, and of the last one alone"
-    assert value('lens("boat")', scene).shape == own.final_rank.shape
+    assert value('lens("boat")', scene).shape == own.followed_rank.shape
     monkeypatch.setattr(lens, "MAX_TOKENS", 4)
     with pytest.raises(RuleError, match="at most 4, not of 18"):
         value('lens("boat")', scene)
