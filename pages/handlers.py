@@ -15,7 +15,16 @@ from headlight.ui import tables
 from pages.by_hand.quantities import quantities
 from pages.compare import handlers as compare
 from pages.explore import handlers as explore
-from pages.explore import heads_overview, kv_cache, layer_flow, long_pictures, media, pair_channels
+from pages.explore import (
+    heads_overview,
+    kv_cache,
+    layer_flow,
+    lens,
+    long_pictures,
+    media,
+    pair_channels,
+    residual_stream,
+)
 from pages.masks import message as masks
 from pages.shapes import handlers as shapes
 from pages.train import handlers as train
@@ -44,6 +53,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "flow": layer_flow.answer,
     "channels": pair_channels.answer,
     "cache": kv_cache.answer,
+    "residual": residual_stream.answer,
+    "lens": lens.answer,
     "part": explore.maps,
     "tile": long_pictures.tile,
     "image": media.to_png,

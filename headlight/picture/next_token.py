@@ -192,6 +192,15 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
+def token_label(picture: Picture, number: int) -> str:
+    """Return the readable form of a token as the next one of a picture's text."""
+    tokenizer = picture.model.tokenizer
+    label = tokenizer.id_to_token(number) or str(number)
+    if isinstance(tokenizer, ByteLevel):
+        label = in_text(label, picture.settings.text)
+    return _VISIBLE.get(label, label)
+
+
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
     label, text = _label_and_text(picture, number)
     earlier = None if baseline is None else float(baseline[number])
@@ -201,12 +210,10 @@ def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor
 def _label_and_text(picture: Picture, number: int) -> tuple[str, str]:
     """Return the readable form of a token, and the text that it adds to the sentence."""
     model = picture.model
-    label = model.tokenizer.id_to_token(number) or str(number)
     text = str(model.tokenizer.decode([number]))
     if model.history is not None:  # vocabularies of models trained here hold words, or characters
+        label = model.tokenizer.id_to_token(number) or str(number)
         text = label if model.history.recipe.task == "text" else f" {label}"
     elif "�" in text:
         text = ""
-    if isinstance(model.tokenizer, ByteLevel):
-        label = in_text(label, picture.settings.text)
-    return _VISIBLE.get(label, label), text
+    return token_label(picture, number), text
