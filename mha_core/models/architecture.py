@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from torch import nn
 
+from ..positions import KINDS as POSITIONS
 from ..positions import Position
 from .block import AttentionBlock
 from .classifier import Classifier
@@ -22,8 +23,8 @@ KINDS = (
     "probabilities", "module",
 )  # fmt: skip
 STREAM, BRANCH, SIDE = range(3)  # lanes of a column: the residual stream, what is added to it, what enters from beside
-_ACTS = {"add": "added", "rotate": "turns queries and keys", "bias": "added to the scores"}
 Axes = tuple[tuple[str, int | None], ...]
+LAST: tuple[str, int | None] = ("i", 1)  # a run computes the next token of the last position alone
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def count_parameters(module: nn.Module, boxes: Sequence[Box], n_layers: int) -> 
 def stack_architecture(stack: Stack) -> Architecture:
     """Return the architecture of a stack of this package, read from its modules."""
     sizes, builder = stack.sizes, Builder(stack.sizes.d_model)
+    last: Axes = (LAST, ("c", sizes.d_model))
     _embed(builder, stack, stack.position)
     builder.place = "layer"
     _block(builder, stack.block(0), "layers.{}", stack.position)
@@ -174,7 +176,7 @@ def stack_architecture(stack: Stack) -> Architecture:
         builder.put("norm", norm_title(stack.norm), name="final norm", paths=["norm"], axes=(("c", sizes.d_model),))
         _head(builder, stack.sizes.classes, ["out"], rows=False)
     elif isinstance(stack, (LanguageModel, Decoder)):
-        builder.put("norm", norm_title(stack.norm), name="final norm", paths=["norm"])
+        builder.put("norm", norm_title(stack.norm), name="final norm", paths=["norm"], axes=last)
         is_tied = isinstance(stack, Decoder)
         _head(builder, sizes.vocabulary, () if is_tied else ["out"], "tied: the table of the embedding" * is_tied)
     else:
@@ -186,6 +188,11 @@ def stack_architecture(stack: Stack) -> Architecture:
 def norm_title(module: nn.Module) -> str:
     """Return the kind of a norm: LayerNorm or RMSNorm."""
     return "RMSNorm" if "rms" in type(module).__name__.lower() else "LayerNorm"
+
+
+def positions_note(position: Position | None) -> str:
+    """Return the name of an encoding, as in `positions.NAMES`."""
+    return next((name for name, kind in POSITIONS.items() if type(position) is kind), "")
 
 
 def _embed(builder: Builder, stack: Stack, position: Position) -> None:
@@ -202,7 +209,7 @@ def _embed(builder: Builder, stack: Stack, position: Position) -> None:
     more = [path for path, kind in own.items() if isinstance(stack, kind)]
     builder.put("embedding", "embedding", note, paths=["words", *more])
     if "add" in position.mechanisms:
-        builder.put("positions", "positions", f"{sizes.position}, {_ACTS['add']}", paths=[path])
+        builder.put("positions", "positions", f"{positions_note(position)}, added", paths=[path])
     if isinstance(stack, Encoder):
         builder.put("norm", norm_title(stack.norm), name="embedding norm", paths=["norm"])
 
@@ -226,10 +233,9 @@ def _block(
     acts = sorted((position.mechanisms if position else frozenset()) - {"add"})
     beside = ""
     if acts:
-        note = " and ".join(_ACTS[place] for place in acts)
         side_path = "target_position" if builder.column else "position"
-        beside = builder.put("positions", "positions", note, paths=[side_path], axes=(), lane=SIDE)
-    groups = f", {attention.n_kv_heads} for keys and values" if attention.n_kv_heads < attention.n_heads else ""
+        beside = builder.put("positions", "positions", positions_note(position), paths=[side_path], axes=(), lane=SIDE)
+    groups = f", {attention.n_kv_heads} for k, v" if attention.n_kv_heads < attention.n_heads else ""
     heads = f"{attention.n_heads} heads × {attention.d_model // attention.n_heads}{groups}"
     name = builder.put(kind, kind, heads, paths=[f"{path}.attention"], lane=lane)
     builder.arrows += [(source, name) for source in (beside, memory) if source]
@@ -268,7 +274,9 @@ def _decoder(builder: Builder, stack: EncoderDecoder, memory: str) -> None:
     _block(builder, own, "back_layers.{}", stack.target_position)
     _block(builder, cross, "cross_layers.{}", None, "cross-attention", memory)
     builder.place = "after"
-    builder.put("norm", norm_title(stack.out_norm), name="final norm", paths=["out_norm"])
+    builder.put(
+        "norm", norm_title(stack.out_norm), name="final norm", paths=["out_norm"], axes=(LAST, ("c", builder.d_model))
+    )
     _head(builder, stack.sizes.vocabulary, ["out"])
 
 
@@ -278,5 +286,5 @@ def _pool(builder: Builder, note: str) -> None:
 
 def _head(builder: Builder, width: int, paths: Iterable[str], note: str = "", *, rows: bool = True) -> None:
     axes: Axes = (("v", width),)
-    builder.put("head", "head", note or f"{builder.d_model} → {width:,}", paths=paths, axes=(("i", None), *axes)[not rows :])
+    builder.put("head", "head", note or f"{builder.d_model} → {width:,}", paths=paths, axes=(LAST, *axes)[not rows :])
     builder.put("probabilities", "probabilities", "softmax", axes=axes)

@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from headlight.picture import next_token
 from headlight.picture.step_source import ROOT
 from headlight.ui import sheet
@@ -95,10 +93,6 @@ def _source(function: Callable[..., Any]) -> tuple[str, tuple[str, ...]]:
         del lines[doc.lineno - 1 : doc.end_lineno]
     if len(lines) > MAX_LINES:
         lines = [*lines[:MAX_LINES], f"# … {len(lines) - MAX_LINES} more lines"]
-    place = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else "/".join(file.parts[-2:])
-    return f"{place}, from line {start}, {function.__qualname__}", tuple(lines)
-
-
-def module_class(module: nn.Module) -> str:
-    """Return the name of a module's class."""
-    return type(module).__name__
+    place = Path(file.as_posix().rpartition("site-packages/")[2])
+    place = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
+    return f"{place.as_posix()}, from line {start}, {function.__qualname__}", tuple(lines)

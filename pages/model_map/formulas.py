@@ -43,10 +43,17 @@ def _positions(scene: Scene) -> list[Block]:
     q, k = name("q"), name("k")
     if scene.box.lane == 0:
         return _line(scene, row(_X, sign("+"), sub(name("P"), name("i", "i"))), "P has one row for each position i")
-    if "turns" in scene.box.note:
-        lines = [row(sub(x, name(i, i)), sign("←"), sub(name("R"), name(i, i)), sub(x, name(i, i))) for x, i in ((q, "i"), (k, "j"))]
+    if scene.box.note == "rotary":
+        lines = [
+            row(sub(x, name(i, i)), sign("←"), sub(name("R"), name(i, i)), sub(x, name(i, i)))
+            for x, i in ((q, "i"), (k, "j"))
+        ]
         return [equation("Rotary positions", lines, "R turns each pair of channels by an angle times the position")]
-    scores = row(fraction(row(q, sup(k, name("T"))), root(name("d"))), sign("+"), call("b", row(name("i", "i"), sign("−"), name("j", "j"))))
+    scores = row(
+        fraction(row(q, sup(k, name("T"))), root(name("d"))),
+        sign("+"),
+        call("b", row(name("i", "i"), sign("−"), name("j", "j"))),
+    )
     return [equation("Positions as a bias", [row(name("scores"), sign("="), scores)], "b depends on the distance")]
 
 
@@ -54,7 +61,9 @@ def _norm(scene: Scene) -> list[Block]:
     eps, squares = name("ε"), sup(_X, value("2"))
     if scene.box.title == "RMSNorm":
         root_part = root(row(call("mean", squares), sign("+"), eps))
-        return _line(scene, row(name("g"), sign("⊙"), fraction(_X, root_part)), "over the channels of each token; g is learned")
+        return _line(
+            scene, row(name("g"), sign("⊙"), fraction(_X, root_part)), "over the channels of each token; g is learned"
+        )
     root_part = root(row(sup(name("σ"), value("2")), sign("+"), eps))
     right = row(name("g"), sign("⊙"), fraction(row(_X, sign("−"), name("μ")), root_part), sign("+"), name("b"))
     return _line(scene, right, "μ and σ over the channels of each token; g and b are learned")
@@ -79,7 +88,7 @@ def _add(scene: Scene) -> list[Block]:
 
 def _mlp(scene: Scene) -> list[Block]:
     stack = scene.model.encoder
-    if stack is None or stack.block(0).feed_forward is None and not scene.box.column:
+    if stack is None or (stack.block(0).feed_forward is None and not scene.box.column):
         right = row(sub(name("W"), value("2")), call("f", row(sub(name("W"), value("1")), _X)))
         return _line(scene, right, f"f acts on each value by itself: {scene.box.note}")
     c, wide = _width(scene), scene.model.sizes.d_feed_forward
@@ -116,7 +125,9 @@ def _probabilities(scene: Scene) -> list[Block]:
     scores = name("z")
     exp = sup(name("e"), sub(scores, name("v", "v")))
     total = row(sign("Σ"), sup(name("e"), scores))
-    return [equation("softmax", [row(sub(name("p"), name("v", "v")), sign("="), fraction(exp, total))], "they sum to 1")]
+    return [
+        equation("softmax", [row(sub(name("p"), name("v", "v")), sign("="), fraction(exp, total))], "they sum to 1")
+    ]
 
 
 _FORMULAS = {

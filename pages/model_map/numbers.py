@@ -79,8 +79,12 @@ def _positions(scene: Scene) -> list[Block]:
         unit[..., : d_head // 2] = 1
         turned = position.rotate(unit, unit)[0][0, 0, row].cpu()
         angles = torch.rad2deg(torch.atan2(turned[d_head // 2 :], turned[: d_head // 2]))
-        lines = [[f"{m} and {m + d_head // 2}", f"{number(float(angle), 1)}°"] for m, angle in enumerate(angles[:PAIRS])]
-        caption = f"{quote(scene.token)}, row {row}: the angle by which each pair of channels is turned, up to whole turns."
+        lines = [
+            [f"{m} and {m + d_head // 2}", f"{number(float(angle), 1)}°"] for m, angle in enumerate(angles[:PAIRS])
+        ]
+        caption = (
+            f"{quote(scene.token)}, row {row}: the angle by which each pair of channels is turned, up to whole turns."
+        )
         return [sheet.table(["pair of channels", "angle"], lines, caption)]
     if "bias" in position.mechanisms:
         q = torch.zeros(1, stack.sizes.n_heads, row + 1, d_head, device=stack.device)
@@ -103,7 +107,7 @@ def _attention(scene: Scene) -> list[Block]:
 def _weights(scene: Scene, values: Tensor, name: str) -> Block:
     """Return the largest values of a row over the keys as bars."""
     keys = scene.picture.run.key_tokens or scene.picture.run.tokens
-    order = values.abs().argsort(descending=True, stable=True)[:MAX_TOKENS // 2].tolist()
+    order = values.abs().argsort(descending=True, stable=True)[: MAX_TOKENS // 2].tolist()
     labels = [f"{place} {isolate(keys[place])}" for place in sorted(order)]
     note = f"the {len(order)} largest of {len(values)}" if len(order) < len(values) else ""
     return sheet.bars(name, labels, [float(values[place]) for place in sorted(order)], note, scale=None)

@@ -3,7 +3,7 @@
 from headlight.picture import next_token, words
 from headlight.picture.pictures import Picture
 from headlight.ui import sheet
-from headlight.ui.numbers import count, percent
+from headlight.ui.numbers import count, percent, weight
 from headlight.ui.sheet import Block
 from mha_core.models.architecture import BRANCH, Box
 from mha_core.token_text import quote
@@ -60,10 +60,10 @@ def _positions(scene: Scene) -> str:
             f"{alone} So a vector that depends on the position alone is added to each token’s vector: the same word at "
             "two places starts with two different vectors."
         )
-    if "turns" in scene.box.note:
+    if scene.box.note == "rotary":
         return (
-            f"{alone} Here nothing is added to the vectors. In every layer queries and keys are turned by an angle that "
-            "grows with their position, so that a score depends on how far apart two tokens are."
+            f"{alone} Here nothing is added to the vectors. In every layer queries and keys are turned by an angle "
+            "that grows with their position, so that a score depends on how far apart two tokens are."
         )
     return f"{alone} Here a number that depends on the distance of two tokens is added to each of their scores."
 
@@ -89,9 +89,20 @@ def _attention(scene: Scene) -> str:
     ends = "added to the residual stream" if scene.box.lane == BRANCH else "what the next part reads"
     return (
         "The only place where tokens exchange information. The query of each token is compared with the keys of all "
-        f"tokens that it may see; the better they fit, the more of that token’s value it receives. {heads} do this side "
-        f"by side, and their joint result is {ends}."
+        f"tokens that it may see; the better they fit, the more of that token’s value it receives. {heads} do this "
+        f"side by side, and their joint result is {ends}. {_largest(scene)}"
     )
+
+
+def _largest(scene: Scene) -> str:
+    """Return which token the one in focus attends to most, in the head in focus."""
+    run, cursor = scene.picture.run, scene.cursor
+    if not scene.runs_here or scene.model.group == "cross":
+        return ""
+    weights = run.weights[cursor.layer, cursor.head, scene.row]
+    key = int(weights.argmax())
+    name, place = quote((run.key_tokens or run.tokens)[key]), f"head {cursor.head} of layer {cursor.layer}"
+    return f"In {place}, {quote(scene.token)} attends most to {name}: {weight(float(weights[key]))}."
 
 
 def _cross(scene: Scene) -> str:
@@ -112,7 +123,9 @@ def _add(scene: Scene) -> str:
 
 def _mlp(scene: Scene) -> str:
     box, plan = scene.box, scene.plan
-    layer = sum(other.parameters[scene.layer] for other in plan.boxes if other.place == "layer" and other.column == box.column)
+    layer = sum(
+        other.parameters[scene.layer] for other in plan.boxes if other.place == "layer" and other.column == box.column
+    )
     share = percent(box.parameters[scene.layer] / layer) if box.place == "layer" and layer else ""
     ends = "The result is added to the residual stream." if box.lane == BRANCH else ""
     holds = f" It holds {share} of this layer’s parameters." if share else ""
@@ -165,4 +178,8 @@ def missing(scene: Scene) -> str:
     box: Box = scene.box
     if not scene.runs_here:
         return OTHER_RUN.format("encoder" if scene.model.group == "encoder" else "decoder")
-    return "This box is no module of its own, so its numbers are not recorded; those of its neighbours are." if not box.paths else "This box did not run in this pass."
+    return (
+        "This box is no module of its own, so its numbers are not recorded; those of its neighbours are."
+        if not box.paths
+        else "This box did not run in this pass."
+    )
