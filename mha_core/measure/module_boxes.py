@@ -1,9 +1,9 @@
-"""The architecture of any model: of this package's from its stack, of transformers' from the modules that one pass calls."""
+"""The architecture of any model: from its stack, or of transformers' from the modules that one pass calls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -11,30 +11,29 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..models.architecture import BRANCH, SIDE, STREAM, Architecture, Axes, Builder, norm_title, stack_architecture
+from ..models.architecture import BRANCH, SIDE, Architecture, Axes, Builder, norm_title, stack_architecture
 from ..models.model import Model
 from ..pretrained.hf_model import HfModel
 from .box_states import hooked
 
-_TITLES = {"mlp": "MLP", "cross-attention": "cross-attention"}
 _MLP = re.compile(r"mlp|ffn|feed|ff|inter|output|fc|dense|expert|moe|lin|layer|wi|wo", re.IGNORECASE)
 _POSITION = re.compile(r"pos|wpe", re.IGNORECASE)
-_ACTIVATIONS = re.compile(r"gelu|silu|relu|swish|tanh|sigmoid|mish|activation", re.IGNORECASE)
+_ACTIVATION = re.compile(r"gelu|silu|relu|swish|tanh|sigmoid|mish|activation|dropout|identity|droppath", re.IGNORECASE)
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
-_SILENT = (nn.Dropout, nn.Identity)
+Chain = list[tuple[str, Tensor]]  # boxes since the last addition, with their outputs
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of a module, or of several that make one box."""
+    """A call of a module: where it stands in the model, and the kind of its box."""
 
     path: str
     entering: Tensor
     leaving: Tensor
-    kind: str = ""
     column: int = 0
-    place: str = ""
-    child: str = ""  # of its layer
+    place: str = "before"
+    child: str = ""  # part of its layer
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,18 @@ class _Layer:
     n_layers: int
     is_numbered: bool  # its path and those of the other layers differ in the last number alone
 
+    def has(self, path: str) -> bool:
+        """Return whether a module is in this layer, or is the layer."""
+        return bool(self.path) and f"{path}.".startswith(f"{self.path}.")
+
     def child(self, path: str) -> str:
         """Return the part of the layer that a module is in, with the number behind its name: "mlp", "layer.1"."""
-        match = re.match(r"[^.]+(\.\d+)*", path.removeprefix(f"{self.path}."))
-        return match[0] if match and path.startswith(f"{self.path}.") else ""
+        match = re.match(r"[^.]+(\.\d+)*", path.removeprefix(self.path).removeprefix("."))
+        return match[0] if match and self.has(path) else ""
 
     def template(self, path: str) -> str:
         """Return a path with {} in the place of the layer's number."""
-        inside = self.is_numbered and f"{path}.".startswith(f"{self.path}.")
-        return f"{self.container}.{{}}{path.removeprefix(self.path)}" if inside else path
+        return f"{self.container}.{{}}{path.removeprefix(self.path)}" if self.is_numbered and self.has(path) else path
 
 
 def architecture(model: Model, text: Any = "", layer: int = 0) -> Architecture:
@@ -73,120 +75,129 @@ def architecture(model: Model, text: Any = "", layer: int = 0) -> Architecture:
     """
     if not isinstance(model, HfModel):
         return stack_architecture(model.stack)
-    layers, calls = _layers(model, layer), list[_Call]()
-    others = tuple(f"{own.container}." for own in layers)
+    modules = dict(model.hf_module.module.named_modules())
+    layers, calls = _layers(model, modules, layer), list[_Call]()
+    containers = tuple(f"{own.container}." for own in layers)
     paths = [
         path
-        for path, part in model.hf_module.module.named_modules()
-        if path and not isinstance(part, _SILENT) and (not path.startswith(others) or _is_in(path, layers))
+        for path, part in modules.items()
+        if path and not _is_silent(part)
+        if not path.startswith(containers) or any(own.has(path) for own in layers)
     ]
     twin = hooked(model, paths, lambda path, *tensors: calls.append(_Call(path, *(x.cpu() for x in tensors))))
-    run = twin.for_group(model.groups[-1]).run(text)
-    return _Boxes(model, layers, calls, len(run.ids)).build()
+    twin.for_group(model.groups[-1]).run(text)
+    return _Boxes(model, modules, layers, calls).build()
 
 
-def _layers(model: HfModel, layer: int) -> list[_Layer]:
+def _is_silent(module: nn.Module) -> bool:
+    """Return whether a module is an activation or a dropout, which makes no box of its own."""
+    return next(module.parameters(), None) is None and bool(_ACTIVATION.search(type(module).__name__))
+
+
+def _layers(model: HfModel, modules: dict[str, nn.Module], layer: int) -> list[_Layer]:
     """Return the layer in each column, the encoder's first."""
     found = []
     for group in ("encoder", "decoder"):
         finding = model.findings.groups.get(group)
         if finding is None:
             continue
-        parts = [path.split(".") for path in finding.paths]
+        paths = finding.paths if model.findings.by_hook else _attention_paths(modules, len(finding.paths))
+        parts = [path.split(".") for path in paths]
         own = parts[min(layer, len(parts) - 1)]
         differing = [n for n in range(len(own)) if any(len(other) <= n or other[n] != own[n] for other in parts)]
-        numbers = [n for n, part in enumerate(own) if part.isdecimal()]
-        end = max(differing, default=min(numbers, default=0))
-        cross = model.findings.groups.get("cross") if group == "decoder" else None
+        numbers = [n for n, part in enumerate(own) if part.isdecimal()] or [len(own) - 1]
+        end = differing[-1] if differing else numbers[-1] if len(parts) > 1 else numbers[0]
         path = ".".join(own[: end + 1])
-        cross_path = next((name for name in cross.paths if name.startswith(f"{path}.")), "") if cross else ""
-        container, attention = ".".join(own[:end]), ".".join(own)
-        found.append(_Layer(path, container, attention, cross_path, len(parts), len(differing) == 1))
+        cross = model.findings.groups["cross"].paths if group == "decoder" and "cross" in model.findings.groups else ()
+        cross_path = next((name for name in cross if name.startswith(f"{path}.")), "")
+        is_numbered = differing == [end] and end in numbers
+        found.append(_Layer(path, ".".join(own[:end]), ".".join(own), cross_path, len(parts), is_numbered))
     return found
 
 
-def _is_in(path: str, layers: Sequence[_Layer]) -> bool:
-    return any(f"{path}.".startswith(f"{layer.path}.") for layer in layers)
+def _attention_paths(modules: dict[str, nn.Module], count: int) -> list[str]:
+    """Return the paths of the attention in a list of so many layers, of a model that does not name them."""
+    name = next((path for path, part in modules.items() if isinstance(part, nn.ModuleList) and len(part) == count), "")
+    inside = [path for path in modules if re.fullmatch(rf"{re.escape(name)}\.\d+\.[^.]*att[^.]*", path)]
+    return inside or [name]
 
 
 class _Boxes:
     """Boxes of the recorded calls of one pass."""
 
-    def __init__(self, model: HfModel, layers: list[_Layer], calls: list[_Call], length: int) -> None:
+    def __init__(
+        self,
+        model: HfModel,
+        modules: dict[str, nn.Module],
+        layers: list[_Layer],
+        calls: list[_Call],
+    ) -> None:
         self.model = model
+        self.modules = modules
         self.layers = layers
         self.calls = calls
-        self.length = length
-        self.modules = dict(model.hf_module.module.named_modules())
         self.builder = Builder(model.sizes.d_model)
         self.order = ""
-        self.rotary = False
+        inner = (path.split(".") for path in {call.path for call in calls})
+        self.parents = {".".join(parts[:n]) for parts in inner for n in range(1, len(parts))}
+        self.rotary = any("rotary" in self._class(call.path) for call in calls)
 
     def build(self) -> Architecture:
         """Return the architecture."""
-        parents = {call.path.rpartition(".")[0] for call in self.calls}
-        parents |= {".".join(path.split(".")[:n]) for path in parents for n in range(1, path.count(".") + 1)}
-        leaves = self._places([call for call in self.calls if call.path not in parents])
-        self.rotary = any("rotary" in type(self.modules[call.path]).__name__.lower() for call in leaves)
-        leaves = [call for call in leaves if "rotary" not in type(self.modules[call.path]).__name__.lower()]
-        for column in range(len(self.layers)):
-            self.builder.column = column
-            self.builder.place = "before"
+        leaves = self._leaves()
+        for column, layer in enumerate(self.layers):
+            self.builder.column, self.builder.place = column, "before"
             self._put_tokens(column)
-            groups = groupby(
-                (call for call in leaves if call.column == column),
-                key=lambda call: (call.place, call.kind, call.child if call.kind == "module" else ""),
-            )
-            boxes = [[*calls] for _, calls in groups]
-            inside = [calls for calls in boxes if calls[0].place == "layer"]
-            for calls in boxes:
+            own = [call for call in leaves if call.column == column]
+            groups = [[*calls] for _, calls in groupby(own, key=_box_key)]
+            for calls in groups:
                 if calls[0].place == "before":
-                    self._put(calls)
-            self._put_layer(self.layers[column], inside)
-            for calls in boxes:
+                    self._put(calls, name="embedding norm" if calls[0].kind == "norm" else "")
+            self._put_layer(layer, [calls for calls in groups if calls[0].place == "layer"])
+            for calls in groups:
                 if calls[0].place == "after":
-                    self._put(calls)
-        if any(box.kind == "head" for box in self.builder.boxes[-1:]):
-            self.builder.put("probabilities", "probabilities", "softmax", axes=self.builder.boxes[-1].axes[-1:])
+                    self._put(calls, name="final norm" if calls[0].kind == "norm" else "")
+        last = self.builder.boxes[-1]
+        if last.kind == "head":
+            self.builder.put("probabilities", "probabilities", "softmax", axes=last.axes[-1:])
+        self._connect_memory()
         return self.builder.build(self.model.hf_module.module, self.layers[0].n_layers, self.order)
 
-    def _places(self, leaves: list[_Call]) -> list[_Call]:
-        """Return the calls with their column, place and kind."""
-        placed, column, seen = list[_Call](), 0, set[str]()
-        for call in leaves:
-            if isinstance(self.modules[call.path], nn.Module) and self._is_silent(call.path):
-                continue
-            if len(self.layers) > 1 and (call.path in seen or _is_in(call.path, self.layers[1:])):
-                column = 1
-            elif len(self.layers) > 1 and call.path.split(".")[0].startswith("decoder"):
-                column = 1
-            seen.add(call.path)
-            layer = self.layers[column]
-            inside = call.path.startswith(f"{layer.path}.")
-            if inside:
-                placed = [replace(c, place=c.place or "before") if c.column == column else c for c in placed]
-            place = "layer" if inside else "after" if any(c.place == "layer" and c.column == column for c in placed) else ""
-            placed.append(replace(call, column=column, place=place, child=layer.child(call.path)))
-        placed = [replace(call, place=call.place or "before") for call in placed]
-        return [replace(call, kind=self._kind(call)) for call in placed]
+    def _class(self, path: str) -> str:
+        return type(self.modules[path]).__name__.lower()
 
-    def _is_silent(self, path: str) -> bool:
-        module = self.modules[path]
-        return not any(True for _ in module.parameters()) and bool(_ACTIVATIONS.search(type(module).__name__))
+    def _leaves(self) -> list[_Call]:
+        """Return the innermost calls in order, each with its column, place and kind; of shared layers the first."""
+        leaves, done, column = list[_Call](), set[str](), 0
+        decoder = self.layers[1].container.rpartition(".")[0] if len(self.layers) > 1 else ""
+        for call in self.calls:
+            layer = next((own for own in self.layers if own.has(call.path)), None)
+            if layer is not None and layer.path in done:
+                continue
+            if layer is not None and call.path == layer.path:
+                done.add(layer.path)
+            if call.path in self.parents or "rotary" in self._class(call.path):
+                continue
+            if len(self.layers) > 1 and layer is not self.layers[0]:
+                is_repeated = any(call.path == other.path for other in leaves)
+                is_decoder = layer is self.layers[1] or (decoder and call.path.startswith(f"{decoder}."))
+                column = 1 if is_repeated or is_decoder else column
+            place = "layer" if layer else "after" if self.layers[column].path in done else "before"
+            child = layer.child(call.path) if layer else ""
+            placed = replace(call, column=column, place=place, child=child)
+            leaves.append(replace(placed, kind=self._kind(placed)))
+        return leaves
 
     def _kind(self, call: _Call) -> str:
-        name, layer = type(self.modules[call.path]).__name__.lower(), self.layers[call.column]
+        layer, is_norm = self.layers[call.column], "norm" in self._class(call.path)
         if call.place == "layer":
-            for kind, path in (("attention", layer.attention), ("cross-attention", layer.cross)):
-                if path and f"{call.path}.".startswith(f"{path}."):
-                    return kind
-            if "norm" in name:
-                return "norm"
-            for kind, path in (("attention", layer.attention), ("cross-attention", layer.cross)):
-                if path and call.child == layer.child(path):
-                    return kind
-            return "mlp" if _MLP.search(f"{call.child} {type(self.modules[f'{layer.path}.{call.child}']).__name__}") else "module"
-        if "norm" in name:
+            attentions = {"attention": layer.attention, "cross-attention": layer.cross}
+            known = [(kind, path) for kind, path in attentions.items() if path]
+            inside = next((kind for kind, path in known if f"{call.path}.".startswith(f"{path}.")), "")
+            beside = next((kind for kind, path in known if call.child == layer.child(path)), "")
+            part = f"{call.child} {self._class(f'{layer.path}.{call.child}')}"
+            return inside or ("norm" if is_norm else beside or ("mlp" if _MLP.search(part) else "module"))
+        if is_norm:
             return "norm"
         if call.place == "before":
             return "positions" if _POSITION.search(call.path) else "embedding"
@@ -194,118 +205,134 @@ class _Boxes:
         return "head" if call.leaving.shape[-1] in widths else "pooling" if "pool" in call.path else "module"
 
     def _put_tokens(self, column: int) -> None:
-        vocabulary, count = self.model.hf_module.vocabulary, self.length if column else None
-        reads = self.model.reads if column == 0 else "text"
-        note = f"vocabulary {vocabulary:,}" if reads == "text" else f"of the {reads}"
-        self.builder.put("tokens", "tokens" if reads == "text" else "pieces", note, axes=(("i", count),))
+        reads = "text" if column else self.model.reads
+        note = f"vocabulary {self.model.hf_module.vocabulary:,}" if reads == "text" else f"of the {reads}"
+        self.builder.put("tokens", "tokens" if reads == "text" else "pieces", note, axes=(("i", None),))
 
-    def _put(self, calls: Sequence[_Call], name: str = "") -> str:
-        """Append the box of some calls and return its name."""
-        first, last = calls[0], calls[-1]
+    def _put(self, calls: Sequence[_Call], whole: _Call | None = None, name: str = "") -> str:
+        """Append the box of some calls, which `whole` makes as one, and return its name."""
+        first, last = calls[0], whole or calls[-1]
         layer, kind = self.layers[first.column], first.kind
         self.builder.place = first.place
-        title = _TITLES.get(kind, kind)
         module = self.modules[first.path]
-        if kind == "norm":
-            title = norm_title(module)
-        elif kind == "module":
-            title = type(self.modules.get(f"{layer.path}.{first.child}", module)).__name__
-        paths = dict.fromkeys(layer.template(call.path) for call in calls)
-        return self.builder.put(kind, title, self._note(calls), name=name, axes=self._axes(last), paths=paths)
+        titles = {"mlp": "MLP", "norm": norm_title(module)}
+        if kind == "module":
+            titles[kind] = type(self.modules[f"{layer.path}.{first.child}"] if first.child else module).__name__
+        named = calls if whole is None or whole.path == first.path else [whole]
+        paths = dict.fromkeys(layer.template(call.path) for call in named)
+        note = self._note(calls)
+        return self.builder.put(kind, titles.get(kind, kind), note, name=name, axes=self._axes(last), paths=paths)
 
     def _note(self, calls: Sequence[_Call]) -> str:
-        first, kind = calls[0], calls[0].kind
-        sizes, layer = self.model.sizes, self.layers[first.column]
-        if kind in ("attention", "cross-attention"):
+        first, module, sizes = calls[0], self.modules[calls[0].path], self.model.sizes
+        weight = getattr(module, "weight", None)
+        if first.kind in ("attention", "cross-attention"):
             return f"{sizes.n_heads} head{'s' * (sizes.n_heads > 1)} × {sizes.d_model // sizes.n_heads}"
-        if kind == "mlp":
-            config = self.model.hf_module.family.config
-            experts = next((getattr(config, name) for name in _EXPERTS if isinstance(getattr(config, name, 0), int) and getattr(config, name, 0)), 0)
-            parts = [self.modules[call.path] for call in calls]
-            is_mixture = experts and any("expert" in f"{name} {type(part).__name__}".lower() for name, part in self.modules.items() if name.startswith(f"{layer.path}.{first.child}"))
-            widths = [call.leaving.shape[-1] for call in calls[:1]]
-            return f"{experts} experts" if is_mixture else f"{calls[0].entering.shape[-1]:,} → {widths[0]:,} → {calls[-1].leaving.shape[-1]:,}" if parts else ""
-        if kind == "embedding":
-            weight = getattr(self.modules[first.path], "weight", None)
-            return " × ".join(f"{size:,}" for size in weight.shape) if isinstance(weight, Tensor) else ""
-        return ""
+        if first.kind == "mlp":
+            experts = self._experts(f"{self.layers[first.column].path}.{first.child}")
+            widths = (first.entering.shape[-1], first.leaving.shape[-1], calls[-1].leaving.shape[-1])
+            return f"{experts} experts" if experts else " → ".join(f"{width:,}" for width in widths)
+        if first.kind in ("embedding", "positions") and isinstance(weight, Tensor):
+            return " × ".join(f"{size:,}" for size in weight.shape[:2])
+        tables = (part.weight for part in self.modules.values() if isinstance(part, nn.Embedding))
+        is_tied = first.kind == "head" and any(table is weight for table in tables)
+        return "tied: the table of the embedding" if is_tied else ""
+
+    def _experts(self, path: str) -> int:
+        """Return the number of experts in a part of a layer, 0 without any."""
+        inside = (f"{name} {self._class(name)}" for name in self.modules if f"{name}.".startswith(f"{path}."))
+        if not any("expert" in text for text in inside):
+            return 0
+        config = self.model.hf_module.family.config
+        return next((count for name in _EXPERTS if isinstance(count := getattr(config, name, None), int)), 0)
 
     def _axes(self, call: _Call) -> Axes:
         """Return letters and sizes of the axes of an output (1, …)."""
-        shape = call.leaving.shape[1:] if call.leaving.dim() > 2 or len(call.leaving) == 1 else call.leaving.shape
-        width = "v" if call.kind == "head" else "c"
-        n = next(iter(shape), 0)
-        if len(shape) == 2:
-            return (("i", None if not call.column and n == self.model_length else n), (width, shape[-1]))
-        return tuple(("d", size) for size in shape[:-1]) + ((width, shape[-1]),) if shape else ()
-
-    @property
-    def model_length(self) -> int:
-        """The number of tokens that enter the first layer."""
-        return next((call.entering.shape[-2] for call in self.calls if call.path == self.layers[0].path), self.length)
+        *others, width = call.leaving.shape[call.leaving.dim() > 1 and len(call.leaving) == 1 :]
+        layer = next((own for own in self.calls if own.path == self.layers[call.column].path), call)
+        is_counted = others == list(layer.entering.shape[-2:-1])
+        letters = "i" if len(others) == 1 else "d" * len(others)
+        named = [(letter, None if is_counted else size) for letter, size in zip(letters, others, strict=True)]
+        return (*named, ("v" if call.kind == "head" else "c", width))
 
     def _put_layer(self, layer: _Layer, groups: list[list[_Call]]) -> None:
         """Append the boxes of a layer, and an addition wherever a tensor is the sum of two earlier ones."""
-        whole = next((call for call in reversed(self.calls) if call.path == layer.path), None)
+        whole = next((call for call in self.calls if call.path == layer.path), None)
         builder, column = self.builder, self.builder.column
         chain = [(builder.last[column], whole.entering if whole else torch.empty(0))]
-        for calls in groups:
+        kinds = [calls[0].kind for calls in groups]
+        self.order = self.order or ("" if "norm" not in kinds else "pre-norm" if kinds[0] == "norm" else "post-norm")
+        for number, calls in enumerate(groups):
             merged = self._merged(layer, calls)
-            chain = self._joined(chain, merged.entering, calls[0].kind)
-            previous = next((name for name, x in reversed(chain) if _same(x, merged.entering)), chain[-1][0])
-            self._put_side(calls[0])
-            builder.last[column] = previous
-            kind = calls[0].kind
-            name = self._put([merged] if merged.path != calls[0].path else calls, f"{kind} norm" if kind == "norm" else "")
-            chain.append((name, merged.leaving))
+            chain = self._joined(chain, merged.entering)
+            source = next((name for name, x in reversed(chain) if _same(x, merged.entering)), chain[-1][0])
+            if self.rotary and calls[0].kind == "attention":
+                builder.place = "layer"
+                beside = builder.put("positions", "positions", "rotary", axes=(), lane=SIDE)
+                builder.arrows.append((beside, "decoder attention" if column else "attention"))
+            builder.last[column] = source
+            before, behind = ([kind for kind in some if kind != "norm"] for some in (kinds[:number], kinds[number:]))
+            part = [*behind, *before[::-1], ""][0] if self.order == "pre-norm" else [*behind[::-1], *before][-1]
+            chain.append((self._put(calls, merged, f"{part} norm" if calls[0].kind == "norm" else ""), merged.leaving))
         if whole is not None:
-            self._joined(chain, whole.leaving, "end")
-
-    def _put_side(self, call: _Call) -> None:
-        if self.rotary and call.kind == "attention":
-            self.builder.place = "layer"
-            name = self.builder.put("positions", "positions", "rotary", axes=(), lane=SIDE)
-            target = ("decoder " if call.column else "") + "attention"
-            self.builder.arrows.append((name, target))
+            self._joined(chain, whole.leaving)
 
     def _merged(self, layer: _Layer, calls: list[_Call]) -> _Call:
         """Return the call of the part of the layer that has exactly these calls, or the calls as one."""
-        child = f"{layer.path}.{calls[0].child}"
-        inside = {call.path for call in self.calls if call.path.startswith(f"{child}.") and not self._is_silent(call.path)}
-        own = next((call for call in self.calls if call.path == child), None)
-        leaves = {path for path in inside if not any(other.startswith(f"{path}.") for other in inside)}
-        if own is not None and leaves <= {call.path for call in calls} and calls[0].child == calls[-1].child:
-            return replace(calls[0], path=child, entering=own.entering, leaving=own.leaving)
+        path, own = f"{layer.path}.{calls[0].child}", {call.path for call in calls}
+        inside = {call.path for call in self.calls if call.path.startswith(f"{path}.")} - self.parents
+        whole = next((call for call in self.calls if call.path == path), None)
+        if whole is not None and inside <= own and {call.child for call in calls} == {calls[0].child}:
+            return replace(calls[0], path=path, entering=whole.entering, leaving=whole.leaving)
         return replace(calls[0], leaving=calls[-1].leaving)
 
-    def _joined(self, chain: list[tuple[str, Tensor]], x: Tensor, _kind: str) -> list[tuple[str, Tensor]]:
-        """Append an addition if x is the sum of the last output and an earlier one, and return the chain after it."""
-        *earlier, (last, output) = chain
-        builder, lanes = self.builder, {name: STREAM for name, _ in chain[1:]}
-        if _same(output, x) or not earlier:
-            self._set_lanes(lanes)
+    def _joined(self, chain: Chain, x: Tensor) -> Chain:
+        """Append an addition if x is the sum of earlier outputs and the last one, and return the chain after it."""
+        *earlier, (_, output) = chain
+        if _same(output, x):
             return chain
-        for index, (base, stream) in enumerate(earlier):
-            if output.shape == stream.shape and _same(stream + output, x):
-                part = next(box for box in reversed(builder.boxes) if box.name == last)
-                what = next((box.kind for box in reversed(builder.boxes) if box.name in dict(chain[index + 1 :]) and box.kind != "norm"), part.kind)
-                self._set_lanes({name: BRANCH for name, _ in chain[index + 1 :]} | {name: STREAM for name, _ in chain[1 : index + 1]})
-                norms = [name for name, _ in chain if name.endswith("norm") or " norm" in name]
-                self.order = self.order or ("pre-norm" if norms and index == 0 and chain[1][0] in norms else "post-norm" if norms else "")
-                builder.last[builder.column] = last
-                builder.place = "layer"
-                builder.add(base, f"{what} add")
-                return [(builder.last[builder.column], x)]
+        for index, (_, stream) in enumerate(earlier):
+            others: Iterable[tuple[str, Tensor | None]] = (("", None), *earlier[index + 1 :])
+            for other, more in others:  # a second part may read the same stream beside the first, as in GPT-J
+                if _same(_sum(stream, output, more), x):
+                    return self._add([name for name, _ in chain[index:]], other, x)
         return chain
 
-    def _set_lanes(self, lanes: dict[str, int]) -> None:
-        boxes = self.builder.boxes
-        boxes[:] = [replace(box, lane=lanes[box.name]) if box.name in lanes else box for box in boxes]
+    def _add(self, names: list[str], other: str, x: Tensor) -> Chain:
+        """Append the addition of the last of these boxes, and of another one, to the first."""
+        builder, (base, *branch) = self.builder, names
+        boxes = [replace(box, lane=BRANCH) if box.name in branch else box for box in builder.boxes]
+        parts = [box.kind for box in boxes if box.name in branch and box.kind != "norm"]
+        builder.boxes[:] = boxes
+        builder.place, builder.last[builder.column] = "layer", branch[-1]
+        builder.add(base, f"{parts[-1] if parts else 'residual'} add")
+        total = builder.last[builder.column]
+        builder.arrows += [(other, total)] if other else []
+        return [(total, x)]
+
+    def _connect_memory(self) -> None:
+        """Let the cross-attention of a decoder read the last box of the encoder."""
+        cross = next((box.name for box in self.builder.boxes if box.kind == "cross-attention"), "")
+        if cross:
+            self.builder.arrows.append((self.builder.last[0], cross))
+
+
+def _box_key(call: _Call) -> tuple[str, ...]:
+    """Return what consecutive calls of one box have in common."""
+    own = {"norm": call.path, "module": call.child}.get(call.kind, "")
+    return (call.place, call.kind, own)
+
+
+def _sum(stream: Tensor, output: Tensor, other: Tensor | None) -> Tensor:
+    parts = [part for part in (output, other) if part is not None]
+    if any(part.numel() != stream.numel() or not part.is_floating_point() for part in parts):
+        return torch.empty(0)
+    return stream + sum(part.view_as(stream) for part in parts)
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
     """Return whether two tensors have the same values, up to rounding and a batch axis."""
-    if a.numel() != b.numel() or not a.is_floating_point() or not b.is_floating_point():
+    if a.numel() != b.numel() or not a.numel() or not a.is_floating_point() or not b.is_floating_point():
         return False
-    scale = float(a.abs().max()) if a.numel() else 0.0
+    scale = float(a.abs().max())
     return torch.allclose(a.flatten().float(), b.flatten().float(), rtol=1e-3, atol=1e-4 * scale)

@@ -135,24 +135,23 @@ class Builder:
 def count_parameters(module: nn.Module, boxes: Sequence[Box], n_layers: int) -> list[Box]:
     """Return the boxes with their numbers of parameters; a parameter belongs to the box with the longest path to it.
 
-    Parameters outside of all boxes make a last one of their own.
+    Parameters outside of all boxes make a last one of their own. One that several modules share counts once.
     """
-    counts = [[0] * (n_layers if box.place == "layer" else 1) for box in boxes]
+    counts = [[0] * (n_layers if any("{}" in path for path in box.paths) else 1) for box in boxes]
     paths = [(path.split("."), index) for index, box in enumerate(boxes) for path in box.paths]
     paths.sort(key=lambda pair: -len(pair[0]))
-    rest = 0
-    for name, weight in module.named_parameters():
+    rest = {id(weight): weight.numel() for weight in module.parameters()}
+    for name, weight in module.named_parameters(remove_duplicate=False):
         parts = name.split(".")
-        for path, index in paths:
+        for path, index in paths if id(weight) in rest else ():
             pairs = list(zip(path, parts, strict=False))
             if len(path) <= len(parts) and all(a == b or (a == "{}" and b.isdecimal()) for a, b in pairs):
                 layer = next((int(b) for a, b in pairs if a == "{}"), 0)
-                counts[index][min(layer, len(counts[index]) - 1)] += weight.numel()
+                counts[index][min(layer, len(counts[index]) - 1)] += rest.pop(id(weight))
                 break
-        else:
-            rest += weight.numel()
     counted = [replace(box, parameters=tuple(own)) for box, own in zip(boxes, counts, strict=True)]
-    unused = Box("other", "module", "other parameters", "not in this pass", place="after", parameters=(rest,))
+    others = (sum(rest.values()),)
+    unused = Box("other", "module", "other parameters", "outside of these boxes", place="after", parameters=others)
     return [*counted, unused] if rest else counted
 
 

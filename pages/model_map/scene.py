@@ -14,21 +14,22 @@ from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Model
-from mha_core.measure import box_states
+from mha_core.measure import box_states, module_boxes
 from mha_core.measure.box_states import BoxState, BoxStates
-from mha_core.models.architecture import Architecture, Box, stack_architecture
+from mha_core.models.architecture import Architecture, Box
 
 STATES_BYTES = 16 * 2**20
 
 
 def model_architecture(model: Model, settings: Settings, layer: int) -> Architecture:
-    """Return the boxes of a model."""
-    return _own_architecture(model)
+    """Return the boxes of a model, whose sizes are the same for every sentence."""
+    return _architecture(model, settings, layer if model.encoder is None else 0)
 
 
-@single_flight(LRUCache(32), lambda model: (model.name, str(model.device), model.sizes.implementation))
-def _own_architecture(model: Model) -> Architecture:
-    return stack_architecture(model.stack)
+@single_flight(LRUCache(64), lambda model, settings, layer: (settings.model, settings.device, layer))
+def _architecture(model: Model, settings: Settings, layer: int) -> Architecture:
+    with pass_slot(pictures.pass_length(model, settings.text), models.count_heads(model)):
+        return module_boxes.architecture(model, settings.text, layer)
 
 
 @single_flight(

@@ -21,7 +21,7 @@ def blocks(scene: Scene) -> list[Block]:
     if not total:
         shared = " It shares the embedding’s table." if box.note.startswith("tied") else ""
         return [sheet.text(text), sheet.text(f"No parameters of its own.{shared}", muted=True)]
-    if box.place == "layer" and plan.n_layers > 1:
+    if len(box.parameters) > 1:
         where = f" in {count(plan.n_layers, 'layer')}, {box.parameters[scene.layer]:,} in this one"
     share = percent(total / plan.n_parameters)
     return [sheet.text(text), sheet.text(f"{total:,} parameters{where}: {share} of the model’s.", muted=True)]
@@ -123,10 +123,9 @@ def _add(scene: Scene) -> str:
 
 def _mlp(scene: Scene) -> str:
     box, plan = scene.box, scene.plan
-    layer = sum(
-        other.parameters[scene.layer] for other in plan.boxes if other.place == "layer" and other.column == box.column
-    )
-    share = percent(box.parameters[scene.layer] / layer) if box.place == "layer" and layer else ""
+    beside = [other for other in plan.boxes if other.place == "layer" and other.column == box.column]
+    total, own = (sum(part.parameters[scene.layer % len(part.parameters)] for part in some) for some in (beside, [box]))
+    share = percent(own / total) if total else ""
     ends = "The result is added to the residual stream." if box.lane == BRANCH else ""
     holds = f" It holds {share} of this layer’s parameters." if share else ""
     return (
@@ -155,6 +154,8 @@ def _probabilities(scene: Scene) -> str:
 
 
 def _module(scene: Scene) -> str:
+    if not scene.box.paths:
+        return "Parameters in none of these boxes: of other kinds of layers, or of parts that this pass does not use."
     return (
         "A part of this model that is none of those in the paper. Its class is the title of this box; what it computes "
         "is in its code."
