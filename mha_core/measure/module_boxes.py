@@ -140,6 +140,7 @@ class _Boxes:
         self.order = ""
         inner = (path.split(".") for path in {call.path for call in calls})
         self.parents = {".".join(parts[:n]) for parts in inner for n in range(1, len(parts))}
+        self.stem = layers[0].container.rpartition(".")[0]  # of the encoder, around its layers
         self.rotary = any("rotary" in self._class(call.path) for call in calls)
 
     def build(self) -> Architecture:
@@ -189,7 +190,8 @@ class _Boxes:
         return leaves
 
     def _kind(self, call: _Call) -> str:
-        layer, is_norm = self.layers[call.column], "norm" in self._class(call.path)
+        name, layer = self._class(call.path), self.layers[call.column]
+        is_norm = "norm" in name and "weight" not in name
         if call.place == "layer":
             attentions = {"attention": layer.attention, "cross-attention": layer.cross}
             known = [(kind, path) for kind, path in attentions.items() if path]
@@ -197,11 +199,14 @@ class _Boxes:
             beside = next((kind for kind, path in known if call.child == layer.child(path)), "")
             part = f"{call.child} {self._class(f'{layer.path}.{call.child}')}"
             return inside or ("norm" if is_norm else beside or ("mlp" if _MLP.search(part) else "module"))
+        if call.place == "before" and self.model.reads != "text" and not call.path.startswith(f"{self.stem}."):
+            return "embedding"  # of a picture or a sound
         if is_norm:
             return "norm"
         if call.place == "before":
             return "positions" if _POSITION.search(call.path) else "embedding"
-        widths = {self.model.sizes.vocabulary, len(self.model.classes)}
+        config = self.model.hf_module.family.config
+        widths = {self.model.hf_module.vocabulary, getattr(config, "vocab_size", 0), len(self.model.classes)}
         return "head" if call.leaving.shape[-1] in widths else "pooling" if "pool" in call.path else "module"
 
     def _put_tokens(self, column: int) -> None:

@@ -203,7 +203,7 @@ def _embed(builder: Builder, stack: Stack, position: Position) -> None:
         note = f"{patch**2} → {sizes.d_model}"
     else:
         note = f"{sizes.vocabulary:,} × {sizes.d_model}"
-        builder.put("tokens", "tokens", f"of {sizes.vocabulary:,}", axes=count)
+        builder.put("tokens", "tokens", f"vocabulary {sizes.vocabulary:,}", axes=count)
     own = {"segment": Encoder, "patches": VisionTransformer}
     more = [path for path, kind in own.items() if isinstance(stack, kind)]
     builder.put("embedding", "embedding", note, paths=["words", *more])
@@ -235,7 +235,8 @@ def _block(
         side_path = "target_position" if builder.column else "position"
         beside = builder.put("positions", "positions", positions_note(position), paths=[side_path], axes=(), lane=SIDE)
     groups = f", {attention.n_kv_heads} for k, v" if attention.n_kv_heads < attention.n_heads else ""
-    heads = f"{attention.n_heads} heads × {attention.d_model // attention.n_heads}{groups}"
+    plural = "s" * (attention.n_heads > 1)
+    heads = f"{attention.n_heads} head{plural} × {attention.d_model // attention.n_heads}{groups}"
     name = builder.put(kind, kind, heads, paths=[f"{path}.attention"], lane=lane)
     builder.arrows += [(source, name) for source in (beside, memory) if source]
     if block.residual:

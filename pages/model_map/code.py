@@ -3,10 +3,13 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+from torch import nn
 
 from headlight.picture import next_token
 from headlight.picture.step_source import ROOT
@@ -30,12 +33,19 @@ def blocks(scene: Scene) -> list[Block]:
     stack, box = scene.model.encoder, scene.box
     if stack is not None:
         return _excerpt(*_own(scene, stack))
-    if isinstance(scene.model, HfModel) and box.paths:
-        modules = dict(scene.model.hf_module.module.named_modules())
-        path = box.paths[0].format(scene.layer)
-        if path in modules:
-            return _excerpt(type(modules[path]).forward)
-    return [sheet.text("This box is no module of its own: the function of the layer computes it on the way.")]
+    inside = [other for other in scene.plan.boxes if other.place == "layer" == box.place and other.column == box.column]
+    paths = box.paths or [path for other in inside for path in other.paths]
+    if isinstance(scene.model, HfModel) and paths:
+        module = scene.model.hf_module.module.get_submodule(_common([path.format(scene.layer) for path in paths]))
+        if type(module).forward is not nn.ModuleList.forward:
+            return _excerpt(type(module).forward)
+    return [sheet.text("This box is no module of its own: the model computes it on the way.")]
+
+
+def _common(paths: Sequence[str]) -> str:
+    """Return the path of the innermost module that contains all of these."""
+    columns = zip(*(path.split(".") for path in paths), strict=False)
+    return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, columns))
 
 
 def _own(scene: Scene, stack: Stack) -> tuple[Callable[..., Any], str]:

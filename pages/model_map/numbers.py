@@ -34,9 +34,12 @@ def _before_and_after(scene: Scene) -> list[Block]:
     state = scene.state
     if state is None:
         return [sheet.text(stories.missing(scene))]
-    rows = [("before", scene.at_row(state.entering)), ("after", scene.at_row(state.leaving))]
-    rows = [(name, vector) for name, vector in rows if vector.is_floating_point() and vector.dim() == 1]
-    return [_vectors(scene, rows)]
+    vectors = [(name, scene.at_row(x)) for name, x in (("before", state.entering), ("after", state.leaving))]
+    rows = [(name, vector) for name, vector in vectors if vector is not None]
+    if rows:
+        return [_vectors(scene, rows)]
+    shapes = (" × ".join(f"{size:,}" for size in x.shape) for x in (state.entering, state.leaving))
+    return [sheet.text("It reads {} numbers and returns {}, not yet one vector for each token.".format(*shapes))]
 
 
 def _vectors(scene: Scene, rows: Sequence[tuple[str, Tensor]], note: str = "") -> Block:
@@ -60,7 +63,8 @@ def _tokens(scene: Scene) -> list[Block]:
     places = range(first, min(first + MAX_TOKENS, len(run.tokens)))
     lines = [[str(place), isolate(run.tokens[place]), f"{run.ids[place]:,}"] for place in places]
     cut = f" Rows {first} to {places[-1]} of {len(run.tokens)}." if len(places) < len(run.tokens) else ""
-    caption = f"The tokens with their numbers in the vocabulary; the row in focus is marked.{cut}"
+    numbers = "with their numbers in the vocabulary" if scene.model.reads == "text" else "in order"
+    caption = f"The tokens {numbers}; the row in focus is marked.{cut}"
     return [sheet.table(["row", "token", "number"], lines, caption, {(scene.row - first, -1): "focus"})]
 
 
@@ -118,6 +122,8 @@ def _add(scene: Scene) -> list[Block]:
     if state is None:
         return []
     stream, total = scene.at_row(state.entering), scene.at_row(state.leaving)
+    if stream is None or total is None:
+        return []
     added, part = total - stream, scene.source_kind()
     cosine = measures.cosine(total, stream)
     ratio = float(torch.linalg.vector_norm(added) / torch.linalg.vector_norm(stream).clamp(min=1e-30))

@@ -96,9 +96,14 @@ class Scene:
         states: BoxStates = _box_states(self.picture, self.plan, self.layer)
         return states
 
-    def at_row(self, x: Tensor) -> Tensor:
-        """Return the vector of the token in focus, of the last token where only that is computed."""
-        return x if x.dim() == 1 else x[self.row if len(x) > self.row else -1]
+    def at_row(self, x: Tensor) -> Tensor | None:
+        """Return the vector of the token in focus; of the last token where only that is computed; None without one."""
+        if not x.is_floating_point() or x.dim() > 2:
+            return None
+        n = len(self.picture.run.tokens)
+        if x.dim() == 1:
+            return x if self.box.place == "after" else None
+        return x[self.row] if len(x) == n else x[-1] if len(x) == 1 else None
 
     def source_kind(self) -> str:
         """Return the noun for the part whose result an addition adds."""

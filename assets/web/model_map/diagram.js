@@ -30,13 +30,14 @@ function rowsOf(boxes) {
 }
 
 /** @param {MapBox[]} row */
-const weightOf = (row) => (row.every(({ kind }) => kind === "add") ? FLAT : 1);
+const isFlat = (row) => row.every(({ kind }) => kind === "add");
 
 /** Place every box.
  * @param {MapBox[]} boxes @param {number} width @param {number} room height to fill, in pixels @param {boolean} narrow
  */
 function placesOf(boxes, width, room, narrow) {
   const sizes = narrow ? SIZES.finger : SIZES.mouse;
+  const weightOf = (/** @type {MapBox[]} */ row) => (isFlat(row) && !narrow ? FLAT : 1);
   const columns = [0, 1]
     .map((column) => rowsOf(boxes.filter((box) => box.column === column)))
     .filter((rows) => rows.length);
@@ -221,10 +222,9 @@ function drawFrame(places, column, { repeats, layer, gap, line, width }) {
   const [x, right] = [column * width + 1, (column + 1) * width - 1];
   return [
     ["rect", { class: "layer", x, y: top, width: right - x, height: bottom - top, rx: 10 }],
-    ["text", { class: "times", x: right - 8, y: top + 18 }, `× ${repeats}`],
-    ["text", { class: "which", x: right - 8, y: bottom - 8 }, `layer ${layer}`],
+    ["text", { class: "times", x: right - 8, y: top + 18 }, ["tspan.which", `layer ${layer} `], `× ${repeats}`],
     ...(inside.some(({ box }) => box.kind === "add")
-      ? [["text", { transform: `translate(${line - 9} ${bottom - 12}) rotate(-90)` }, "residual stream"]]
+      ? [["text", { transform: `translate(${line - 18} ${bottom - 12}) rotate(-90)` }, "residual stream"]]
       : []),
   ];
 }
