@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ..models.architecture import Architecture
@@ -52,7 +51,7 @@ def hooked(model: Model, paths: Iterable[str], on_call: OnCall) -> Model:
     root = twin_holder
     if isinstance(model, HfModel):
         root = twin_holder.module  # type: ignore[assignment]
-        twin_holder.names = module_names(root)  # type: ignore[assignment, arg-type]
+        twin_holder.names = module_names(root)  # type: ignore[assignment]
     modules = dict(root.named_modules())
     for path in paths:
         if path in modules:
@@ -81,7 +80,7 @@ def record(model: Model, architecture: Architecture, text: Any, layer: int, **sw
         calls[path] = (entering[0].cpu(), leaving[0].cpu())
 
     paths = {box.name: [path.format(layer) for path in box.paths] for box in architecture.boxes}
-    twin = hooked(model, [path for own in paths.values() for path in own], on_call)
+    twin = hooked(model, [path for group in paths.values() for path in group], on_call)
     states = BoxStates(twin.run(text, **switches).cpu())
     for box in architecture.boxes:
         ran = [calls[path] for path in paths[box.name] if path in calls]
@@ -121,8 +120,3 @@ def _first_tensor(values: Iterable[Any]) -> Tensor | None:
             if inner is not None:
                 return inner
     return None
-
-
-def norms(x: Tensor) -> Tensor:
-    """Return the length of each token's vector, (i,) of x (i, c)."""
-    return torch.linalg.vector_norm(x.float(), dim=-1)

@@ -38,7 +38,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Layer:
-    """Where one layer of a column is among the modules."""
+    """Place of one layer of a column among the modules."""
 
     path: str
     container: str
@@ -77,12 +77,12 @@ def architecture(model: Model, text: Any = "", layer: int = 0) -> Architecture:
         return stack_architecture(model.stack)
     modules = dict(model.hf_module.module.named_modules())
     layers, calls = _layers(model, modules, layer), list[_Call]()
-    containers = tuple(f"{own.container}." for own in layers)
+    containers = tuple(f"{part.container}." for part in layers)
     paths = [
         path
         for path, part in modules.items()
         if path and not _is_silent(part)
-        if not path.startswith(containers) or any(own.has(path) for own in layers)
+        if not path.startswith(containers) or any(part.has(path) for part in layers)
     ]
     twin = hooked(model, paths, lambda path, *tensors: calls.append(_Call(path, *(x.cpu() for x in tensors))))
     twin.for_group(model.groups[-1]).run(text)
@@ -96,27 +96,27 @@ def _is_silent(module: nn.Module) -> bool:
 
 def _layers(model: HfModel, modules: dict[str, nn.Module], layer: int) -> list[_Layer]:
     """Return the layer in each column, the encoder's first."""
-    found = []
+    layers = []
     for group in ("encoder", "decoder"):
         finding = model.findings.groups.get(group)
         if finding is None:
             continue
         paths = finding.paths if model.findings.by_hook else _attention_paths(modules, len(finding.paths))
         parts = [path.split(".") for path in paths]
-        own = parts[min(layer, len(parts) - 1)]
-        differing = [n for n in range(len(own)) if any(len(other) <= n or other[n] != own[n] for other in parts)]
-        numbers = [n for n, part in enumerate(own) if part.isdecimal()] or [len(own) - 1]
+        part = parts[min(layer, len(parts) - 1)]
+        differing = [n for n in range(len(part)) if any(len(other) <= n or other[n] != part[n] for other in parts)]
+        numbers = [n for n, part in enumerate(part) if part.isdecimal()] or [len(part) - 1]
         end = differing[-1] if differing else numbers[-1] if len(parts) > 1 else numbers[0]
-        path = ".".join(own[: end + 1])
+        path = ".".join(part[: end + 1])
         cross = model.findings.groups["cross"].paths if group == "decoder" and "cross" in model.findings.groups else ()
         cross_path = next((name for name in cross if name.startswith(f"{path}.")), "")
         is_numbered = differing == [end] and end in numbers
-        found.append(_Layer(path, ".".join(own[:end]), ".".join(own), cross_path, len(parts), is_numbered))
-    return found
+        layers.append(_Layer(path, ".".join(part[:end]), ".".join(part), cross_path, len(parts), is_numbered))
+    return layers
 
 
 def _attention_paths(modules: dict[str, nn.Module], count: int) -> list[str]:
-    """Return the paths of the attention in a list of so many layers, of a model that does not name them."""
+    """Return the paths of the attention in the list of that many layers, found by their names."""
     name = next((path for path, part in modules.items() if isinstance(part, nn.ModuleList) and len(part) == count), "")
     inside = [path for path in modules if re.fullmatch(rf"{re.escape(name)}\.\d+\.[^.]*att[^.]*", path)]
     return inside or [name]
@@ -149,8 +149,8 @@ class _Boxes:
         for column, layer in enumerate(self.layers):
             self.builder.column, self.builder.place = column, "before"
             self._put_tokens(column)
-            own = [call for call in leaves if call.column == column]
-            groups = [[*calls] for _, calls in groupby(own, key=_box_key)]
+            part = [call for call in leaves if call.column == column]
+            groups = [[*calls] for _, calls in groupby(part, key=_box_key)]
             for calls in groups:
                 if calls[0].place == "before":
                     self._put(calls, name="embedding norm" if calls[0].kind == "norm" else "")
@@ -172,7 +172,7 @@ class _Boxes:
         leaves, done, column = list[_Call](), set[str](), 0
         decoder = self.layers[1].container.rpartition(".")[0] if len(self.layers) > 1 else ""
         for call in self.calls:
-            layer = next((own for own in self.layers if own.has(call.path)), None)
+            layer = next((part for part in self.layers if part.has(call.path)), None)
             if layer is not None and layer.path in done:
                 continue
             if layer is not None and call.path == layer.path:
@@ -193,12 +193,12 @@ class _Boxes:
         name, layer = self._class(call.path), self.layers[call.column]
         is_norm = "norm" in name and "weight" not in name
         if call.place == "layer":
-            attentions = {"attention": layer.attention, "cross-attention": layer.cross}
-            known = [(kind, path) for kind, path in attentions.items() if path]
-            inside = next((kind for kind, path in known if f"{call.path}.".startswith(f"{path}.")), "")
-            beside = next((kind for kind, path in known if call.child == layer.child(path)), "")
+            pairs = (("attention", layer.attention), ("cross-attention", layer.cross))
+            attentions = [(kind, path) for kind, path in pairs if path]
+            inside = next((kind for kind, path in attentions if f"{call.path}.".startswith(f"{path}.")), "")
+            sibling = next((kind for kind, path in attentions if call.child == layer.child(path)), "")
             part = f"{call.child} {self._class(f'{layer.path}.{call.child}')}"
-            return inside or ("norm" if is_norm else beside or ("mlp" if _MLP.search(part) else "module"))
+            return inside or ("norm" if is_norm else sibling or ("mlp" if _MLP.search(part) else "module"))
         if call.place == "before" and self.model.reads != "text" and not call.path.startswith(f"{self.stem}."):
             return "embedding"  # of a picture or a sound
         if is_norm:
@@ -214,17 +214,17 @@ class _Boxes:
         note = f"vocabulary {self.model.hf_module.vocabulary:,}" if reads == "text" else f"of the {reads}"
         self.builder.put("tokens", "tokens" if reads == "text" else "pieces", note, axes=(("i", None),))
 
-    def _put(self, calls: Sequence[_Call], whole: _Call | None = None, name: str = "") -> str:
+    def _put(self, calls: Sequence[_Call], outer: _Call | None = None, name: str = "") -> str:
         """Append the box of some calls, which `whole` makes as one, and return its name."""
-        first, last = calls[0], whole or calls[-1]
+        first, last = calls[0], outer or calls[-1]
         layer, kind = self.layers[first.column], first.kind
         self.builder.place = first.place
         module = self.modules[first.path]
         titles = {"mlp": "MLP", "norm": norm_title(module)}
         if kind == "module":
             titles[kind] = type(self.modules[f"{layer.path}.{first.child}"] if first.child else module).__name__
-        named = calls if whole is None or whole.path == first.path else [whole]
-        paths = dict.fromkeys(layer.template(call.path) for call in named)
+        axes = calls if outer is None or outer.path == first.path else [outer]
+        paths = dict.fromkeys(layer.template(call.path) for call in axes)
         note = self._note(calls)
         return self.builder.put(kind, titles.get(kind, kind), note, name=name, axes=self._axes(last), paths=paths)
 
@@ -254,52 +254,53 @@ class _Boxes:
     def _axes(self, call: _Call) -> Axes:
         """Return letters and sizes of the axes of an output (1, …)."""
         *others, width = call.leaving.shape[call.leaving.dim() > 1 and len(call.leaving) == 1 :]
-        layer = next((own for own in self.calls if own.path == self.layers[call.column].path), call)
+        layer = next((part for part in self.calls if part.path == self.layers[call.column].path), call)
         is_counted = others == list(layer.entering.shape[-2:-1])
         letters = "i" if len(others) == 1 else "d" * len(others)
-        named = [(letter, None if is_counted else size) for letter, size in zip(letters, others, strict=True)]
-        return (*named, ("v" if call.kind == "head" else "c", width))
+        axes = [(letter, None if is_counted else size) for letter, size in zip(letters, others, strict=True)]
+        return (*axes, ("v" if call.kind == "head" else "c", width))
 
     def _put_layer(self, layer: _Layer, groups: list[list[_Call]]) -> None:
         """Append the boxes of a layer, and an addition wherever a tensor is the sum of two earlier ones."""
-        whole = next((call for call in self.calls if call.path == layer.path), None)
+        outer = next((call for call in self.calls if call.path == layer.path), None)
         builder, column = self.builder, self.builder.column
-        chain = [(builder.last[column], whole.entering if whole else torch.empty(0))]
+        chain = [(builder.last[column], outer.entering if outer else torch.empty(0))]
         kinds = [calls[0].kind for calls in groups]
         self.order = self.order or ("" if "norm" not in kinds else "pre-norm" if kinds[0] == "norm" else "post-norm")
         for number, calls in enumerate(groups):
             merged = self._merged(layer, calls)
             chain = self._joined(chain, merged.entering)
-            source = next((name for name, x in reversed(chain) if _same(x, merged.entering)), chain[-1][0])
+            source = next((name for name, x in reversed(chain) if _equal(x, merged.entering)), chain[-1][0])
             if self.rotary and calls[0].kind == "attention":
                 builder.place = "layer"
-                beside = builder.put("positions", "positions", "rotary", axes=(), lane=SIDE)
-                builder.arrows.append((beside, "decoder attention" if column else "attention"))
+                sibling = builder.put("positions", "positions", "rotary", axes=(), lane=SIDE)
+                builder.arrows.append((sibling, "decoder attention" if column else "attention"))
             builder.last[column] = source
-            before, behind = ([kind for kind in some if kind != "norm"] for some in (kinds[:number], kinds[number:]))
-            part = [*behind, *before[::-1], ""][0] if self.order == "pre-norm" else [*behind[::-1], *before][-1]
+            previous, following = [kind for kind in kinds[:number][::-1] if kind != "norm"], kinds[number:]
+            following = [kind for kind in following if kind != "norm"]
+            part = next(iter([*following, *previous] if self.order == "pre-norm" else [*previous, *following]), "")
             chain.append((self._put(calls, merged, f"{part} norm" if calls[0].kind == "norm" else ""), merged.leaving))
-        if whole is not None:
-            self._joined(chain, whole.leaving)
+        if outer is not None:
+            self._joined(chain, outer.leaving)
 
     def _merged(self, layer: _Layer, calls: list[_Call]) -> _Call:
         """Return the call of the part of the layer that has exactly these calls, or the calls as one."""
-        path, own = f"{layer.path}.{calls[0].child}", {call.path for call in calls}
+        path, part = f"{layer.path}.{calls[0].child}", {call.path for call in calls}
         inside = {call.path for call in self.calls if call.path.startswith(f"{path}.")} - self.parents
-        whole = next((call for call in self.calls if call.path == path), None)
-        if whole is not None and inside <= own and {call.child for call in calls} == {calls[0].child}:
-            return replace(calls[0], path=path, entering=whole.entering, leaving=whole.leaving)
+        outer = next((call for call in self.calls if call.path == path), None)
+        if outer is not None and inside <= part and {call.child for call in calls} == {calls[0].child}:
+            return replace(calls[0], path=path, entering=outer.entering, leaving=outer.leaving)
         return replace(calls[0], leaving=calls[-1].leaving)
 
     def _joined(self, chain: Chain, x: Tensor) -> Chain:
-        """Append an addition if x is the sum of earlier outputs and the last one, and return the chain after it."""
+        """Append an addition if x is the sum of the last and earlier outputs, and return the chain behind it."""
         *earlier, (_, output) = chain
-        if _same(output, x):
+        if _equal(output, x):
             return chain
         for index, (_, stream) in enumerate(earlier):
             others: Iterable[tuple[str, Tensor | None]] = (("", None), *earlier[index + 1 :])
             for other, more in others:  # a second part may read the same stream beside the first, as in GPT-J
-                if _same(_sum(stream, output, more), x):
+                if _equal(_sum(stream, output, more), x):
                     return self._add([name for name, _ in chain[index:]], other, x)
         return chain
 
@@ -324,8 +325,8 @@ class _Boxes:
 
 def _box_key(call: _Call) -> tuple[str, ...]:
     """Return what consecutive calls of one box have in common."""
-    own = {"norm": call.path, "module": call.child}.get(call.kind, "")
-    return (call.place, call.kind, own)
+    part = {"norm": call.path, "module": call.child}.get(call.kind, "")
+    return (call.place, call.kind, part)
 
 
 def _sum(stream: Tensor, output: Tensor, other: Tensor | None) -> Tensor:
@@ -335,7 +336,7 @@ def _sum(stream: Tensor, output: Tensor, other: Tensor | None) -> Tensor:
     return stream + sum(part.view_as(stream) for part in parts)
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def _equal(a: Tensor, b: Tensor) -> bool:
     """Return whether two tensors have the same values, up to rounding and a batch axis."""
     if a.numel() != b.numel() or not a.numel() or not a.is_floating_point() or not b.is_floating_point():
         return False

@@ -1,4 +1,4 @@
-"""The architecture of a model as plain data: its boxes in the order of the pass, and the arrows between them."""
+"""The architecture of a model as plain data: boxes in the order of the pass, and arrows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAST: tuple[str, int | None] = ("i", 1)  # a run computes the next token of the 
 
 @dataclass(frozen=True)
 class Box:
-    """One part of a model.
+    """Part of a model.
 
     Attributes:
         name: unique in its model, as "attention norm".
@@ -109,8 +109,8 @@ class Builder:
     ) -> str:  # fmt: skip
         """Append a box that reads the last one, or `source`, and return its name."""
         base = ("decoder " if self.column else "") + (name or kind)
-        used = {box.name for box in self.boxes}
-        name = next(text for n in range(1, 99) if (text := base if n == 1 else f"{base} {n}") not in used)
+        names = {box.name for box in self.boxes}
+        name = next(text for n in range(1, 99) if (text := base if n == 1 else f"{base} {n}") not in names)
         shape: Axes = (("i", None), ("c", self.d_model)) if axes is None else axes
         self.boxes.append(Box(name, kind, title, note, shape, tuple(paths), self.place, self.column, lane))
         previous = source or self.last.get(self.column, "")
@@ -149,7 +149,7 @@ def count_parameters(module: nn.Module, boxes: Sequence[Box], n_layers: int) -> 
                 layer = next((int(b) for a, b in pairs if a == "{}"), 0)
                 counts[index][min(layer, len(counts[index]) - 1)] += rest.pop(id(weight))
                 break
-    counted = [replace(box, parameters=tuple(own)) for box, own in zip(boxes, counts, strict=True)]
+    counted = [replace(box, parameters=tuple(kinds)) for box, kinds in zip(boxes, counts, strict=True)]
     others = (sum(rest.values()),)
     unused = Box("other", "module", "other parameters", "outside of these boxes", place="after", parameters=others)
     return [*counted, unused] if rest else counted
@@ -204,8 +204,8 @@ def _embed(builder: Builder, stack: Stack, position: Position) -> None:
     else:
         note = f"{sizes.vocabulary:,} × {sizes.d_model}"
         builder.put("tokens", "tokens", f"vocabulary {sizes.vocabulary:,}", axes=count)
-    own = {"segment": Encoder, "patches": VisionTransformer}
-    more = [path for path, kind in own.items() if isinstance(stack, kind)]
+    kinds = {"segment": Encoder, "patches": VisionTransformer}
+    more = [path for path, kind in kinds.items() if isinstance(stack, kind)]
     builder.put("embedding", "embedding", note, paths=["words", *more])
     if "add" in position.mechanisms:
         builder.put("positions", "positions", f"{positions_note(position)}, added", paths=[path])
@@ -221,38 +221,38 @@ def _block(
     attention, stream = block.attention, builder.last[builder.column]
     lane = BRANCH if block.residual else STREAM
     has_norm = not isinstance(block.attention_norm, nn.Identity)
-    norm = {"name": f"{kind} norm", "paths": [f"{path}.attention_norm"]}
+    is_pre_norm, is_post_norm = has_norm and not block.norm_after, has_norm and block.norm_after
 
-    def put_norm(lane: int, norm: dict[str, object]) -> None:
+    def put_norm(part: str, module: str, lane: int) -> None:
         title = norm_title(block.attention_norm)
-        builder.put("norm", title, name=str(norm["name"]), paths=norm["paths"], lane=lane)  # type: ignore[arg-type]
+        builder.put("norm", title, name=f"{part} norm", paths=[f"{path}.{module}"], lane=lane)
 
-    if has_norm and not block.norm_after:
-        put_norm(lane, norm)
-    acts = sorted((position.mechanisms if position else frozenset()) - {"add"})
-    beside = ""
-    if acts:
+    if is_pre_norm:
+        put_norm(kind, "attention_norm", lane)
+    position_box = ""
+    if position and position.mechanisms - {"add"}:
         side_path = "target_position" if builder.column else "position"
-        beside = builder.put("positions", "positions", positions_note(position), paths=[side_path], axes=(), lane=SIDE)
+        note = positions_note(position)
+        position_box = builder.put("positions", "positions", note, paths=[side_path], axes=(), lane=SIDE)
     groups = f", {attention.n_kv_heads} for k, v" if attention.n_kv_heads < attention.n_heads else ""
     plural = "s" * (attention.n_heads > 1)
     heads = f"{attention.n_heads} head{plural} × {attention.d_model // attention.n_heads}{groups}"
     name = builder.put(kind, kind, heads, paths=[f"{path}.attention"], lane=lane)
-    builder.arrows += [(source, name) for source in (beside, memory) if source]
+    builder.arrows += [(source, name) for source in (position_box, memory) if source]
     if block.residual:
         builder.add(stream, f"{kind} add")
-    if has_norm and block.norm_after:
-        put_norm(STREAM, norm)
+    if is_post_norm:
+        put_norm(kind, "attention_norm", STREAM)
     if block.feed_forward is None:
         return
-    stream, norm = builder.last[builder.column], {"name": "mlp norm", "paths": [f"{path}.feed_forward.0"]}
-    if has_norm and not block.norm_after:
-        put_norm(lane, norm)
+    stream = builder.last[builder.column]
+    if is_pre_norm:
+        put_norm("mlp", "feed_forward.0", lane)
     builder.put("mlp", "MLP", _mlp_note(block.feed_forward), paths=[f"{path}.feed_forward"], lane=lane)
     if block.residual:
         builder.add(stream, "mlp add")
-    if has_norm and block.norm_after:
-        put_norm(STREAM, {"name": "mlp norm", "paths": [f"{path}.output_norm"]})
+    if is_post_norm:
+        put_norm("mlp", "output_norm", STREAM)
 
 
 def _mlp_note(network: nn.Sequential) -> str:
@@ -270,8 +270,8 @@ def _decoder(builder: Builder, stack: EncoderDecoder, memory: str) -> None:
     _embed(builder, stack, stack.target_position)
     builder.place = "layer"
     blocks = (next(iter(layers)) for layers in (stack.back_layers, stack.cross_layers))
-    own, cross = (block for block in blocks if isinstance(block, AttentionBlock))
-    _block(builder, own, "back_layers.{}", stack.target_position)
+    kinds, cross = (block for block in blocks if isinstance(block, AttentionBlock))
+    _block(builder, kinds, "back_layers.{}", stack.target_position)
     _block(builder, cross, "cross_layers.{}", None, "cross-attention", memory)
     builder.place = "after"
     builder.put(

@@ -32,7 +32,7 @@ def blocks(scene: Scene) -> list[Block]:
     """Return the source of the function that computed the box in focus, with the lines of the box marked."""
     stack, box = scene.model.encoder, scene.box
     if stack is not None:
-        return _excerpt(*_own(scene, stack))
+        return _excerpt(*_function(scene, stack))
     inside = [other for other in scene.plan.boxes if other.place == "layer" == box.place and other.column == box.column]
     paths = box.paths or [path for other in inside for path in other.paths]
     if isinstance(scene.model, HfModel) and paths:
@@ -48,7 +48,7 @@ def _common(paths: Sequence[str]) -> str:
     return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, columns))
 
 
-def _own(scene: Scene, stack: Stack) -> tuple[Callable[..., Any], str]:
+def _function(scene: Scene, stack: Stack) -> tuple[Callable[..., Any], str]:
     """Return the function behind a box of this package, and a text in the lines that are the box's own."""
     box, kind = scene.box, scene.box.kind
     path = box.paths[0].format(scene.layer) if box.paths else ""
@@ -62,7 +62,7 @@ def _own(scene: Scene, stack: Stack) -> tuple[Callable[..., Any], str]:
     if kind == "embedding" or box.name.endswith("embedding norm"):
         return type(stack).embed, "norm" if kind == "norm" else "self.words("
     if kind in ("attention", "cross-attention"):
-        return type(stack.get_submodule(path)).attend, "weights"  # type: ignore[attr-defined, return-value]
+        return type(stack.get_submodule(path)).attend, "weights"  # type: ignore[attr-defined]
     if kind == "add":
         return AttentionBlock.forward, "x + ff_out" if "mlp" in box.name else "+ attended"
     if kind == "mlp":

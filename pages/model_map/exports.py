@@ -18,10 +18,10 @@ def tables(raw: bytes) -> list[Table]:
     box = find_box(query, plan)
     state = Scene(picture, plan, box, cursor.resolve(picture.run.tokens)).state
     vectors = {} if state is None else {"before": state.entering, "after": state.leaving}
-    named = {f"{box.name}, {when}": x for when, x in vectors.items() if x.dim() == 2 and x.is_floating_point()}
-    named = named or {"hidden states": picture.run.hidden[cursor.layer]}
+    matrices = {f"{box.name}, {side}": x for side, x in vectors.items() if x.dim() == 2 and x.is_floating_point()}
+    matrices = matrices or {"hidden states": picture.run.hidden[cursor.layer]}
     tokens = picture.run.tokens
     return [
         Table(name, tokens if len(x) == len(tokens) else tokens[-len(x) :], [str(c) for c in range(x.shape[-1])], x)
-        for name, x in named.items()
+        for name, x in matrices.items()
     ]

@@ -14,8 +14,8 @@ _X = name("x")
 def blocks(scene: Scene) -> list[Block]:
     """Return the formulas of the box in focus."""
     make = _FORMULAS.get(scene.box.kind)
-    found = make(scene) if make else []
-    return found or [sheet.text("This box has no formula in the paper; its code says what it computes.")]
+    blocks_found = make(scene) if make else []
+    return blocks_found or [sheet.text("This box has no formula in the paper; its code says what it computes.")]
 
 
 def _line(scene: Scene, right: Node, note: str = "") -> list[Block]:

@@ -19,7 +19,7 @@ from .scene import Scene, model_architecture
 
 # link keys owned by the view
 KEYS = ("s", *SIDE_KEYS, "at", "box", "depth", "model", "dev")
-_OWN = ("box", "depth", "at")  # keys that the links to other pages leave out or replace
+_REPLACED = ("box", "depth", "at")  # keys that the links to other pages leave out or replace
 DEPTHS = {"story": stories.blocks, "numbers": numbers.blocks, "formula": formulas.blocks, "code": code.blocks}
 # kind of a box -> the pages that show it: title of the link, page, and keys of its link
 PAGES: dict[str, tuple[tuple[str, str, dict[str, str]], ...]] = {
@@ -136,19 +136,19 @@ def _summary(plan: Architecture, picture: Picture) -> str:
 def _links(query: LinkQuery, scene: Scene) -> list[tuple[str, str]]:
     """Return links to the pages that show a box, with the sentence, the switches and the layer of this one."""
     cursor, model = scene.cursor, query.name
-    pairs = [(key, text) for key, text in query.pairs if key not in (*_OWN, "model")]
+    pairs = [(key, text) for key, text in query.pairs if key not in (*_REPLACED, "model")]
     if model != query.parsed.texts.get("model", [model])[0] or "model" in query.parsed.texts:
-        pairs.append(("model", _group_of(query, scene.box)))
+        pairs.append(("model", _group_name(query, scene.box)))
     links = []
     for title, page, more in PAGES[scene.box.kind]:
-        at = str(Cursor(cursor.layer, cursor.head, cursor.row))
-        added = [("at", at), *more.items()]
+        place = str(Cursor(cursor.layer, cursor.head, cursor.row))
+        added = [("at", place), *more.items()]
         text = urlencode([*pairs, *added], quote_via=quote, errors="replace")
         links.append((f"Open in {title}" if title[0].isupper() else f"Open {title}", f"{pages.path(page)}?{text}"))
     return links
 
 
-def _group_of(query: LinkQuery, box: Box) -> str:
+def _group_name(query: LinkQuery, box: Box) -> str:
     """Return the model's name with the kind of attention that a box of an encoder-decoder belongs to."""
     base = query.name.rpartition("~")[0] or query.name
     if len(query.model.groups) < 2:

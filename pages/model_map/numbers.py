@@ -1,4 +1,4 @@
-"""The numbers of each box in this run: the vector of the token in focus before and after, weights, next tokens."""
+"""The numbers of each box in this run: vectors, weights, next tokens."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mha_core.token_text import isolate, quote
 from . import stories
 from .scene import Scene
 
-SHOWN = 6  # values of a vector
+N_VALUES = 6  # values of a vector
 MAX_TOKENS = 16  # rows of a list
 PAIRS = 4  # of channels that a rotation turns
 
@@ -25,8 +25,8 @@ PAIRS = 4  # of channels that a rotation turns
 def blocks(scene: Scene) -> list[Block]:
     """Return the numbers of the box in focus."""
     special = _SPECIAL.get(scene.box.kind)
-    found = special(scene) if special else []
-    return found or _before_and_after(scene)
+    special_blocks = special(scene) if special else []
+    return special_blocks or _before_and_after(scene)
 
 
 def _before_and_after(scene: Scene) -> list[Block]:
@@ -44,9 +44,9 @@ def _before_and_after(scene: Scene) -> list[Block]:
 
 def _vectors(scene: Scene, rows: Sequence[tuple[str, Tensor]], note: str = "") -> Block:
     """Return the first values of some vectors, and their lengths."""
-    head = ["", *map(str, range(SHOWN)), "…", "length"]
+    head = ["", *map(str, range(N_VALUES)), "…", "length"]
     lines = [
-        [name, *(number(float(x), 3) for x in vector[:SHOWN]), *[""] * max(0, SHOWN - len(vector)), "",
+        [name, *(number(float(x), 3) for x in vector[:N_VALUES]), *[""] * max(0, N_VALUES - len(vector)), "",
          number(float(torch.linalg.vector_norm(vector.float())), 3)]
         for name, vector in rows
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the panels of the page are computed from: the picture, the boxes, and the tensors at the box in focus."""
+"""The picture, the boxes and the tensors at the box in focus, for the panels of the page."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,7 +73,7 @@ class Scene:
 
     @property
     def runs_here(self) -> bool:
-        """Whether the box belongs to the kind of attention whose run this is."""
+        """Return whether the box belongs to the kind of attention whose run this is."""
         return len(self.model.groups) == 1 or self.box.column == (self.model.group != "encoder")
 
     @cached_property

@@ -17,14 +17,14 @@ def blocks(scene: Scene) -> list[Block]:
     """Return the story of the box in focus, and its parameters."""
     box, plan = scene.box, scene.plan
     text = _STORIES.get(box.kind, _module)(scene)
-    total, where = sum(box.parameters), ""
+    total, scope = sum(box.parameters), ""
     if not total:
         shared = " It shares the embedding’s table." if box.note.startswith("tied") else ""
         return [sheet.text(text), sheet.text(f"No parameters of its own.{shared}", muted=True)]
     if len(box.parameters) > 1:
-        where = f" in {count(plan.n_layers, 'layer')}, {box.parameters[scene.layer]:,} in this one"
+        scope = f" in {count(plan.n_layers, 'layer')}, {box.parameters[scene.layer]:,} in this one"
     share = percent(total / plan.n_parameters)
-    return [sheet.text(text), sheet.text(f"{total:,} parameters{where}: {share} of the model’s.", muted=True)]
+    return [sheet.text(text), sheet.text(f"{total:,} parameters{scope}: {share} of the model’s.", muted=True)]
 
 
 def _tokens(scene: Scene) -> str:
@@ -80,8 +80,8 @@ def _norm(scene: Scene) -> str:
             f"After the addition {size}. Here the stream itself goes through the norm (post-norm, as in the paper of "
             "2017); later models norm a copy instead."
         )
-    before = "Before the result is read" if scene.box.place == "after" else "Before the layers begin"
-    return f"{before}, {size}."
+    start = "Before the result is read" if scene.box.place == "after" else "Before the layers begin"
+    return f"{start}, {size}."
 
 
 def _attention(scene: Scene) -> str:
@@ -90,11 +90,11 @@ def _attention(scene: Scene) -> str:
     return (
         "The only place where tokens exchange information. The query of each token is compared with the keys of all "
         f"tokens that it may see; the better they fit, the more of that token’s value it receives. {heads} do this "
-        f"side by side, and their joint result is {ends}. {_largest(scene)}"
+        f"side by side, and their joint result is {ends}. {_top_key(scene)}"
     )
 
 
-def _largest(scene: Scene) -> str:
+def _top_key(scene: Scene) -> str:
     """Return which token the one in focus attends to most, in the head in focus."""
     run, cursor = scene.picture.run, scene.cursor
     if not scene.runs_here or scene.model.group == "cross":
@@ -123,9 +123,10 @@ def _add(scene: Scene) -> str:
 
 def _mlp(scene: Scene) -> str:
     box, plan = scene.box, scene.plan
-    beside = [other for other in plan.boxes if other.place == "layer" and other.column == box.column]
-    total, own = (sum(part.parameters[scene.layer % len(part.parameters)] for part in some) for some in (beside, [box]))
-    share = percent(own / total) if total else ""
+    layer_boxes = [other for other in plan.boxes if other.place == "layer" and other.column == box.column]
+    counts = {part.name: part.parameters[scene.layer % len(part.parameters)] for part in layer_boxes}
+    total = sum(counts.values())
+    share = percent(counts.get(box.name, 0) / total) if total else ""
     ends = "The result is added to the residual stream." if box.lane == BRANCH else ""
     holds = f" It holds {share} of this layer’s parameters." if share else ""
     return (

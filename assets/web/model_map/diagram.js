@@ -224,7 +224,7 @@ function drawFrame(places, column, { repeats, layer, gap, line, width }) {
     ["rect", { class: "layer", x, y: top, width: right - x, height: bottom - top, rx: 10 }],
     ["text", { class: "times", x: right - 8, y: top + 18 }, ["tspan.which", `layer ${layer} `], `× ${repeats}`],
     ...(inside.some(({ box }) => box.kind === "add")
-      ? [["text", { transform: `translate(${line - 18} ${bottom - 12}) rotate(-90)` }, "residual stream"]]
+      ? [["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual stream"]]
       : []),
   ];
 }
