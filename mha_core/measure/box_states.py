@@ -16,7 +16,7 @@ from ..pretrained.hf_model import HfModel
 
 
 class BoxState(NamedTuple):
-    """What enters and what leaves a box: without the batch axis, on the CPU."""
+    """Input and output of a box, without the batch axis, on the CPU."""
 
     entering: Tensor
     leaving: Tensor
@@ -48,9 +48,9 @@ def hooked(model: Model, paths: Iterable[str], on_call: Callable[[str, Tensor, T
 def record(
     model: Model, architecture: Architecture, text: Any, layer: int, **switches: Any
 ) -> tuple[Run, dict[str, BoxState]]:
-    """Run a text; return the run, and the states of the boxes of one layer and of those outside of the layers.
+    """Run a text; return the run, and the states of the boxes.
 
-    A box that did not run is missing.
+    Those of one layer, and those outside of the layers; a box that did not run is missing.
 
     Args:
         model: the model of that architecture.
@@ -77,8 +77,8 @@ def record(
             sources = [architecture.box(name) for name in architecture.sources(box.name)]
             parts = [states[part.name].leaving for part in sources if part and part.lane and part.name in states]
             base = next(part for part in sources if part and not part.lane)
-            before = None if base.place == "layer" else run.hidden[layer]
-            stream = states[base.name].leaving if base.name in states and before is None else before
+            state = states.get(base.name) if base.place == "layer" else BoxState(run.hidden[layer], run.hidden[layer])
+            stream = None if state is None else state.leaving
             if stream is not None and parts and all(part.shape == stream.shape for part in parts):
                 states[box.name] = BoxState(stream, sum(parts, stream))
     return run, states

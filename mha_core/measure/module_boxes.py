@@ -85,7 +85,7 @@ def architecture(model: Model, text: Any = SAMPLE, layer: int = 0) -> Architectu
         path
         for path, part in parts.items()
         if path and not _is_silent(part)
-        if not path.startswith(containers) or any(own.block(path) for own in layers)
+        if not path.startswith(containers) or any(item.block(path) for item in layers)
     ]
     twin = hooked(model, paths, lambda path, *tensors: calls.append(_Call(path, *(x.cpu() for x in tensors))))
     target = {"target": "12"} if isinstance(model.encoder, EncoderDecoder) else {}  # instead of a translation
@@ -104,7 +104,7 @@ def _layers(model: Model, parts: dict[str, nn.Module], layer: int) -> list[_Laye
         layers = [_Layer((f"layers.{layer}",), f"layers.{layer}.attention")]
         if isinstance(model.stack, EncoderDecoder):
             blocks = (f"back_layers.{layer}", f"cross_layers.{layer}")
-            layers.append(_Layer(blocks, *(f"{block}.attention" for block in blocks)))
+            layers.append(_Layer(blocks, f"{blocks[0]}.attention", f"{blocks[1]}.attention"))
         return layers
     layers, groups = [], model.findings.groups
     for group in [name for name in ("encoder", "decoder") if name in groups]:
@@ -229,8 +229,8 @@ class _Boxes:
         part = self.parts[first.child or first.path if kind == "module" else first.path]
         titles = {"mlp": "MLP", "norm": "RMSNorm" if "rms" in type(part).__name__.lower() else "LayerNorm"}
         titles["module"] = type(part).__name__
-        named = calls if merged is None or merged.path == first.path else [merged]
-        paths = [layer.template(call.path) for call in named]
+        box_calls = calls if merged is None or merged.path == first.path else [merged]
+        paths = [layer.template(call.path) for call in box_calls]
         paths += ["segment"] if kind == "embedding" and hasattr(self.model.encoder, "segment") else []
         note, axes = self._note(calls, part), self._axes(last)
         return self.builder.put(kind, titles.get(kind, kind), note, name=name, axes=axes, paths=dict.fromkeys(paths))

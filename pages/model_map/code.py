@@ -29,8 +29,8 @@ def blocks(scene: Scene) -> list[Block]:
     """Return the source of the function that computed the box in focus, with the lines of the box marked."""
     box, boxes = scene.box, scene.plan.boxes
     function, mark = _function(scene) if scene.model.encoder is not None else (None, "")
-    beside = [path for part in boxes if part.place == box.place == "layer" for path in part.paths]
-    paths = [path.format(scene.layer) for path in box.paths or beside]
+    layer_paths = [path for part in boxes if part.place == box.place == "layer" for path in part.paths]
+    paths = [path.format(scene.layer) for path in box.paths or layer_paths]
     if function is None and paths:
         function = getattr(type(modules(scene.model)[_common(paths)]), "forward")  # noqa: B009 - not that of an instance
     place, lines = _source(inspect.unwrap(function)) if function else ("", ())
@@ -41,7 +41,7 @@ def blocks(scene: Scene) -> list[Block]:
 
 
 def _function(scene: Scene) -> tuple[Callable[..., Any] | None, str]:
-    """Return the function behind a box of this package, None for its module's, and a text in the lines of the box."""
+    """Return the function of a box, None for its module's, and a text in the lines of the box."""
     stack, box, model = scene.model.stack, scene.box, scene.model
     trained = getattr(stack, "target_position", None) if box.column else None
     position = type(position_for(stack, scene.picture.settings.position, trained))

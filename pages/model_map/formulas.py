@@ -26,9 +26,7 @@ def blocks(scene: Scene) -> list[Block]:
     if not lines:
         return [sheet.text("This box has no formula in the paper; its code says what it computes.")]
     nodes = [_node(ast.parse(line.format(f=Facts(scene)), mode="eval").body, _sizes(scene)) for line in lines]
-    return [
-        equation(scene.box.title, nodes, texts.get("note") or "over the channels of each token; g and b are learned")
-    ]
+    return [equation(scene.box.title, nodes, texts.get("note", BOXES["formulas"]["note"]))]
 
 
 def _attention(scene: Scene) -> list[Block]:
@@ -48,9 +46,8 @@ def _sizes(scene: Scene) -> dict[str, tuple[Size, ...]]:
     if box.kind == "head":
         matrix = (*axes[-1:], ("c", c))
         return {"E": matrix, "W": matrix}
-    widths = (
-        [int(text.replace(",", "")) for text in box.note.rpartition(", ")[2].split(" → ")] if "→" in box.note else []
-    )
+    notes = box.note.rpartition(", ")[2].split(" → ")
+    widths = [int(text.replace(",", "")) for text in notes] if len(notes) > 1 else []
     if len(widths) == 3:
         wide, narrow = ("c", widths[1]), ("c", widths[2])
         sizes |= dict.fromkeys(_MAPS, (wide, ("c", widths[0]))) | dict.fromkeys(("W", "D"), (narrow, wide))

@@ -94,8 +94,8 @@ def _add(scene: Scene) -> list[Block]:
     added = total - stream
     ratio = float(torch.linalg.vector_norm(added) / torch.linalg.vector_norm(stream).clamp(min=1e-30))
     text = (
-        f"What {Facts(scene).part} adds is {number(ratio, 2)} times as long as the stream was. The cosine of the sum to "
-        f"the stream before is {number(measures.cosine(total, stream), 3)}; 1 would be the same direction."
+        f"What {Facts(scene).part} adds is {number(ratio, 2)} times as long as the stream was. The cosine of the sum "
+        f"to the stream before is {number(measures.cosine(total, stream), 3)}; 1 would be the same direction."
     )
     return [_vectors(scene, [("stream", stream), ("+ added", added), ("= sum", total)]), sheet.text(text)]
 
