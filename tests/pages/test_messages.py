@@ -15,6 +15,7 @@ from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
 from pages.explore.pair_channels import ChannelsAnswer
 from pages.masks.message import Masks
+from pages.model_map.message import ModelMap
 from pages.shapes.handlers import StepsPicture, TraceHeader
 
 from .conftest import answers, unpacked
@@ -37,6 +38,7 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("channels", {}, [ChannelsAnswer]),
         ("masks", {"mask": "dilated"}, [Masks]),
         ("initial", {"mask": "causal"}, [ComparePicture]),
+        ("architecture", {}, [ModelMap]),
         ("steps", {}, [StepsPicture, TraceHeader]),
     ):
         found = answers(route, urlencode({"s": "how are you", **link}))
