@@ -63,9 +63,10 @@ def test_every_depth_the_layer_the_token_and_the_way_to_maps_and_back(model_map:
     tab.wait_for_query(box=["mlp add"], depth=["numbers"], at=["5.1.2"])
     tab.shows(TIRED, "mlp add", "numbers")
     expect(tab.panel.locator("caption")).to_contain_text("“animal”, row 2")
-    tab.panel.get_by_role("link", name="Open in Maps, residual stream").click()
+    link = tab.panel.get_by_role("link", name="Open in Maps, residual stream")
+    expect(link).to_have_attribute("href", "./?at=5.1.2&view=residual")
+    link.click()
     tab.on(Explore).settled()
-    assert "view=residual" in tab.page.url
     assert "at=5.1.2" in tab.page.url
     tab.page.go_back()
     tab.shows(TIRED, "mlp add", "numbers")
@@ -77,22 +78,21 @@ def test_a_typed_sentence_a_switch_and_another_model(model_map: ModelMap) -> Non
     tab = model_map
     tab.box.fill("The dog bit the man")
     tab.shows("The dog bit the man", "attention")
-    expect(tab.view.locator("svg")).to_contain_text("7 × 384")
+    expect(tab.view.locator(".diagram svg")).to_contain_text("7 × 384")
     tab.open(model="words-2layers-1", mask="window").shows(box="attention")
     assert tab.names[-1] == "probabilities"
     tab.open(model="dates-sinusoidal-1", box="decoder cross-attention").shows(box="decoder cross-attention")
-    expect(tab.view.locator("svg .layer")).to_have_count(2)
+    expect(tab.view.locator(".diagram .layer")).to_have_count(2)
     tab.open(s="").shows("")
-    expect(tab.view.locator("svg")).to_contain_text("2 × 384")
+    expect(tab.view.locator(".diagram svg")).to_contain_text("2 × 384")
 
 
 def test_play_steps_to_the_end_unless_motion_is_reduced(model_map: ModelMap) -> None:
     tab = model_map
-    tab.box_named("mlp add").click()
+    expect(tab.view.get_by_role("button", name="play")).to_have_count(0)
+    tab.page.emulate_media(reduced_motion="no-preference")
+    tab.open(box="mlp add").shows(box="mlp add")
     tab.view.get_by_role("button", name="play").click()
     tab.shows(box="pooling")
     expect(tab.view.get_by_role("button", name="play")).to_have_attribute("aria-pressed", "false")
     tab.page.emulate_media(reduced_motion="reduce")
-    tab.open().shows(TIRED)
-    expect(tab.view.get_by_role("button", name="play")).to_have_count(0)
-    tab.page.emulate_media(reduced_motion=None)

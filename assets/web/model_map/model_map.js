@@ -83,6 +83,10 @@ export class ModelMapView extends PlaceView {
     return { ...this.values, at: this.placed ? writeAt(this.at, this.rowChosen) : null };
   }
 
+  idleKeys() {
+    return ["big"];
+  }
+
   /** @param {URLSearchParams} query */
   route(query) {
     return this.picture && this.pictureOf === this.relevant(query) ? "" : "architecture";
