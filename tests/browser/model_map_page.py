@@ -35,13 +35,13 @@ class ModelMap(Tab):
         return found
 
     @property
-    def panel(self) -> Locator:
+    def about(self) -> Locator:
         return self.view.locator(".about")
 
     def depth(self, name: str) -> Locator:
-        return self.panel.get_by_role("group", name="Depth", exact=True).get_by_role("button", name=name, exact=True)
+        return self.about.get_by_role("group", name="Depth", exact=True).get_by_role("button", name=name, exact=True)
 
-    def focused(self, name: str) -> None:
+    def walked_to(self, name: str) -> None:
         """Waits until a box has the focus of the keyboard and is shown in the panel."""
         expect(self.box_named(name)).to_be_focused()
         self.shows(box=name)

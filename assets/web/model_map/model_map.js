@@ -120,7 +120,7 @@ export class ModelMapView extends PlaceView {
     const { element } = this.diagram;
     const left = (foot.isOn ? foot.heightOver(element) : heightLeft(element)) - ROOM.foot;
     const space = { width: contentWidth(element), room: Math.max(ROOM.least, left), narrow: this.narrow };
-    this.diagram.draw(picture, this.focus, space);
+    if (space.width > 0) this.diagram.draw(picture, this.focus, space);
     for (const part of this.choices) part.draw();
     this.depths.press(String(this.values.depth ?? picture.defaults.depth));
     this.controls.draw();
