@@ -148,7 +148,7 @@ export class Diagram {
       const top = Math.min(...inside.map(({ y }) => y)) - gap * 0.62;
       const bottom = Math.max(...inside.map(({ y, height }) => y + height)) + gap * 0.62;
       const [x, wide] = [(column * width) / lines.length + 1, width / lines.length - 2];
-      const name = ["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual stream"];
+      const name = ["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual"];
       return [
         ["rect", { class: "layer", x, y: top, width: wide, height: bottom - top, rx: 10 }],
         ["text.times", { x: x + wide - 8, y: top + 18 }, ["tspan.which", `layer ${layer} `], `× ${repeats}`],
