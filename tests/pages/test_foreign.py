@@ -266,7 +266,7 @@ def test_unsupported_controls_are_named_and_disabled() -> None:
 @pytest.mark.parametrize("model", ALL)
 def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> None:
     changed = {"mask": "window", "t": "0.5", "off": ["L0 H1"], "look": "values_surprise_mean_random_all", "t2": "2"}
-    for route in ("maps", "focus", "pair", "initial", "masks", "entry", "outcomes", "shuffle"):
+    for route in ("maps", "focus", "pair", "initial", "masks", "entry", "outcomes", "shuffle", "architecture"):
         for more in ({}, changed):
             if route != "shuffle" or "~" not in model:
                 assert answer(route, query(model, **more)), route
