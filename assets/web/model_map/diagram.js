@@ -33,7 +33,11 @@ function placesOf(boxes, width, room, narrow) {
     const line = left + 0.2 * share;
     const hasSide = column.some(({ lane }) => lane === SIDE);
     const end = hasSide ? left + 0.7 * share : right - (count > 1 ? 4 : 0.12 * share);
-    const spans = [[left, left + 0.6 * share], [line + sizes.add / 2 + 14, end], [end + 18, right]];
+    const spans = [
+      [left, left + 0.6 * share],
+      [line + sizes.add / 2 + 14, end],
+      [end + 18, right],
+    ];
     let bottom = unit * tallest;
     for (const box of column) {
       const isAdd = box.kind === "add";
