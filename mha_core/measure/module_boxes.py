@@ -150,7 +150,8 @@ class _Boxes:
         stack = model.encoder
         self.position = next((name for name, kind in POSITIONS.items() if stack and type(stack.position) is kind), "")
         self.acts = stack.position.mechanisms if stack else frozenset[str]()
-        if any("rotary" in self._class(call.path) for call in calls):
+        self.rotary = next((call.path for call in calls if "rotary" in self._class(call.path)), "")
+        if self.rotary:
             self.position, self.acts = "rotary", frozenset(("rotate",))
 
     def build(self) -> Architecture:
@@ -296,7 +297,7 @@ class _Boxes:
             reads = next((name for name, x in reversed(chain) if _equal(x, merged.entering)), chain[-1][0])
             self.place, side = "layer", ""
             if group[0].kind == "attention" and self.acts - {"add"}:
-                paths = ["target_position" if column else "position"]
+                paths = [self.rotary or ("target_position" if column else "position")]
                 side = self._append("positions", "positions", self.position, axes=(), paths=paths, lane=SIDE)
             self.last[column] = reads
             others = [[kind for kind in some if kind != "norm"] for some in (kinds[number:], kinds[:number][::-1])]

@@ -39,6 +39,7 @@ from mha_core.pretrained import hub
 from mha_core.pretrained.hf_model import HfModel
 from pages.explore import handlers as explore
 from pages.explore import pair_channels
+from pages.model_map.message import DEPTHS
 from tests import hub_cache
 from tests.closeness import within_rounding
 from tests.hub_cache import REVISION, name_of
@@ -270,6 +271,9 @@ def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> Non
         for more in ({}, changed):
             if route != "shuffle" or "~" not in model:
                 assert answer(route, query(model, **more)), route
+    for box in picture_of("architecture", model=model, s=TEXT)[0]["boxes"]:
+        for depth in DEPTHS:
+            assert answer("architecture", query(model, box=box["name"], depth=depth)), (box["name"], depth)
 
 
 def test_folder_name_does_not_reveal_its_path(home: Path, client: TestClient, tmp_path: Path) -> None:
