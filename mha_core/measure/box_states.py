@@ -98,11 +98,8 @@ def _first_tensor(values: Iterable[Any]) -> Tensor | None:
     for value in values:
         if isinstance(value, Tensor):
             return value
-        inner = _first_tensor(value.values() if isinstance(value, dict) else value) if _is_nested(value) else None
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+        inner = _first_tensor(inside)
         if inner is not None:
             return inner
     return None
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (tuple, list, dict))
