@@ -73,7 +73,7 @@ def record(
         ran = [calls[path] for path in paths[box.name] if path in calls]
         if ran:
             states[box.name] = BoxState(ran[0].entering, ran[-1].leaving)
-        elif box.kind == "add":
+        elif box.kind == "add" and layer not in switches.get("layers_off", ()):  # such a layer adds nothing
             sources = [architecture.box(name) for name in architecture.sources(box.name)]
             parts = [states[part.name].leaving for part in sources if part and part.lane and part.name in states]
             base = next(part for part in sources if part and not part.lane)

@@ -94,7 +94,7 @@ def test_the_texts_are_of_this_model() -> None:
     assert "the stream itself goes through the norm" in panel(box="mlp norm")[0]["text"]
     assert "the stream itself passes by" in panel(box="mlp norm", model="smollm2")[0]["text"]
     code = panel(box="mlp", depth="code")
-    assert [code[1]["lines"][index].strip() for index in code[1]["marks"]] == ["ff_out = self.feed_forward(x)"]
+    assert ["self.feed_forward(x)" in code[1]["lines"][index] for index in code[1]["marks"]] == [True]
     assert "mha_core/models/block.py" in code[0]["text"]
     formula = json.dumps(panel(box="mlp", depth="formula"))
     assert all(f'"{size}"' in formula for size in ("1,536", "384"))
