@@ -26,6 +26,7 @@ from pages.explore import (
     residual_stream,
 )
 from pages.masks import message as masks
+from pages.model_map import message as model_map
 from pages.shapes import handlers as shapes
 from pages.train import handlers as train
 
@@ -62,6 +63,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "masks": masks.masks_message,
     "entry": masks.entry_message,
     "outcomes": masks.outcomes,
+    "architecture": model_map.architecture,
     "pair": compare.pair,
     "initial": compare.initial_pair,
     "encodings": compare.several_maps,
@@ -83,6 +85,7 @@ HANDLERS: Final[dict[str, Handler]] = {
 FIRST: Final[dict[str, Handler]] = {
     "explore": explore.first_message,
     "masks": masks.first_message,
+    "model_map": model_map.first_message,
     "compare": compare.first_message,
     "shapes": shapes.first_message,
 }

@@ -12,12 +12,13 @@ from pages.compare.suggestions import DEFAULT_CURSOR
 from .compare_page import Compare
 from .explore_page import Explore
 from .masks_page import Masks
+from .model_map_page import ModelMap
 from .shapes_page import Shapes
 from .tab import Tab
 
 __all__ = ["PAGES", "agree"]
 
-PAGES: dict[str, type[Tab]] = {"/": Explore, "/compare": Compare, "/masks": Masks, "/shapes": Shapes}
+PAGES: dict[str, type[Tab]] = {kind.PATH: kind for kind in (Explore, ModelMap, Compare, Masks, Shapes)}
 
 
 def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -33,6 +33,8 @@ PICTURES = {
     "panel similarity": ".outcome .answers",
     "panel mask": ".mask-panel",
     "panel step": ".side",
+    "panel diagram": ".diagram",
+    "panel box": ".about",
     "panel sums": ".sheet > .stack",
     "panel spread": ".sheet > .stack > :last-child",
     "panel kinds": ".sheet > .stack > .panel",

@@ -1,0 +1,1 @@
+"""The files that the page of the model exports, which need its settings alone."""
