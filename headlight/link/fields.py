@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from mha_core.attention import IMPLEMENTATIONS
 from mha_core.measure.agreement import BIASES
+from mha_core.models.sampling import MAX_TOP_K
 from mha_core.positions import NAMES as ENCODINGS
 
 from . import limits
@@ -35,6 +36,8 @@ _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewh
 _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _SAMPLING = "sampling temperature, here and on Maps; 0 = the likeliest token"
+_TOP_K = "how many of the likeliest tokens may be sampled, here and on Maps; 0 = all"
+_TOP_P = "after top-k, the fewest likeliest tokens with this probability may be sampled, here and on Maps; 1 = all"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "the next word whose probability is shown"
 _MODEL = (
@@ -246,6 +249,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("ask2", "", "Another sentence", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
         _number("temp", 0.0, "Sampling temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
+        _number("topk", 0, "Top-k, 0 = off", 0, MAX_TOP_K, note=_TOP_K),
+        _number("topp", 1.0, "Top-p, 1 = off", 0.0, 1.0, 0.05, note=_TOP_P),
         _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Maps and Shapes"),
         _choice(
             "cand", None, "Analyse the answers of", note="the model whose answers are taken apart; empty: the first"

@@ -1,6 +1,7 @@
-"""Predictions of the next token: the likeliest tokens, a sampled one, and the probability of a word."""
+"""Predictions of the next token: the likeliest tokens, the stages of sampling, and the probability of a word."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypedDict
 
@@ -12,14 +13,16 @@ from headlight.registry import models
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
-from mha_core.models.generation import choose
+from mha_core.models import sampling
 from mha_core.pretrained.byte_level import ByteLevel, in_text
 from mha_core.token_text import isolate, quote
 
 from . import pictures
 from .pictures import Picture
+from .query import Query
 
 LIKELIEST = 6  # number of tokens shown
+STAGE_ROWS = 8  # of the likeliest tokens, whose probabilities are shown after each stage
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # invisible characters that are tokens
 
 
@@ -30,6 +33,25 @@ class NextToken(TypedDict):
     text: str  # text that it adds to the sentence, "" if it is not a whole character
     chance: float
     baseline: float | None  # probability in the baseline, None without one
+
+
+class StageToken(TypedDict):
+    """A candidate for the next token in the stages of sampling."""
+
+    label: str  # as of a `NextToken`
+    text: str
+    chances: list[float]  # the model's probability, and that after each stage
+    cut: str  # the stage that cuts it, "" if it can be drawn
+
+
+class Stages(TypedDict):
+    """What temperature, top-k and top-p in turn leave of the next tokens, and the draw."""
+
+    tokens: list[StageToken]  # the likeliest ones, and the drawn one
+    drawn: int  # index of the drawn token
+    kept: list[int]  # number of tokens in the model's vocabulary, and after each stage
+    others: list[float]  # the probability of the tokens that are not listed, likewise
+    sentence: str
 
 
 def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LIKELIEST) -> list[NextToken]:
@@ -46,13 +68,64 @@ def likeliest_tokens(baseline: Picture | None, picture: Picture, count: int = LI
     return [_next_token(picture, number, chances, earlier) for number in ids]
 
 
-def sample(picture: Picture, temperature: float, seed: int) -> NextToken | None:
-    """Return the token sampled with this seed and temperature, and its probability there; None at temperature 0."""
-    logits = picture.run.logits
-    if logits is None or not temperature or not continues_text(picture):
+def stage_logits(picture: Picture, query: Query) -> dict[str, Tensor]:
+    """Return what each stage of a link's sampling leaves, as `sampling.stages`.
+
+    Raises:
+        HeadlightError: the model does not predict the next token.
+    """
+    if picture.run.logits is None or not continues_text(picture):
+        raise HeadlightError("this model does not predict the next word")
+    options = {"temperature": query["temp"], "top_k": query["topk"], "top_p": query["topp"]}
+    return sampling.stages(picture.run.logits[-1], **options, suppressed_ids=picture.model.suppressed_ids)
+
+
+def stages(picture: Picture, query: Query) -> Stages | None:
+    """Return the stages of a link's sampling; None for a model that does not predict the next token."""
+    if not continues_text(picture):
         return None
-    number = choose(logits[-1], temperature, seed, len(picture.run.ids), picture.model.suppressed_ids)
-    return _next_token(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
+    logits = stage_logits(picture, query)
+    chances = [stage.softmax(-1) for stage in logits.values()]
+    number = sampling.draw(logits["top-p"], query["dice"], len(picture.run.ids))
+    ids = chances[0].topk(min(STAGE_ROWS, len(chances[0]))).indices.tolist()
+    ids += [number] if number not in ids else []
+    tokens = list[StageToken]()
+    for candidate in ids:
+        label, text = _label_and_text(picture, candidate)
+        cut = next((name for name, stage in logits.items() if stage[candidate] == -math.inf), "")
+        tokens.append({"label": label, "text": text, "chances": [float(p[candidate]) for p in chances], "cut": cut})
+    kept = [int(stage.isfinite().sum()) for stage in logits.values()]
+    drawn = tokens[ids.index(number)]
+    held = [float(chances[n][stage.isfinite()].sum()) for n, stage in enumerate(list(logits.values())[1:])]
+    return {
+        "tokens": tokens,
+        "drawn": ids.index(number),
+        "kept": kept,
+        "others": [max(0.0, 1 - float(p[ids].sum())) for p in chances],
+        "sentence": _describe_stages(query, kept, held, drawn),
+    }
+
+
+def _describe_stages(query: Query, kept: Sequence[int], held: Sequence[float], drawn: StageToken) -> str:
+    """Return sentences on what top-k and top-p keep and hold, and on the drawn token."""
+    chance, label = numbers.weight(drawn["chances"][-1], 3), quote(drawn["label"])
+    if not query["temp"]:
+        first = numbers.weight(drawn["chances"][0], 3)
+        return f"Greedy: the likeliest token, {label} ({first}), always comes next; top-k and top-p never cut it."
+    sentences = []
+    for name, key, stage, is_off in (("k", "topk", 2, not query["topk"]), ("p", "topp", 3, query["topp"] == 1)):
+        before, after = kept[stage - 1 : stage + 1]
+        if is_off:
+            continue
+        if before == after:
+            sentences.append(f"Top-{name} {query[key]:,g} cuts none of {numbers.count(before, 'token')}.")
+        else:
+            verb = "holds" if after == 1 else "hold"
+            share = numbers.share(held[stage - 1], 3)
+            of = f"{after:,} of {numbers.count(before, 'token')}, which {verb} {share} of the probability"
+            sentences.append(f"Top-{name} {query[key]:,g} keeps {of}.")
+    all_kept = "" if sentences else f"Each of the {numbers.count(kept[-1], 'token')} can be drawn. "
+    return f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:
@@ -116,13 +189,20 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
 
 
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
+    label, text = _label_and_text(picture, number)
+    earlier = None if baseline is None else float(baseline[number])
+    return {"label": label, "text": text, "chance": float(current[number]), "baseline": earlier}
+
+
+def _label_and_text(picture: Picture, number: int) -> tuple[str, str]:
+    """Return the readable form of a token, and the text that it adds to the sentence."""
     model = picture.model
     label = model.tokenizer.id_to_token(number) or str(number)
-    text, earlier = str(model.tokenizer.decode([number])), None if baseline is None else float(baseline[number])
+    text = str(model.tokenizer.decode([number]))
     if model.history is not None:  # vocabularies of models trained here hold words, or characters
         text = label if model.history.recipe.task == "text" else f" {label}"
     elif "�" in text:
         text = ""
     if isinstance(model.tokenizer, ByteLevel):
         label = in_text(label, picture.settings.text)
-    return {"label": _VISIBLE.get(label, label), "text": text, "chance": float(current[number]), "baseline": earlier}
+    return _VISIBLE.get(label, label), text

@@ -1,6 +1,5 @@
 """Autoregressive generation, one token and one row of every map at a time."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack
@@ -13,6 +12,7 @@ from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from .inputs import Switches, ids_to_tokens
 from .model import Model
+from .sampling import choose
 from .stack import Stack
 
 
@@ -69,13 +69,17 @@ class Generation:
         self._caches: tuple[Stack, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
-    def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
-        """Choose the next token, append it and compute its row; see `choose` for the arguments.
+    def step(
+        self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0
+    ) -> NewToken:
+        """Choose the next token, append it and compute its row; see `sampling.choose` for the arguments.
 
         Raises:
-            TooLong: the model has no position for one token more. HeadlightError: as in `choose`.
+            TooLong: the model has no position for one token more. HeadlightError: as in `sampling.choose`.
         """
-        return self.append(choose(self.logits, sampling_temperature, seed, len(self.ids), self.model.suppressed_ids))
+        suppressed, place = self.model.suppressed_ids, len(self.ids)
+        token = choose(self.logits, sampling_temperature, seed, place, suppressed, top_k=top_k, top_p=top_p)
+        return self.append(token)
 
     def append(self, token: int) -> NewToken:
         """Append a token of the caller's choice, a number of the vocabulary, and compute its row.
@@ -140,33 +144,3 @@ class Generation:
     @property
     def _cannot(self) -> Unsupported:
         return Unsupported(f"model {self.model.name!r} predicts no next token; choose a decoder or a language model")
-
-
-def choose(
-    logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0, suppressed_ids: Sequence[int] = ()
-) -> int:
-    """Return the likeliest next token, or one sampled from softmax(logits / temperature).
-
-    Args:
-        logits: (v,).
-        temperature: of sampling, unrelated to that of attention; 0 = always the likeliest token.
-        seed: of the random number generator.
-        place: the index of the draw for this seed, so that it does not depend on earlier draws.
-        suppressed_ids: tokens that are never returned.
-
-    Raises:
-        HeadlightError: the temperature is negative or not finite, or the seed is no whole number from 0.
-    """
-    if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
-        raise HeadlightError(f"sampling temperature={temperature!r}; choose 0 (the likeliest) or a number above it")
-    if not (isinstance(seed, int) and 0 <= seed < 2**32):
-        raise HeadlightError(f"seed={seed!r}; choose a whole number from 0 to {2**32 - 1}")
-    scores = logits.detach().to("cpu", torch.float32, copy=True)
-    scores[list(suppressed_ids)] = -math.inf
-    if temperature == 0:
-        return int(scores.argmax())
-    generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads
-    sample = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
-    # the maximum is subtracted first, so that a temperature near 0 does not overflow
-    chances = torch.softmax((scores - scores.max()).double() / temperature, dim=0).cumsum(dim=0)
-    return int(torch.searchsorted(chances, sample * chances[-1], right=True))

@@ -33,7 +33,8 @@ from .long_pictures import LongPicture
 from .map_transform import TransformedMap
 from .media import PatchGrid, SoundWave
 
-KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link
+_SAMPLING = ("temp", "topk", "topp", "dice", "word")
+KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", *_SAMPLING)  # of the link
 LONG_TEXT_NOTE = (
     "zoomed out, a pixel is the largest weight of its block; zoom in for exact weights.\n\nThe maps are shown one at a "
     "time. Comparison with the unchanged model, kinds of heads, pins, merged words, value norms, means over several "

@@ -8,7 +8,7 @@ from cachetools import LRUCache
 
 from headlight.picture import next_token, pictures
 from headlight.picture.link_query import LinkQuery
-from headlight.picture.next_token import NextToken
+from headlight.picture.next_token import NextToken, Stages
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
@@ -28,8 +28,8 @@ class LanguageModelPart(TypedDict):
     """Next tokens, surprise and heads of known kinds; a model that predicts no tokens has `found` alone."""
 
     next: list[NextToken]  # the most probable ones
-    sample: NextToken | None  # the sampled one, if the sampling temperature is above 0
-    sampling: tuple[float, int, str]  # temperature, seed, and the word whose probability is requested
+    stages: Stages | None  # of sampling; None for a model that predicts no tokens
+    word: str  # whose probability is requested
     wordSentence: str
     surprise: list[Loss] | None  # of each token; None if not requested
     topHeads: dict[str, list[ScoredHead]]  # kind -> the heads with the highest scores
@@ -45,8 +45,8 @@ def payload(query: LinkQuery, picture: Picture, baseline: Picture | None) -> Lan
     sides = {"": picture} if baseline is None else {"now": picture, "in the unchanged model": baseline}
     return {
         "next": next_token.likeliest_tokens(baseline, picture),
-        "sample": next_token.sample(picture, query["temp"], query["dice"]),
-        "sampling": (query["temp"], query["dice"], query["word"]),
+        "stages": next_token.stages(picture, query),
+        "word": query["word"],
         "wordSentence": next_token.describe_word(query["word"], sides) if next_token.continues_text(picture) else "",
         "surprise": surprises(picture) if "surprise" in query.look.switches and not is_long else None,
         "topHeads": {} if is_long else top_heads(picture),

@@ -1,19 +1,22 @@
 """Quantities of a language model's next word, and of its predictions for a repeated text."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.picture import pictures
+from headlight.picture import next_token, pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
+from mha_core.errors import HeadlightError
+from mha_core.models import sampling
 from mha_core.token_text import quote
 
 
@@ -31,6 +34,41 @@ def softened(query: Query, settings: Settings, word: str, temperature: float) ->
     """Return `softened("cold", 2)`: the probability of a word at this sampling temperature, not that of attention."""
     picture = pictures.picture(settings)
     return Value.number(float(_chances(picture, temperature)[_token(picture, word)]))
+
+
+Stage = Literal["model", "temperature", "top-k", "top-p"]  # what the model computes, and the stages in their order
+
+
+def tokens_left(query: Query, settings: Settings, stage: Stage) -> Value:
+    """Return `tokens_left("top-k")`: how many tokens can still be drawn after this stage of the link's sampling."""
+    return Value.number(float(_stage(query, settings, stage).isfinite().sum()))
+
+
+def probability_left(query: Query, settings: Settings, stage: Stage) -> Value:
+    """Return `probability_left("top-p")`: the model's probability, all tokens together, of those left by a stage."""
+    left = _stage(query, settings, stage).isfinite()
+    return Value.number(float(_stage(query, settings, "model").softmax(-1)[left].sum()))
+
+
+def chance_after(query: Query, settings: Settings, word: str, stage: Stage) -> Value:
+    """Return `chance_after("Paris", "top-k")`: the probability of a word once this stage has acted; 0 if it is cut."""
+    logits = _stage(query, settings, stage)
+    return Value.number(float(logits.softmax(-1)[_token(pictures.picture(settings), word)]))
+
+
+def draws(query: Query, settings: Settings, word: str) -> Value:
+    """Return `draws("Paris")`: whether the link's seed draws this word; at temperature 0, whether it is the likeliest."""
+    picture = pictures.picture(settings)
+    drawn = sampling.draw(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
+    return Value.number(drawn == _token(picture, word))
+
+
+def _stage(query: Query, settings: Settings, stage: Stage) -> Tensor:
+    """Return the logits that a stage leaves, (v,), in float64."""
+    try:
+        return next_token.stage_logits(pictures.picture(settings), query)[stage]
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
 
 
 def first_choice(query: Query, settings: Settings) -> Value:
