@@ -17,6 +17,7 @@ class Term(NamedTuple):
     page: str  # package of the page that shows it
     everyday: bool = False  # an everyday word, which is not marked
     also: Sequence[str] = ()  # its synonyms
+    query: str = ""  # of the page's address, and the place on it, as "?lesson=dropout#at-lesson-room"
 
 
 class Question(NamedTuple):

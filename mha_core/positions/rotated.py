@@ -22,6 +22,23 @@ def rotation_tables(length: int, d_head: int, base: float) -> tuple[Tensor, Tens
     return angle.cos(), angle.sin()
 
 
+def rotate_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotate x (…, n, d) in the pairs (m, m + d/2), as `rotate_half` of Hugging Face does."""
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+def rotate_neighbours(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotate x (…, n, d) in the pairs (2 m, 2 m + 1), as the paper does."""
+    first, second = x[..., ::2], x[..., 1::2]
+    return torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+
+
+def permute_to_neighbours(x: Tensor) -> Tensor:
+    """Move channel m of x (…, d) to place 2 m, and channel m + d/2 beside it."""
+    return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
 class Rotary(Position):
     """Rotation of queries and keys by position, so that their product depends on i − j.
 
@@ -59,5 +76,4 @@ class Rotary(Position):
         # as with the sinusoids: the angles need float64, which the device may lack
         tables = rotation_tables(x.shape[-2], self.d_head, self.base)
         cos, sin = (table.to(dtype=x.dtype).to(x.device) for table in tables)
-        first, second = x.chunk(2, dim=-1)
-        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+        return rotate_halves(x, cos, sin)

@@ -15,7 +15,7 @@ from mha_core.errors import HeadlightError
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
-from . import cases, dialects, parity, timing
+from . import cases, dialects, missing_maps, parity, timing
 from .parity import Equality, InputSizes
 from .sources import FORMS, differences, label
 
@@ -29,7 +29,7 @@ def show() -> None:
         with race, st.container(key="timing_panel", border=True):
             plan, reported, result = timing.show(page.query.device)
         sizes = plan.sizes
-        equalities, notices = show_equality(page, sizes)
+        equalities, notices, picture = show_equality(page, sizes)
         with reported:
             random = equalities[1] if len(equalities) > 1 else None
             canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
@@ -37,6 +37,8 @@ def show() -> None:
         with widgets.fold("words", "One concept, many names: a dictionary of tutorials and libraries", "find"):
             matches = dialects.dictionary(widgets.text("find", live=True, placeholder="search all columns"))
             canvas.sheet("words", matches)
+        with widgets.fold("no_maps", missing_maps.HEADING, "find"):
+            canvas.sheet("no_maps", missing_maps.blocks(picture, page.cursor.layer))
         with opening:
             canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
         with bars:
@@ -64,11 +66,11 @@ def show_pair() -> list[str]:
     return names
 
 
-def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[str]]:
+def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[str], Picture]:
     """Show the differences on both inputs and the properties of each implementation, folded, with their controls.
 
     Returns:
-        the inputs that could be computed, and the notices to show.
+        the inputs that could be computed, the notices to show, and the picture of the sentence.
     """
     label = "The numbers: how far is each from the exact result and from torch?"
     with widgets.fold("equality", label, "mask", "rule", open_now="learn" in st.query_params):
@@ -83,7 +85,7 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
         blocks, equalities = equality_blocks(settings, equality, page.cursor.layer, sizes)
         canvas.sheet("equality", blocks)
     run_notices = [*picture.run.notices, *(notice for equality in equalities for notice in equality.notices)]
-    return equalities, [*notices, *dict.fromkeys(run_notices)]
+    return equalities, [*notices, *dict.fromkeys(run_notices)], picture
 
 
 def equality_blocks(

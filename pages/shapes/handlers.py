@@ -1,6 +1,7 @@
 """The request handlers of the step view: a layer's traces, lessons on it, and the classes that ran."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TypedDict
 
@@ -19,9 +20,10 @@ from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from mha_core.measure.agreement import BIASES
+from mha_core.measure.conventions import group_counts
 from mha_core.show.packing import pack, pack_focus, pack_parts
 
-from . import bug, exercise, random_layer
+from . import bug, convention_lessons, exercise, random_layer
 from .lesson import whole_source
 from .reshape_lessons import LESSONS, QUESTIONS
 from .step_names import describe, describe_axes, find, is_step, names_in_texts
@@ -117,7 +119,7 @@ def reshape(raw: bytes) -> bytes:
     """Return a lesson on this layer as JSON: a mistake at the reshapes, the exercise, or a bug to find."""
     query = LinkQuery(raw)
     check(query)
-    settings, name = query.fitted_settings()[0], query["lesson"]
+    settings, (name, *groups) = query.fitted_settings()[0], lesson_parts(query["lesson"])
     questions = QUESTIONS.items()
     choices = sheet.buttons("Question", [(question, {"lesson": key}, key == name) for key, question in questions])
     if name in BUGS:
@@ -128,6 +130,8 @@ def reshape(raw: bytes) -> bytes:
     lines = exercise.parse_choices(query["wrote"]) or exercise.NO_CHOICES
     if name == exercise.NAME:
         lesson = exercise.write_it(layer, query.cursor.head, lines)
+    elif name in convention_lessons.LESSONS:
+        lesson = convention_lessons.answer(name, layer, query.cursor.head, *groups)
     else:
         lesson = LESSONS[name](layer, query.cursor.head)
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
@@ -187,10 +191,18 @@ def check(query: LinkQuery) -> None:
         query.ignore("step")
     if query["f"] >= model.d_model // model.n_heads:
         query.ignore("f")
-    if query["lesson"] not in LESSONS.keys() | BUGS.keys():
+    name, *groups = lesson_parts(query["lesson"])
+    counts = group_counts(model.n_heads)
+    if name not in LESSONS.keys() | BUGS.keys() or not {*groups} <= {*counts}:
         query.ignore("lesson")
     if exercise.parse_choices(query["wrote"]) is None:
         query.ignore("wrote")
+
+
+def lesson_parts(name: str) -> tuple[str, *tuple[int, ...]]:
+    """Return the name of a lesson in a link and its number of key heads, if there is one, as "grouped heads 3"."""
+    match = re.fullmatch(r"(grouped heads) (\d{1,2})", name, re.ASCII)
+    return (match[1], int(match[2])) if match else (name,)
 
 
 def no_effect(names: list[str], ability: str, verb: str) -> str:

@@ -16,7 +16,7 @@ from mha_core.measure import measures
 from mha_core.positions import Shaw
 from mha_core.token_text import isolate
 
-from . import exercise, random_layer
+from . import convention_lessons, exercise, random_layer
 from .lesson import MAX_SHOWN, StepLesson, matrix, shape_str, source_code
 
 REACH = 4  # tokens; distances beyond it share one vector
@@ -289,14 +289,12 @@ QUESTIONS = {
     "relative": "What if a layer overrides its scores?",
     "mask shapes": "What does a mask of size 1 do?",
     "dropout": "What does dropout do to the weights?",
+    **convention_lessons.QUESTIONS,
     exercise.NAME: exercise.QUESTION,
 }
-LESSONS: dict[str, Callable[[LayerTrace, int], StepLesson]] = dict(
-    zip(
-        QUESTIONS,
-        [no_transpose, wrong_axis, loops, contiguous, relative, mask_shapes, dropout, exercise.write_it],
-        strict=True,
-    )
+_FIRST = (no_transpose, wrong_axis, loops, contiguous, relative, mask_shapes, dropout)
+LESSONS: dict[str, Callable[..., StepLesson]] = dict(
+    zip(QUESTIONS, [*_FIRST, *convention_lessons.LESSONS.values(), exercise.write_it], strict=True)
 )
 
 

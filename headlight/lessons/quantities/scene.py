@@ -17,10 +17,24 @@ from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 
-from . import bugs, head_targets, layer, mistakes, next_word, random_rows, reshapes, times, trained, value_shares
+from . import (
+    bugs,
+    conventions,
+    head_targets,
+    layer,
+    mistakes,
+    next_word,
+    random_rows,
+    reshapes,
+    times,
+    trained,
+    value_shares,
+)
 from . import picture as picture_quantities
 
-_MODULES = (trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs)
+_MODULES = (
+    trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs, conventions,
+)  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
     "H": lambda picture: Value.from_tensor(picture.run.hidden, "l i c", picture.run.tokens),
