@@ -7,8 +7,9 @@ numbers count from 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .limits import MAX_LOOK_LENGTH
 
@@ -159,3 +160,24 @@ def head_name(layer: int, head: int) -> str:
 def heads_by_name(layers: int, heads: int) -> dict[str, tuple[int, int]]:
     """Return all heads of a model by name."""
     return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+
+
+def parts_by_name(layers: int, heads: int) -> dict[str, tuple[str, Any]]:
+    """Return every part of a model that can be ablated by name: "L3 H5", "L3 MLP" for its MLP, "L3" for the layer.
+
+    A part is the name of the switch of `Model.run` and its element.
+    """
+    mlps = {f"L{layer} MLP": ("mlps_off", layer) for layer in range(layers)}
+    return {
+        **{name: ("heads_off", pair) for name, pair in heads_by_name(layers, heads).items()},
+        **mlps,
+        **{f"L{layer}": ("layers_off", layer) for layer in range(layers)},
+    }
+
+
+def ablated_parts(names: Iterable[str], layers: int, heads: int) -> dict[str, Any]:
+    """Return the switches of `Model.run` for names of parts, each sorted and unique; names of no part are ignored."""
+    parts = parts_by_name(layers, heads)
+    chosen = {parts[name] for name in names if name in parts}
+    switches = ("heads_off", "mlps_off", "layers_off")
+    return {switch: tuple(sorted(item for kind, item in chosen if kind == switch)) for switch in switches}

@@ -118,7 +118,7 @@ _SWITCHES = (  # duplicated on a page that compares two settings
     ),
     _choice("pos", "as trained", "Positional encoding", *limits.POSITIONS),
     _number("t", 1.0, "Temperature", *limits.TEMPERATURES, 0.1),
-    _several("off", [], "Ablate heads", note="ablated heads, as `L3 H5`"),
+    _several("off", [], "Ablate heads, MLPs or layers", note="ablated heads, MLPs and layers, as `L3 H5`, `L3 MLP`, `L3`"),
     _text("unheard", "", "Values zeroed", noun="the tokens whose value is zeroed", note=_VALUES_OFF),
 )
 

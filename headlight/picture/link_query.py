@@ -114,9 +114,9 @@ class LinkQuery(Query):
         """Model-specific values of all keys of `READERS`, or the nearest that the model supports."""
         return {key: reader(self, key) for key, reader in READERS.items()}
 
-    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = ()) -> T:
+    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = (), more: str = "") -> T:
         """Mark a key as unusable and return the nearest value that the model supports."""
-        return self.ignore(key, fallback, usable=usable)
+        return self.ignore(key, fallback, more, usable)
 
     def _value(self, key: str) -> Any:
         base, texts, parsed = key.removesuffix("2"), self.parsed.texts.get(key), self.parsed.values

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
-from headlight.link.cursor import Cursor, DisplayOptions, heads_by_name, parse_at, parse_look, parse_places
+from headlight.link.cursor import Cursor, DisplayOptions, ablated_parts, parse_at, parse_look, parse_places, parts_by_name
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MAX_CHOICES, MAX_QUERY_BYTES, POSITIONS
 from headlight.registry import MINILM, get_source, models
@@ -91,10 +91,11 @@ class Query:
         """Return the model-specific value of a key of `READERS`. Raises a HeadlightError if there is none."""
         return READERS[key](self, key)
 
-    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = ()) -> T:
+    def reject(self, key: str, sentence: str, fallback: T, usable: Sequence[str] = (), more: str = "") -> T:
         """Raise a HeadlightError for a value that the model does not support.
 
-        A lenient query returns `fallback`, the nearest supported value, of which the link has the texts `usable`.
+        A lenient query returns `fallback`, the nearest supported value, of which the link has the texts `usable`; its
+        warning ends with `more`.
         """
         raise HeadlightError(sentence)
 
@@ -102,6 +103,10 @@ class Query:
     def model(self) -> Model:
         """The model. Raises a HeadlightError for an unknown name."""
         return pictures.model_on(self.device, self.name)
+
+    def lacks(self, ability: str) -> str:
+        """Return why the model lacks an ability, in a sentence; "" if it has it."""
+        return "" if ability in self.model.can else models.reason(self.model, ability)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -129,11 +134,11 @@ class Query:
             mask=rule,
             position=self.read(f"pos{side}"),
             temperature=self[f"t{side}"],
-            heads_off=self.read(f"off{side}"),
             device=self.device,
             painted=painted,
             model=self.name,
             values_off=self.read(f"unheard{side}"),
+            **self.read(f"off{side}"),
         )
 
     @property
@@ -178,14 +183,18 @@ def _read_position(query: Query, key: str) -> str:
     return core if is_supported else query.reject(key, "this model cannot take these positions", "trained")
 
 
-def _read_heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
-    """Return the ablated heads as sorted (layer, head) pairs."""
-    pairs, names = heads_by_name(*query.sizes), query[key]
-    usable = [name for name in names if name in pairs]
-    heads = tuple(sorted({pairs[name] for name in usable}))
-    if len(usable) < len(names):
-        return query.reject(key, f"this model has no head “{min(set(names) - set(pairs)):.20}”", heads, usable)
-    return heads
+def _read_parts_off(query: Query, key: str) -> dict[str, Any]:
+    """Return the ablated heads, MLPs and layers as arguments of `Settings`."""
+    parts, names = parts_by_name(*query.sizes), query[key]
+    fixed = {f"{ability}_off": why for ability in ("mlps", "layers") if (why := query.lacks(ability))}
+    usable = [name for name in names if name in parts and parts[name][0] not in fixed]
+    off = ablated_parts(usable, *query.sizes)
+    if len(usable) == len(names):
+        return off
+    wrong = min(set(names) - set(usable))
+    why = fixed.get(parts[wrong][0], "") if wrong in parts else ""
+    noun = "MLP" if wrong.endswith(" MLP") else "layer" if wrong[1:].isdigit() else "head"
+    return query.reject(key, why or f"this model has no {noun} “{wrong:.20}”", off, usable, why and f" {why}")
 
 
 def _read_values_off(query: Query, key: str) -> tuple[int, ...]:
@@ -204,7 +213,7 @@ def _read_display_options(query: Query, key: str) -> DisplayOptions:
     return parse_look(query[key], *query.sizes) or query.reject(key, sentence, DisplayOptions())
 
 
-_SIDE_READERS = {"p": _read_painting, "pos": _read_position, "off": _read_heads_off, "unheard": _read_values_off}
+_SIDE_READERS = {"p": _read_painting, "pos": _read_position, "off": _read_parts_off, "unheard": _read_values_off}
 # key -> reader of its model-specific value
 READERS: dict[str, Callable[[Query, str], Any]] = {
     "at": _read_cursor,

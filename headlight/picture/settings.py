@@ -32,6 +32,8 @@ class Settings:
     painted: str = ""  # inverted cells of the mask, as in `headlight.link.mask_codec`
     model: str = MINILM  # a name that `headlight.registry.models` knows
     values_off: tuple[int, ...] = ()  # sorted places of tokens whose values are zeroed
+    mlps_off: tuple[int, ...] = ()  # sorted layers, counted from 0, whose MLP adds nothing
+    layers_off: tuple[int, ...] = ()  # sorted layers that hand on their input unchanged
 
     @property
     def without_painting(self) -> Settings:
@@ -46,8 +48,10 @@ class Settings:
     @property
     def digest(self) -> str:
         """A short hash of these settings."""
-        parts = astuple(self) if self.values_off else astuple(self)[:-1]  # so that older digests stay the same
-        return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        parts = list(astuple(self))
+        while parts[-1] == ():  # so that digests stay the same when a field is added
+            parts.pop()
+        return hashlib.blake2b(repr(tuple(parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def allow(self, model: Model) -> str | Tensor:
         """Return the mask as `Model.run` takes it: the rule, or a tensor if cells are painted."""
@@ -71,6 +75,8 @@ class Settings:
             "heads_off": self.heads_off,
             "temperature": self.temperature,
             "values_off": self.values_off,
+            "mlps_off": self.mlps_off,
+            "layers_off": self.layers_off,
         }
 
     def run(self, model: Model, text: str | Sequence[int] | None = None, **more: Any) -> Run:

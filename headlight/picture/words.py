@@ -118,6 +118,8 @@ def label(settings: Settings, model: Model) -> str:
         position=settings.position,
         temperature=settings.temperature,
         n_heads_off=len(settings.heads_off),
+        n_mlps_off=len(settings.mlps_off),
+        n_layers_off=len(settings.layers_off),
         values_off=_tokens_at(settings, model, settings.values_off),
     )
 

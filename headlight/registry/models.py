@@ -96,8 +96,8 @@ def unknown_token_notices(model: Model, text: str) -> list[str]:
 
 
 def disabled_controls(model: Model) -> Mapping[str, str]:
-    """Return the controls without effect on a model: key, or "steps", "batch" or "lengths" -> reason as a sentence."""
-    lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
+    """Return the controls without effect on a model: key, or another ability -> reason as a sentence."""
+    lacks = [ability for ability in (*CONTROLS, "mlps", "layers", "steps", "batch") if ability not in model.can]
     reasons = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
     if "lengths" in model.reasons:
         reasons["lengths"] = reason(model, "lengths")

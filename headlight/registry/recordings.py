@@ -99,8 +99,8 @@ class RecordedModel(Model):
 
     def run(self, text: Input, **switches: Any) -> Run:
         """Return the maps of a step; raise Unsupported for any switch."""
-        usual = {"mask": "none", "position": "trained", "heads_off": (), "temperature": 1.0, "values_off": ()}
-        if any(value != usual.get(name) for name, value in switches.items() if not isinstance(value, Tensor)):
+        usual = {"mask": "none", "position": "trained", "temperature": 1.0}
+        if any(value != usual.get(name, ()) for name, value in switches.items() if not isinstance(value, Tensor)):
             raise Unsupported(WHY)
         return self._run_step(text)
 

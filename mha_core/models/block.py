@@ -1,15 +1,41 @@
 """Block of a stack: attention, then a feed-forward network."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+import torch
 from torch import Tensor, nn
 
 from .. import positions
 from ..attention import implementation
 from ..attention.base import AttentionLayer
+from ..attention.switches import Ablation
 from ..errors import Unsupported
 from ..positions import Position
+
+
+class StackAblation(NamedTuple):
+    """Parts of a stack, or of one block, that a pass leaves out of its output; the maps of the layer stay unchanged.
+
+    Attributes:
+        heads: bool (layers, h), of one block (h,) or (b, h); False = off, None = all are on.
+        values: as in `Ablation`, for every layer.
+        mlps: numbers of the layers whose MLP adds nothing.
+        layers: numbers of the layers that hand on their input unchanged.
+    """
+
+    heads: Tensor | None = None
+    values: Tensor | None = None
+    mlps: frozenset[int] = frozenset()
+    layers: frozenset[int] = frozenset()
+
+    @property
+    def attention(self) -> Ablation:
+        """The part of the attention."""
+        return Ablation(self.heads, self.values)
+
+
+NOTHING_OFF = StackAblation()
 
 
 @dataclass(frozen=True)
@@ -127,6 +153,7 @@ class AttentionBlock(nn.Module):
         attention: AttentionLayer | None = None,
         rows: int | None = None,
         memory: Tensor | None = None,
+        ablate: StackAblation = NOTHING_OFF,
         **switches: Any,
     ) -> tuple[Tensor, Tensor | None]:
         """Compute the block's output and its attention maps.
@@ -136,6 +163,7 @@ class AttentionBlock(nn.Module):
             attention: used instead of the block's own layer.
             rows: compute only the first `rows` queries, over all keys; None = all queries.
             memory: (b, j, c), already normed: keys and values of cross-attention; None = self-attention.
+            ablate: of this block, whose MLP or all of which is off if `mlps` or `layers` is not empty.
             switches: keyword arguments of `AttentionLayer.forward`.
 
         Returns:
@@ -145,18 +173,21 @@ class AttentionBlock(nn.Module):
         attend = self.attention if attention is None else attention
         query = self._query(x)
         key = query if memory is None else memory
-        attended, weights = attend(query if rows is None else query[:, :rows], key, **switches)
+        query = query if rows is None else query[:, :rows]
+        attended, weights = attend(query, key, ablate=ablate.attention, **switches)
+        if ablate.layers:
+            return x[:, :rows], weights
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
-            ff_out = self.feed_forward(x)
+            ff_out = torch.zeros_like(x) if ablate.mlps else self.feed_forward(x)
             x = self.output_norm(x + ff_out if self.residual else ff_out)
         return x, weights
 
-    def maps(self, x: Tensor, **switches: Any) -> Tensor:
+    def maps(self, x: Tensor, *, ablate: StackAblation = NOTHING_OFF, **switches: Any) -> Tensor:
         """Return the weights (b, h, i, j) of `forward` without running the feed-forward network."""
         query = self._query(x)
-        return cast(Tensor, self.attention(query, query, **switches)[1])
+        return cast(Tensor, self.attention(query, query, ablate=ablate.attention, **switches)[1])
 
     def _query(self, x: Tensor) -> Tensor:
         """Return the block's input as the attention reads it: normed first in a pre-norm block."""

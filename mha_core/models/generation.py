@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from ..attention.key_value import KVCache
-from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from .inputs import Switches, ids_to_tokens
 from .model import Model
@@ -64,8 +63,9 @@ class Generation:
             raise MaskError("a mask tensor has one size, and the text grows; give a mask expression or a rule")
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
-        heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
-        self._switches: Switches = {**switches, "heads_off": heads, "values_off": values}
+        # a caller's iterators are read once, for all passes
+        lists: Any = {name: tuple(value) for name, value in switches.items() if name.endswith("_off")}
+        self._switches: Switches = {**switches, **lists}
         self._caches: tuple[Stack, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
@@ -128,9 +128,10 @@ class Generation:
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
             cached = caches[0].length
             new = torch.tensor([self.ids[cached:]], device=stack.device)
-            allow, (heads, values) = arguments["allow"], arguments["ablate"]
+            allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
-            arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, cached:])
+            rows_on = None if values is None else values[:, :, cached:]
+            arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])
             states = torch.stack([layer[0, -1] for layer in hidden])

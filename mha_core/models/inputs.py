@@ -1,4 +1,4 @@
-"""Validation of a caller's inputs (texts, masks, heads to ablate) and conversion to tensors."""
+"""Validation of a caller's inputs (texts, masks, parts to ablate) and conversion to tensors."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -61,6 +61,8 @@ class Switches(TypedDict, total=False):
     heads_off: Iterable[tuple[int, int]]
     temperature: float
     values_off: Iterable[int]
+    mlps_off: Iterable[int]
+    layers_off: Iterable[int]
 
 
 def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
@@ -144,6 +146,19 @@ def head_mask(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor
             raise SizeError(f"heads_off has {pair!r}; give pairs (layer, head), {ends}")
         heads[int(pair[0]), int(pair[1])] = False
     return None if bool(heads.all()) else heads
+
+
+def layer_set(name: str, layers: Iterable[int], n_layers: int) -> frozenset[int]:
+    """Return the layers of the switch `name`, each checked.
+
+    Raises:
+        SizeError: an element is not a layer of this model.
+    """
+    numbers = tuple(layers)
+    wrong = [number for number in numbers if not isinstance(number, int) or number not in range(n_layers)]
+    if wrong:
+        raise SizeError(f"{name} has {wrong[0]!r}; give layers, 0 to {n_layers - 1}")
+    return frozenset(map(int, numbers))
 
 
 def value_mask(values_off: Iterable[int], length: int, len_k: int | None = None) -> Tensor | None:

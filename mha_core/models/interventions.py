@@ -25,11 +25,15 @@ class Interventions:
         summary: a short description, including the mask that is built into the model.
         allow: bool (1|h, i, j), True = may attend, combined with the model's own mask; None = nothing is masked.
         heads_off: sorted pairs (layer, head), counted from 0, of the ablated heads.
+        mlps_off: sorted layers, counted from 0, whose MLP is ablated.
+        layers_off: sorted layers that are ablated.
     """
 
     summary: str = "nothing changed"
     allow: Tensor | None = None
     heads_off: tuple[tuple[int, int], ...] = ()
+    mlps_off: tuple[int, ...] = ()
+    layers_off: tuple[int, ...] = ()
 
 
 def describe(
@@ -39,6 +43,8 @@ def describe(
     position: str | Position = "trained",
     temperature: float = 1.0,
     n_heads_off: int = 0,
+    n_mlps_off: int = 0,
+    n_layers_off: int = 0,
     values_off: Sequence[str] = (),
 ) -> str:
     """Describe all changes, such as "mask causal, 1 head off", or return "nothing changed".
@@ -49,6 +55,8 @@ def describe(
         position: as in `Model.run`.
         temperature: as in `Model.run`.
         n_heads_off: number of ablated heads.
+        n_mlps_off: number of ablated MLPs.
+        n_layers_off: number of ablated layers.
         values_off: the tokens whose value is masked out for all other tokens.
     """
     parts = [*mask]
@@ -56,8 +64,8 @@ def describe(
         parts.append(_position_text(position, model))
     if temperature != 1:
         parts.append(f"temperature {temperature:g}")
-    if n_heads_off:
-        parts.append(f"{n_heads_off:,} head{'' if n_heads_off == 1 else 's'} off")
+    counts = {"head": n_heads_off, "MLP": n_mlps_off, "layer": n_layers_off}
+    parts += [f"{count:,} {noun}{'' if count == 1 else 's'} off" for noun, count in counts.items() if count]
     if values_off:
         parts.append(ablated_values_text(values_off))
     built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"

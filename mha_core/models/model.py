@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 import torch
 from torch import Tensor
 
-from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
-from .block import BlockSizes
-from .inputs import Input, Mask, Switches, Tokenizer, combined_mask, head_mask, padded, validated_ids, value_mask
+from .block import BlockSizes, StackAblation
+from .inputs import (
+    Input, Mask, Switches, Tokenizer, combined_mask, head_mask, layer_set, padded, validated_ids, value_mask,
+)  # fmt: skip
 from .run import Run
 from .stack import Stack
 from .switches import RunSwitches
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EVERYTHING = frozenset(("mask", "heads", "temperature", "values", "positions", "steps", "batch"))
+EVERYTHING = frozenset(("mask", "heads", "mlps", "layers", "temperature", "values", "positions", "steps", "batch"))
 
 
 class Model(Protocol):
@@ -42,8 +43,8 @@ class Model(Protocol):
         facts: provenance of the weights, for "about this picture".
         notices: warnings that every run repeats.
         history: how it was trained, if it was trained here.
-        can: the supported options of a run: "mask", "heads", "temperature", "values", "positions", "steps" (a traced
-            layer) and "batch"; using another raises Unsupported.
+        can: the supported options of a run: "mask", "heads", "mlps", "layers", "temperature", "values", "positions",
+            "steps" (a traced layer) and "batch"; using another raises Unsupported.
         reasons: unsupported option -> why, in a sentence; also for "lengths", the norms of transformed values.
         groups: the kinds of attention in it, out of "encoder", "decoder" and "cross".
         group: the one that this model's runs and `sizes` describe.
@@ -154,6 +155,8 @@ class Model(Protocol):
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
+        mlps_off: Iterable[int] = (),
+        layers_off: Iterable[int] = (),
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
@@ -173,6 +176,9 @@ class Model(Protocol):
             temperature: divides the scores of every layer.
             values_off: positions of tokens, counted from 0, whose values other tokens do not mix in; the weights stay
                 as they are, so the mixed weights of a row sum to less than 1.
+            mlps_off: layers, counted from 0, whose MLP (feed-forward network) adds nothing: its output, bias included,
+                is set to 0.
+            layers_off: layers, counted from 0, that hand on their input unchanged; their maps are still computed.
             trace_layer: the layer whose steps are recorded.
             implementation: a name of `IMPLEMENTATIONS` that computes the traced layer, with the same weights.
             all_logits: return the logits of every position, not only of the last one.
@@ -192,6 +198,8 @@ class Model(Protocol):
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
+        mlps_off: Iterable[int] = (),
+        layers_off: Iterable[int] = (),
     ) -> list[Run]:
         """Run several texts in one padded pass and return a run for each, with the padding cut off.
 
@@ -203,6 +211,8 @@ class Model(Protocol):
             heads_off: as in `run`.
             temperature: as in `run`.
             values_off: as in `run`.
+            mlps_off: as in `run`.
+            layers_off: as in `run`.
 
         Raises:
             HeadlightError: as in `run`.
@@ -220,6 +230,8 @@ class Model(Protocol):
             "heads_off": heads_off,
             "temperature": temperature,
             "values_off": values_off,
+            "mlps_off": mlps_off,
+            "layers_off": layers_off,
         }
         return self.run_padded(coded, ids, key_mask, self.switches(ids.shape[1], key_mask, **switches))
 
@@ -290,7 +302,13 @@ class Model(Protocol):
         """
         mask, values = switches.get("mask", "none"), tuple(switches.get("values_off", ()))
         allow = combined_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, len_k)
-        ablate = Ablation(head_mask(switches.get("heads_off", ()), self.sizes), value_mask(values, length, len_k))
+        heads = head_mask(switches.get("heads_off", ()), self.sizes)
+        mlps = layer_set("mlps_off", switches.get("mlps_off", ()), self.sizes.n_layers)
+        layers = layer_set("layers_off", switches.get("layers_off", ()), self.sizes.n_layers)
+        for ability, numbers in (("mlps", mlps), ("layers", layers)):
+            if numbers and ability not in self.can:
+                raise self.cannot(ability)
+        ablate = StackAblation(heads, value_mask(values, length, len_k), mlps, layers)
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 

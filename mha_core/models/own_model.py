@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..training.events import History
 
 T = TypeVar("T")
+NO_MLP = "its layers are attention alone, without an MLP"
 
 
 class OwnModel(Model):
@@ -66,6 +67,8 @@ class OwnModel(Model):
         self.notices = notices
         self.history = history
         self.own_mask = encoder.own_mask
+        if not encoder.sizes.d_feed_forward:
+            self.can, self.reasons = self.can - {"mlps"}, {**self.reasons, "mlps": NO_MLP}
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         self.ends = count_special_tokens(tokenizer)
         self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)

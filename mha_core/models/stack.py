@@ -9,12 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from ..attention import AttentionLayer, as_implementation
-from ..attention.switches import Ablation
 from ..positions import LayerPart, Offset, Position
 from ..trace import Tracer, no_trace
-from .block import AttentionBlock, BlockSizes
+from .block import NOTHING_OFF, AttentionBlock, BlockSizes, StackAblation
 
-NOTHING_OFF = Ablation()
 NO_OTHERS: Mapping[int, AttentionLayer] = {}
 TOKENS_AT_ONCE = 1024  # beyond this a batch over heads is no faster, and its maps grow large
 
@@ -103,7 +101,7 @@ class Stack(nn.Module):
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        ablate: Ablation = NOTHING_OFF,
+        ablate: StackAblation = NOTHING_OFF,
         temperature: float = 1.0,
         trace_layer: int | None = None,
         trace: Tracer = no_trace,
@@ -115,7 +113,7 @@ class Stack(nn.Module):
             ids: int64 (b, i).
             allow: one mask for every layer, as in `AttentionLayer.forward`.
             position: used instead of the trained encoding.
-            ablate: heads bool (layers, h), and values for every layer, as in `AttentionLayer.forward`.
+            ablate: parts that are off.
             temperature: of every softmax.
             trace_layer: the layer whose steps are recorded.
             trace: the recorder.
@@ -159,7 +157,7 @@ class Stack(nn.Module):
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        ablate: Ablation = NOTHING_OFF,
+        ablate: StackAblation = NOTHING_OFF,
         temperature: float = 1.0,
         on_progress: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
@@ -186,7 +184,7 @@ class Stack(nn.Module):
         for number, layer in enumerate(self.layers):
             alone = heads[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
-                off = ablate._replace(heads=group)
+                off = layer_ablation(ablate, number)._replace(heads=group)
                 x = layer(entering[number].expand(len(group), -1, -1), ablate=off, **switches)[0]
                 for later in range(number + 1, n_layers):
                     x = self.layers[later](x, ablate=layer_ablation(ablate, later), **switches)[0]
@@ -195,10 +193,10 @@ class Stack(nn.Module):
         return torch.cat(means).view(n_layers, h, -1)
 
 
-def layer_ablation(ablate: Ablation, layer: int) -> Ablation:
+def layer_ablation(ablate: StackAblation, layer: int) -> StackAblation:
     """Select the ablation of one layer; None instead of a mask with all heads on takes the faster path."""
     heads = None if ablate.heads is None or bool(ablate.heads[layer].all()) else ablate.heads[layer]
-    return ablate._replace(heads=heads)
+    return ablate._replace(heads=heads, mlps=ablate.mlps & {layer}, layers=ablate.layers & {layer})
 
 
 def embedding(vocabulary: int, d_model: int, padding: int | None = None) -> nn.Embedding:

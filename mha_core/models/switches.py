@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from .. import masks
-from ..attention.switches import Ablation
 from ..device import copy_to
 from ..positions import Position
+from .block import StackAblation
 from .inputs import Mask, is_no_mask, position_for
 from .interventions import Interventions, describe
 from .stack import Stack
@@ -30,7 +31,7 @@ class RunSwitches:
         position: as in `Model.run`.
         temperature: as in `Model.run`.
         allow: both masks combined, bool (b|1, h|1, i, j); None = nothing is masked.
-        ablate: heads bool (layers, h) and values bool (1, 1, i, j), False = off; None = all are on.
+        ablate: parts that are off.
         values_off: positions of tokens whose value is off, for the description.
     """
 
@@ -39,7 +40,7 @@ class RunSwitches:
     position: str | Position
     temperature: float
     allow: Tensor | None
-    ablate: Ablation
+    ablate: StackAblation
     values_off: tuple[int, ...]
 
     def __call__(self, stack: Stack) -> dict[str, Any]:
@@ -50,9 +51,14 @@ class RunSwitches:
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
             "position": encoding,
-            "ablate": Ablation(*(None if off is None else off.to(stack.device) for off in self.ablate)),
+            "ablate": self.ablation_on(stack.device),
             "temperature": self.temperature,
         }
+
+    def ablation_on(self, device: torch.device) -> StackAblation:
+        """Return the ablation with its tensors on a device."""
+        heads, values = (None if mask is None else mask.to(device) for mask in self.ablate[:2])
+        return self.ablate._replace(heads=heads, values=values)
 
     def interventions(
         self, tokens: Sequence[str], row: int = 0, key_tokens: Sequence[str] | None = None
@@ -71,9 +77,11 @@ class RunSwitches:
             position=self.position,
             temperature=self.temperature,
             n_heads_off=len(off),
+            n_mlps_off=len(self.ablate.mlps),
+            n_layers_off=len(self.ablate.layers),
             values_off=[keys[place] for place in sorted(set(self.values_off)) if place < n],
         )
-        return Interventions(summary, allow, off)
+        return Interventions(summary, allow, off, *(tuple(sorted(layers)) for layers in self.ablate[2:]))
 
 
 def _mask_text(mask: Mask) -> list[str]:

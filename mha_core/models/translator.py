@@ -13,10 +13,10 @@ from torch import Tensor
 from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
 from ..trace import Trace
-from .encoder_decoder import Decoded, EncoderDecoder, no_arguments
+from .encoder_decoder import Decoded, EncoderDecoder
 from .inputs import Input, Switches, Tokenizer, position_for
 from .model import EVERYTHING, Model
-from .own_model import OwnModel
+from .own_model import NO_MLP, OwnModel
 from .run import Run, sentence_vector
 from .stack import Stack, layer_ablation
 from .switches import RunSwitches
@@ -32,6 +32,7 @@ _CAN = {
 }
 _REASONS = {
     "batch": _ONE_BY_ONE,
+    "mlps": NO_MLP,
     "positions": "Cross-attention has no positional encoding of its own: its inputs contain those of both texts",
 }
 
@@ -56,7 +57,7 @@ class Translator(OwnModel):
         twin = copy.copy(self)
         twin.group = group
         twin.own_mask = "causal" if group == DECODER else "none"
-        twin.can = _CAN[group]
+        twin.can = _CAN[group] if self.sizes.d_feed_forward else _CAN[group] - {"mlps"}
         twin.reasons = MappingProxyType({name: why for name, why in _REASONS.items() if name not in twin.can})
         return twin
 
@@ -149,7 +150,12 @@ class Translator(OwnModel):
         position, ablate = stack.target_position, arguments["ablate"]
         if self.group == DECODER:
             position = position_for(stack, switches.position, trained=position)
-        blocks = stack.cross_layers if self.group == CROSS else stack.back_layers
+        is_cross = self.group == CROSS
+        blocks = stack.cross_layers if is_cross else stack.back_layers
+
+        def other_switches(layer: int) -> dict[str, Any]:
+            """Return the switches of the layer's other block: the MLP and the layer are parts of both groups."""
+            return {"ablate": layer_ablation(ablate._replace(heads=None, values=None), layer)}
 
         def group_switches(layer: int) -> dict[str, Any]:
             layer_arguments = {"ablate": layer_ablation(ablate, layer), "temperature": arguments["temperature"]}
@@ -162,13 +168,12 @@ class Translator(OwnModel):
             return layer_arguments
 
         source, target = (torch.tensor([row], device=stack.device) for row in (ids, target_ids))
-        is_cross = self.group == CROSS
         return stack.decode(
             target,
             stack.encode_source(source),
             position=position,
-            self_switches=no_arguments if is_cross else group_switches,
-            cross_switches=group_switches if is_cross else no_arguments,
+            self_switches=other_switches if is_cross else group_switches,
+            cross_switches=group_switches if is_cross else other_switches,
         )
 
     def _translate_ids(self, ids: list[int]) -> tuple[list[str], list[int]]:

@@ -73,7 +73,7 @@ def group_calls(model: HfModel, result: PassOutput) -> list[Call]:
 def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
     """Run one forward pass over ids (b, i) with the options of a pass."""
     switches = spec.switches
-    tensors = switches.allow, *switches.ablate
+    tensors = switches.allow, *switches.ablate[:2]
     allow, heads, values = (None if tensor is None else tensor.to(model.device) for tensor in tensors)
     request = model.hf_module.request(
         record=spec.record | {"v"},

@@ -22,8 +22,8 @@ def pin_tail(settings: Settings) -> str:
     """
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
     model = "" if settings.model == MINILM else f"@{settings.model.replace('~', '!')}"
-    ablations = write_heads(settings.heads_off)
-    ablations += f"!{write_places(settings.values_off)}" if settings.values_off else ""
+    places = map(write_places, (settings.values_off, settings.mlps_off, settings.layers_off))
+    ablations = "!".join((write_heads(settings.heads_off), *places)).rstrip("!")
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", ablations, settings.text))
 
 
@@ -35,7 +35,7 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     cursor_text, mask, position, temperature, heads_text, words = parts
     cursor_text, _, model = cursor_text.partition("@")
     rule, _, cells = mask.partition("/")
-    heads_text, _, values_text = heads_text.partition("!")
+    heads_text, *places_texts = heads_text.split("!")
     values = rules.to_controls(rule, cells) | {"at": cursor_text, "t": temperature, "s": words}
     values["model"] = model.replace("!", "~") or MINILM  # "~" separates the parts of the text
     try:
@@ -43,10 +43,13 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
         settings, cursor = query.settings(), query.cursor
     except HeadlightError:
         return None
-    heads_off, values_off = parse_heads(heads_text, *query.sizes), parse_places(values_text)
-    if heads_off is None or values_off is None or position not in POSITIONS.values():
+    heads_off = parse_heads(heads_text, *query.sizes)
+    switches = dict(zip(("values_off", "mlps_off", "layers_off"), map(parse_places, places_texts), strict=False))
+    is_known = position in POSITIONS.values() and len(switches) == len(places_texts)
+    layers = (*(switches.get("mlps_off") or ()), *(switches.get("layers_off") or ()))
+    if heads_off is None or None in switches.values() or not is_known or max(layers, default=0) >= query.sizes[0]:
         return None
-    return replace(settings, position=position, heads_off=heads_off, device=device, values_off=values_off), cursor
+    return replace(settings, position=position, heads_off=heads_off, device=device, **switches), cursor
 
 
 def pinned_map(text: str, device: str) -> tuple[CachedMap, Cursor] | None:

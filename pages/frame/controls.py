@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from headlight.link import rules
-from headlight.link.cursor import heads_by_name
+from headlight.link.cursor import ablated_parts, parts_by_name
 from headlight.link.fields import DEFAULTS, FIELDS, MASKS
 from headlight.link.limits import POSITIONS
 from headlight.picture.link_query import NOT_A_RULE, to_param
@@ -56,8 +56,8 @@ def model_controls(page: Form, *names: str, has_layer: bool = False, has_head: b
         has_layer: whether the layer in focus can be chosen.
         has_head: whether layer and head can.
     """
-    query, offered, heads = page.query, encodings(page.model), heads_by_name(*page.query.sizes)
-    options = {"pos": [name for name, _ in offered], "off": list(heads)}
+    query, offered = page.query, encodings(page.model)
+    options = {"pos": [name for name, _ in offered], "off": list(parts_by_name(*query.sizes))}
     changes: dict[str, Any] = {}
     with page.hidden:
         text = widgets.text("s", get_source(page.name).presets[0])
@@ -67,7 +67,7 @@ def model_controls(page: Form, *names: str, has_layer: bool = False, has_head: b
             changes |= {
                 "position": POSITIONS[widgets.choice("pos", options["pos"])],
                 "temperature": widgets.slider("t"),
-                "heads_off": tuple(sorted(heads[name] for name in widgets.multiselect("off", options["off"]))),
+                **ablated_parts(widgets.multiselect("off", options["off"]), *query.sizes),
                 "painted": query.read("p") if st.session_state["mask"] == "painted" else "",
                 "values_off": query.read("unheard"),
             }

@@ -46,7 +46,7 @@ def _traced(settings: Settings, layer: int, implementation: str, random: RandomL
         trace = Trace()
         x = trained.steps[0].value.to(stack.device)
         options = switches(stack)
-        ablations = layer_ablation(options["ablate"], layer)
+        ablations = layer_ablation(options["ablate"], layer).attention
         module = build(random, implementation, stack.block(layer).attention).to(stack.device)
         with fixed_seed(random.seed, x):
             module(x, trace=trace, **options | {"ablate": ablations, "position": LayerPart(options["position"])})

@@ -32,7 +32,7 @@ def test_every_term_page_lesson_claim_and_control_is_in_the_index() -> None:
     assert titles["Pages"] == {page.title for page in PAGES.values()}
     assert titles["Lessons"] == {lesson.title for lesson in lessons if not lesson.claims}
     assert titles["Claims"] == {step.question for lesson in lessons for step in lesson.steps if step.claim}
-    assert titles["Controls"] >= {"Temperature", "Ablate heads", "Sentence", "Learning rate"}
+    assert titles["Controls"] >= {"Temperature", "Ablate heads, MLPs or layers", "Sentence", "Learning rate"}
     for entries in GROUPS.values():
         for entry in entries:
             assert urlsplit(entry["link"]).path in map(path, PAGES)

@@ -78,14 +78,18 @@ export const askedOf = (look) =>
 /** Sort heads numerically: "3.9" before "3.10". @param {Iterable<string>} heads */
 const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 
-/** The link's name of a head, "L3 H9". @param {string} head "3.9" */
-export const headName = (head) => `L${head.replace(".", " H")}`;
+/** The number that stands for an MLP in the place of a head's: "3.mlp". */
+export const MLP = "mlp";
+
+/** The link's name of an ablated part: "L3 H9", "L3 MLP" or "L3". @param {string} part "3.9", "3.mlp" or "3" */
+export const headName = (part) => `L${part.replace(`.${MLP}`, " MLP").replace(".", " H")}`;
 
 /** The link's names of heads. @param {Iterable<string>} heads */
 export const headNames = (heads) => inOrder(heads).map(headName);
 
-/** Parse the heads of a link. @param {string[]} names @returns {Set<string>} */
-export const headsOf = (names) => new Set(names.map((name) => name.slice(1).replace(" H", ".")));
+/** Parse the ablated parts of a link. @param {string[]} names @returns {Set<string>} */
+export const headsOf = (names) =>
+  new Set(names.map((name) => name.slice(1).replace(" MLP", `.${MLP}`).replace(" H", ".")));
 
 /** @param {Look} look */
 export function writeLook(look) {

@@ -11,7 +11,7 @@ import { toggle } from "../base/words.js";
 
 /** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of mask; key: parameter of its rule */
 
-export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate heads" };
+export const NAMES = { mask: "Mask", pos: "Positional encoding", t: "Temperature", off: "Ablate" };
 const GLOSSES = /** @type {Record<string, string>} */ ({
   mask: "which words each word may attend to",
   pos: "how word order reaches the model",
