@@ -23,7 +23,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import Unsupported
 
 EAGER_SUFFIX = "eager_attention_forward"  # suffix of the eager function's name in transformers' model files
-_SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
+SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
 _SUMS = (torch.logsumexp, Tensor.logsumexp)
 
 
@@ -155,11 +155,11 @@ class Softmax(TorchFunctionMode):
         self.scores: Tensor | None = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func not in _SOFTMAX and func not in _SUMS:
+        if func not in SOFTMAX and func not in _SUMS:
             return func(*args, **(kwargs or {}))
         scores, *more = args
         if self.allow is None and self.temperature == 1:
-            self.scores = scores if func in _SOFTMAX else self.scores
+            self.scores = scores if func in SOFTMAX else self.scores
             return func(*args, **(kwargs or {}))
         blocked = scores <= torch.finfo(scores.dtype).min / 2
         if self.allow is not None:

@@ -1,0 +1,165 @@
+"""What the parts of each layer add to the residual stream of every token.
+
+In "A Mathematical Framework for Transformer Circuits" (Elhage et al. 2021) attention and MLP read a token's stream and
+add a vector to it. The additions of a pass are observed as it computes them, so they hold under every switch, and for
+models of transformers as for our own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ..errors import Unsupported
+from ..models.model import Model
+from ..models.run import Run
+from ..pretrained.attention_hook import SOFTMAX
+
+T = TypeVar("T")
+
+RECENT = 6  # states that a sum may refer to; an ablated layer hands on an earlier one
+NO_STREAM = (
+    "the layers of this model do not add attention and MLP to one vector per token, one after the other, so what each adds "
+    "is not known; choose a model with residual connections"
+)
+CROSS = "between its layers this decoder also adds what it takes from the other text; choose the model’s encoder"
+_SUMS = frozenset((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__))
+_PRODUCTS = frozenset((nn.functional.linear, getattr(torch.ops.mkldnn, "_linear_pointwise", None)))
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """The neurons of an MLP that contribute most to a token, the largest first, (i, k) each.
+
+    Attributes:
+        index: of the neuron, int64.
+        activation: what its nonlinearity, and a gate if there is one, returned.
+        norm: of the vector that it adds, |activation| times the norm of its column in the MLP's last matrix.
+    """
+
+    index: Tensor
+    activation: Tensor
+    norm: Tensor
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What one part of a layer adds to the stream of each token.
+
+    Attributes:
+        before: (i, c), the stream that it is added to; in a post-norm layer after the norm.
+        added: (i, c).
+        after: (i, c), their sum; a post-norm layer norms it next.
+        activations: (i, m), the input of the matrix that ends the part: the neurons of an MLP, the heads of attention.
+        weight: (c, m), that matrix; None, as `activations`, where the part does not end in one.
+    """
+
+    before: Tensor
+    added: Tensor
+    after: Tensor
+    activations: Tensor | None = None
+    weight: Tensor | None = None
+
+    @property
+    def norms(self) -> Tensor:
+        """Length of what is added to each token, (i,) float64."""
+        return self.added.double().norm(dim=-1)
+
+    @property
+    def cosines(self) -> Tensor:
+        """Cosine of what is added to the stream before it, (i,) float64; 0 where nothing is added."""
+        return nn.functional.cosine_similarity(self.added.double(), self.before.double(), dim=-1)
+
+    def neurons(self, count: int) -> Neurons | None:
+        """Return the neurons that add the longest vectors; None where the part does not end in one matrix."""
+        if self.activations is None or self.weight is None:
+            return None
+        sizes = self.activations.abs().double() * self.weight.double().norm(dim=0)
+        norm, index = sizes.topk(min(count, sizes.shape[-1]), dim=-1)
+        return Neurons(index, self.activations.gather(-1, index), norm)
+
+
+def additions(
+    model: Model,
+    run: Run,
+    compute: Callable[[], Run],
+    reduce: Callable[[Addition], T] = lambda addition: addition,  # type: ignore[assignment, return-value]
+) -> list[dict[str, T]]:
+    """Return what each layer adds, by its part "attention" or "mlp"; nothing for a layer that is ablated.
+
+    Args:
+        model: the model that is run.
+        run: its run on a text.
+        compute: runs it again, with the same switches.
+        reduce: called with each addition as soon as it is computed; what it returns is kept.
+
+    Raises:
+        Unsupported: a layer adds more, or its parts are not added one after the other.
+    """
+    if model.group != "encoder" and len(model.groups) > 1:
+        raise Unsupported(CROSS)
+    with _Recorder(run.hidden[0], reduce) as recorder:
+        hidden = compute().hidden
+    parts: list[dict[str, T]] = [{} for _ in run.weights]
+    for layer, part, kept in recorder.kept:
+        if layer < len(parts) and not torch.equal(hidden[layer], hidden[layer + 1]):
+            parts[layer][part] = kept
+    has_mlp = model.encoder is None or model.sizes.d_feed_forward
+    if not any(parts) or (has_mlp and not any("mlp" in layer for layer in parts)):
+        raise Unsupported(NO_STREAM)
+    return parts
+
+
+class _Recorder(TorchFunctionMode):
+    """Torch function mode that observes sums with the stream, from its first state (i, c) on."""
+
+    def __init__(self, first: Tensor, reduce: Callable[[Addition], Any]) -> None:
+        super().__init__()
+        self.kept: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
+        self._reduce = reduce
+        self._states = [first]
+        self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result, since the last sum
+        self._layer = -1
+        self._part = "attention"
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func in SOFTMAX and result.dim() == 4:
+            self._layer, self._part = self._layer + 1, "attention"
+        elif func in _PRODUCTS:
+            self._products.append((args[0], args[1], result))
+        elif func is torch.addmm:  # of transformers' Conv1D, whose weight is transposed
+            self._products.append((args[1], args[2].T, result))
+        elif func is nn.functional.layer_norm and self._is_state(args[0]):
+            self._states.append(_rows(result))
+        elif func in _SUMS and all(isinstance(arg, Tensor) and arg.shape == result.shape for arg in args[:2]):
+            if self._is_state(args[0]):
+                self._add(args[0], args[1], result)
+            elif self._is_state(args[1]):
+                self._add(args[1], args[0], result)
+        return result
+
+    def _add(self, stream: Tensor, added: Tensor, total: Tensor) -> None:
+        x = _rows(added)
+        source = next((parts for parts in reversed(self._products) if _same(_rows(parts[2]), x)), None)
+        part = {} if source is None else {"activations": _rows(source[0]), "weight": source[1]}
+        addition = Addition(_rows(stream), x, _rows(total), **part)
+        self.kept.append((self._layer, self._part, self._reduce(addition)))
+        self._states.append(addition.after)
+        self._part = "mlp"
+        self._products.clear()
+
+    def _is_state(self, x: Tensor) -> bool:
+        return any(_same(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
+
+
+def _rows(x: Tensor) -> Tensor:
+    """Return the rows (i, c) of a batch of one text."""
+    return x.detach().reshape(-1, x.shape[-1])
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a.to(b), b)
