@@ -15,7 +15,7 @@ from headlight.ui import tables
 from pages.by_hand.quantities import quantities
 from pages.compare import handlers as compare
 from pages.explore import handlers as explore
-from pages.explore import heads_overview, layer_flow, long_pictures, media, pair_channels
+from pages.explore import heads_overview, kv_cache, layer_flow, long_pictures, media, pair_channels
 from pages.masks import message as masks
 from pages.shapes import handlers as shapes
 from pages.train import handlers as train
@@ -43,6 +43,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "sentences": heads_overview.sentences,
     "flow": layer_flow.answer,
     "channels": pair_channels.answer,
+    "cache": kv_cache.answer,
+    "speed": kv_cache.speed,
     "part": explore.maps,
     "tile": long_pictures.tile,
     "image": media.to_png,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..attention.key_value import KVCache
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
+from ..positions import Shifted
 from .inputs import Switches, ids_to_tokens
 from .model import Model
 from .sampling import choose
@@ -35,13 +36,14 @@ class NewToken:
 
 
 class Generation:
-    """Growing text; this package's own stacks keep a KV cache, so that a step computes only one token.
+    """Growing text with a KV cache, so that a step computes only one token.
 
     The rows equal those of one pass over the whole text, as the mask is causal. Not thread-safe.
 
     Args:
         model: one that predicts the next token: its own mask is causal.
         text: the prompt, at least one token; or its ids.
+        use_cache: False computes the whole text again in each step.
         switches: used in every step, as in `Model.run`; a mask is an expression or a rule, so that it fits any length.
             This temperature divides attention scores; the sampling temperature is an argument of `step`.
 
@@ -55,8 +57,10 @@ class Generation:
         TooLong, PositionError, SizeError: as in `Model.run`.
     """
 
-    def __init__(self, model: Model, text: str | Sequence[int], **switches: Unpack[Switches]) -> None:
-        self.model = model
+    def __init__(
+        self, model: Model, text: str | Sequence[int], *, use_cache: bool = True, **switches: Unpack[Switches]
+    ) -> None:
+        self.model, self.use_cache = model, use_cache
         if model.own_mask != "causal":
             raise self._cannot
         if isinstance(switches.get("mask"), Tensor):
@@ -66,7 +70,7 @@ class Generation:
         # a caller's iterators are read once, for all passes
         lists: Any = {name: tuple(value) for name, value in switches.items() if name.endswith("_off")}
         self._switches: Switches = {**switches, **lists}
-        self._caches: tuple[Stack, list[KVCache]] | None = None
+        self._caches: tuple[Stack | None, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
     def step(
@@ -87,15 +91,40 @@ class Generation:
         Raises:
             TooLong: as in `step`. HeadlightError: there is no such token.
         """
+        return self._append(token)
+
+    def peek(self, token: int, shift: int = 0) -> NewToken:
+        """Return what `append` would, without appending the token.
+
+        With `shift` the token stands so many positions further on. Without a cache the whole text does; with one the
+        keys and values keep the positions that they were computed at, as when a cache is reused at another position.
+
+        Raises:
+            TooLong, HeadlightError: as in `append`. Unsupported: another library computes this model's positions.
+        """
+        logits, length = self.logits, len(self.ids)
+        new = self._append(token, shift)
+        del self.ids[length:], self.tokens[length:]
+        self.logits = logits
+        for cache in self.caches:
+            cache.cut(length)
+        return new
+
+    @property
+    def caches(self) -> Sequence[KVCache]:
+        """Keys and values of each layer; none without a cache."""
+        return self._caches[1] if self._caches else ()
+
+    def _append(self, token: int, shift: int = 0) -> NewToken:
         max_len, vocabulary = self.model.sizes.max_len, self.model.sizes.vocabulary
-        if len(self.ids) >= max_len:
-            raise TooLong(limit=max_len, got=len(self.ids) + 1)
+        if len(self.ids) + shift >= max_len:
+            raise TooLong(limit=max_len, got=len(self.ids) + shift + 1)
         if token not in range(vocabulary):
             raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
         self.ids.append(token)
         self.tokens.append(ids_to_tokens(self.ids[-2:], self.model.tokenizer)[-1])
         try:
-            weights, hidden, self.logits = self._pass()
+            weights, hidden, self.logits = self._pass(shift)
         except BaseException:  # an interrupted pass may have filled only some of the caches
             del self.ids[-1], self.tokens[-1]
             self._caches = None
@@ -108,29 +137,34 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
-            for cache in self._caches[1] if self._caches else []:
+            for cache in self.caches:
                 cache.cut(length - 1)
             self.logits = self._pass()[2]  # recomputes the last remaining token for its logits
 
-    def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
+    def _pass(self, shift: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the tokens that are not cached yet; return the last one's weights, hidden states and logits."""
-        if self.model.encoder is None:  # another library computes, without a cache: each step runs the whole text
-            run = self.model.run(self.ids, **self._switches)
-            if run.logits is None:
+        if self.model.encoder is None:  # another library computes
+            caches = [KVCache() for _ in range(self.model.sizes.n_layers)] if self._caches is None else self.caches
+            row = self.model.last_row(self.ids, caches if self.use_cache else (), shift, **self._switches)
+            self._caches = (None, list(caches)) if self.use_cache and caches[-1].length else None
+            if row[2] is None:
                 raise self._cannot
-            return run.weights[:, :, -1], run.hidden[:, -1], run.logits[0]
+            return row[0], row[1], row[2]
         switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
-            if self._caches is None or self._caches[0] is not stack:  # after a fall-back to the CPU nothing is cached
+            if self.use_cache and (self._caches is None or self._caches[0] is not stack):
+                # after a fall-back to the CPU nothing is cached
                 self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
-            caches, arguments = self._caches[1], switches(stack)
-            layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
-            cached = caches[0].length
+            arguments = switches(stack)
+            layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(self.caches)}
+            cached = self.caches[0].length if self.use_cache else 0
             new = torch.tensor([self.ids[cached:]], device=stack.device)
             allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
             rows_on = None if values is None else values[:, :, cached:]
+            if shift:
+                arguments["position"] = Shifted(arguments["position"], shift)
             arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])

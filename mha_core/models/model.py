@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 import torch
 from torch import Tensor
 
+from ..attention.key_value import KVCache
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes, StackAblation
@@ -278,6 +279,25 @@ class Model(Protocol):
             Unsupported: its layers are not of this package.
         """
         return call(self.stack), ()
+
+    def last_row(
+        self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the last token's weights (layers, h, j), hidden states (layers + 1, c) and logits (v,).
+
+        Args:
+            ids: of the whole text.
+            caches: one per layer, extended by the new tokens where the library has one; () = compute the whole text.
+            shift: how many positions further on the computed tokens stand.
+            **switches: as in `run`.
+
+        Raises:
+            Unsupported: a shift, and another library computes the positions.
+        """
+        if shift:
+            raise Unsupported(f"the positions of {self.name} cannot be shifted")
+        run = self.run(ids, **switches)
+        return run.weights[:, :, -1], run.hidden[:, -1], None if run.logits is None else run.logits[0]
 
     def as_implementation(self, name: str) -> Model:
         """Return the same weights with every attention layer in that implementation.

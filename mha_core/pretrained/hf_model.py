@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..attention.functional import check_temperature
+from ..attention.key_value import KVCache
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.inputs import Input, Switches, Tokenizer, ids_to_tokens, is_no_mask
@@ -25,7 +26,7 @@ from .attention_hook import Call
 from .audio_processor import AudioProcessor
 from .check import Findings, GroupFindings, output_matrix
 from .hf_module import HfModule
-from .hf_runs import Pass, group_calls, run_pass, runs
+from .hf_runs import Pass, group_calls, last_row, run_pass, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
@@ -214,6 +215,20 @@ class HfModel(Model):
             raise self.cannot("steps")
         rows, inputs, spec = self._prepare(text, target, all_logits=all_logits, **switches)
         return runs(self, [rows], inputs, spec)[0]
+
+    def last_row(
+        self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Compute the last token's row as `Model.last_row`, with transformers' own cache where it keeps all tokens.
+
+        Raises:
+            Unsupported: a shift, and the model takes no positions.
+        """
+        if len(self.groups) > 1 or self.preprocessor is not None:
+            return super().last_row(ids, caches, shift, **switches)
+        if shift and not self.hf_module.accepts("position_ids"):
+            raise Unsupported(f"{self.name} takes no positions, so its text cannot be shifted")
+        return last_row(self, ids, caches, shift, self.switches(len(ids), None, **switches))
 
     def output_matrix(self, layer: int) -> Tensor:
         """Return Wᵒ of a layer of this group, (h·d, c), on the model's device.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -29,12 +31,14 @@ class PassOutput:
         maps: by group, the maps that the model returns itself, if requested.
         hidden: by group, the hidden states of its rows' stack.
         logits: (b, i, v) or (b, classes), None from a model without a head.
+        past: the library's own KV cache, if requested.
     """
 
     calls: list[Call]
     maps: dict[str, list[Tensor]]
     hidden: dict[str, list[Tensor]]
     logits: Tensor | None
+    past: Any = None
 
     @property
     def last(self) -> Tensor:
@@ -126,6 +130,7 @@ class HfModule(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
+        more: Mapping[str, Any] = MappingProxyType({}),
     ) -> PassOutput:
         """Run one pass, on the device and in the dtype of the weights.
 
@@ -136,6 +141,7 @@ class HfModule(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, to skip its pass.
             attentions: also requests the model's own maps.
+            more: further arguments of the model's `forward`.
 
         Raises:
             WeightsFileError: the library cannot compute it.
@@ -151,7 +157,7 @@ class HfModule(nn.Module):
 
             arguments["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
         flags = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
-        arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)}
+        arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)} | more
         message = f"this {self.family.config.model_type} cannot be run on a {self.family.input_kind}"
         with library_errors(message), torch.no_grad(), attention_hook.apply_request(request) as calls:
             output = self.module(**arguments)
@@ -159,7 +165,8 @@ class HfModule(nn.Module):
         for layers in hidden.values():
             if request.unprojected is not None and layers and layers[-1].shape[-1] != layers[0].shape[-1]:
                 layers[-1] = request.unprojected
-        return PassOutput(calls, _maps(output), hidden, _tensor(output, "logits"))
+        past = getattr(output, "past_key_values", None)
+        return PassOutput(calls, _maps(output), hidden, _tensor(output, "logits"), past)
 
     def greedy(self, read: Tensor, max_length: int, max_time: float | None = None) -> list[int]:
         """Return an encoder-decoder's greedy answer to an input (1, …), as the library's own `generate` writes it.

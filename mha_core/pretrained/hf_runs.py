@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..attention.key_value import KVCache
+from ..attention.switches import Ablation
 from ..models.inputs import is_no_mask
 from ..models.run import Extras, Run, require_finite, sentence_vector
 from ..models.switches import RunSwitches
@@ -35,6 +37,7 @@ class Pass:
         has_hidden_keys: whether the model has more keys than there are columns.
         record: names of parts to record, see `attention_hook.Call`.
         notices: about these options, to show with the runs.
+        more: further arguments of the model's `forward`.
     """
 
     switches: RunSwitches
@@ -47,6 +50,7 @@ class Pass:
     has_hidden_keys: bool = False
     record: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
@@ -85,7 +89,37 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
         positions=switches.position == "trained",
     )
     maps_too = not model.findings.by_hook
-    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
+    return model.hf_module.compute(
+        ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, more=spec.more
+    )
+
+
+def last_row(
+    model: HfModel, ids: Sequence[int], caches: Sequence[KVCache], shift: int, switches: RunSwitches
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Compute the tokens that are not cached yet, see `Model.last_row`."""
+    length, module = caches[0].length if caches else 0, model.hf_module
+    more: dict[str, Any] = {"use_cache": bool(caches)} if module.accepts("past_key_values") else {}
+    if length:
+        from transformers import DynamicCache
+
+        more["past_key_values"] = DynamicCache([(cache.k, cache.v) for cache in caches])
+    if shift:
+        more["position_ids"] = torch.arange(length, len(ids), device=model.device)[None] + shift
+    heads, values = switches.ablate
+    allow, values = (None if part is None else part[:, :, length:] for part in (switches.allow, values))
+    spec = Pass(replace(switches, allow=allow, ablate=Ablation(heads, values)), (0, 0), more=more)
+    result = run_pass(model, torch.tensor([ids[length:]]), spec)
+    layers = getattr(result.past, "layers", ())
+    if len(layers) == len(caches) and all(type(layer).__name__ == "DynamicLayer" for layer in layers):
+        for cache, layer in zip(caches, layers, strict=True):
+            cache.k, cache.v = layer.keys, layer.values
+    wide, hidden = torch.promote_types(model.dtype, torch.float32), result.hidden
+    weights = torch.stack([layer[0, :, -1, : len(ids)] for layer in _maps(model, result)])
+    states = torch.stack([state[0, -1] for state in hidden.get(model.group) or hidden[""]])
+    logits = None if result.logits is None else result.logits[0, -1].to(wide)
+    require_finite(model.name, weights, states, logits)
+    return weights.to(wide), states.to(wide), logits
 
 
 def _maps(model: HfModel, result: PassOutput) -> list[Tensor]:

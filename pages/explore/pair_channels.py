@@ -57,7 +57,7 @@ class LayerRecord(NamedTuple):
         temperature = float(settings.temperature)
         if self.call is not None:
             return call_channels(self.call, head, row, key, temperature=temperature)
-        biased = "bias" in _position_places(settings, pictures.model_for(settings))
+        biased = "bias" in position_places(settings, pictures.model_for(settings))
         return channels(self.steps, head, row, key, temperature=temperature, biased=biased)
 
 
@@ -72,7 +72,7 @@ def answer(raw: bytes) -> bytes:
     key = int(weights[row].argmax()) if cursor.key is None else min(cursor.key, weights.shape[1] - 1)
     terms = layer.channels(settings, cursor.head, row, key)
     group_size = len(layer.weights) // layer.kv_heads
-    places = _position_places(settings, query.model)
+    places = position_places(settings, query.model)
     bias_source = "the positional encoding" if "bias" in places else "the model"
     header: ChannelsAnswer = {
         "layer": cursor.layer,
@@ -152,7 +152,7 @@ def _strongest_text(terms: Channels) -> str:
     return f"{subject} {numbers.percent(share)} of the sum’s absolute size: {' and '.join(sums)}."
 
 
-def _position_places(settings: Settings, model: Model) -> frozenset[str]:
+def position_places(settings: Settings, model: Model) -> frozenset[str]:
     """Return where positions act, as in `Position.mechanisms`."""
     if isinstance(model, HfModel):
         return model.findings.mechanisms if settings.position == "trained" else frozenset()

@@ -1,6 +1,7 @@
 // The other views of the run, under the large map: one at a time, in the link as `view=name.state`. Only the open one
 // sends requests, once the picture is here.
 
+import { CacheView } from "./cache_view.js";
 import { ChannelsView } from "./channels_view.js";
 import { setRovingTabindex } from "../base/choice.js";
 import { div, h, render, setAttribute, setText } from "../base/dom.js";
@@ -26,7 +27,7 @@ import { Part } from "./part.js";
 export class OtherViews extends Part {
   current = /** @type {OtherView | null} */ (null); // the this.view drawn last
   /** @type {OtherView[]} */
-  all = [new HeadsView(this.view), new FlowView(this.view), new ChannelsView(this.view)];
+  all = [new HeadsView(this.view), new FlowView(this.view), new ChannelsView(this.view), new CacheView(this.view)];
   wire = new ApiClient(
     {
       take: (bytes, question) => this.take(bytes, question),

@@ -21,6 +21,7 @@ from . import (
     bugs,
     conventions,
     head_targets,
+    kv_cache,
     layer,
     mistakes,
     next_word,
@@ -33,7 +34,8 @@ from . import (
 from . import picture as picture_quantities
 
 _MODULES = (
-    trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs, conventions,
+    trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs,
+    conventions, kv_cache,
 )  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
