@@ -19,6 +19,8 @@ MODULES = (
     "pages.explore.language_model", "pages.explore.heads_overview",
     "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels", "pages.masks.message",
     "pages.explore.kv_cache", "pages.compare.handlers",
+    "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels", "pages.masks.message", "pages.model_map.message",
+    "pages.compare.handlers",
     "pages.compare.orders", "pages.compare.ablations", "pages.shapes.handlers", "pages.train.film",
     "pages.positions.map_view", "headlight.rooms.messages",
 )  # fmt: skip

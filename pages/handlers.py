@@ -17,6 +17,7 @@ from pages.compare import handlers as compare
 from pages.explore import handlers as explore
 from pages.explore import heads_overview, kv_cache, layer_flow, long_pictures, media, pair_channels
 from pages.masks import message as masks
+from pages.model_map import message as model_map
 from pages.shapes import handlers as shapes
 from pages.train import handlers as train
 
@@ -52,6 +53,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "masks": masks.masks_message,
     "entry": masks.entry_message,
     "outcomes": masks.outcomes,
+    "architecture": model_map.architecture,
     "pair": compare.pair,
     "initial": compare.initial_pair,
     "encodings": compare.several_maps,
@@ -73,6 +75,7 @@ HANDLERS: Final[dict[str, Handler]] = {
 FIRST: Final[dict[str, Handler]] = {
     "explore": explore.first_message,
     "masks": masks.first_message,
+    "model_map": model_map.first_message,
     "compare": compare.first_message,
     "shapes": shapes.first_message,
 }

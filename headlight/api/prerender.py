@@ -34,6 +34,7 @@ WAIT_SECONDS = 0.25  # for the picture, which the page fetches itself if it take
 # path of a page with a picture -> its package and the module of its view
 PAGES = {
     "/": ("explore", "explore/explore.js"),
+    "/model-map": ("model_map", "model_map/model_map.js"),
     "/masks": ("masks", "masks/painter.js"),
     "/compare": ("compare", "compare/pair.js"),
     "/shapes": ("shapes", "shapes/steps.js"),

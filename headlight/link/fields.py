@@ -153,6 +153,10 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _switch("big", "Large type"),
     ),
     "Maps": (_text("view", "", "view", note=_VIEW),),
+    "The model": (
+        _text("box", "attention", "box", limits.MAX_WORD_LENGTH, note="the box in focus, as `mlp norm`"),
+        _choice("depth", "story", "Depth", "story", "numbers", "formula", "code"),
+    ),
     "By hand": (
         _choice("ex", "one head", "Example"),
         _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),

@@ -12,7 +12,13 @@ import { views } from "../base/view_base.js";
 const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
 const FONT_WAIT = 600; // ms for the font, so that lines do not reflow
 /** The page of a view that owns its state -> its module. @type {Record<string, string>} */
-const VIEWS = { "": "explore/explore", compare: "compare/pair", masks: "masks/painter", shapes: "shapes/steps" };
+const VIEWS = {
+  "": "explore/explore",
+  "model-map": "model_map/model_map",
+  compare: "compare/pair",
+  masks: "masks/painter",
+  shapes: "shapes/steps",
+};
 const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
   light: { "background-color": "#FBFAF6", "text-color": "#1B2233" },

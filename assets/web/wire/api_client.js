@@ -13,7 +13,7 @@ const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 const TOO_LONG = `This is too long to send. At most ${MAX_QUERY_BYTES.toLocaleString("en")} bytes are allowed; shorten it.`;
 
-const KEPT = /^(maps|focus|pair|initial|masks|entry|steps)\?/; // the routes of pictures: a query has one response
+const KEPT = /^(maps|focus|pair|initial|masks|entry|steps|architecture)\?/; // the routes of pictures: a query has one response
 const MAX_KEPT = { answers: 16, bytes: 2 ** 21 };
 /** The last pictures by their questions, for Back and for other pages. @type {Map<string, Uint8Array<ArrayBuffer>>} */
 const kept = new Map();

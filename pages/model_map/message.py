@@ -1,0 +1,157 @@
+"""Data API handler of the page of the model: its boxes, and the panel of the box in focus."""
+
+from typing import TypedDict
+from urllib.parse import quote, urlencode
+
+from headlight.link.cursor import Cursor
+from headlight.link.fields import SIDE_KEYS
+from headlight.picture import pictures, words
+from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
+from headlight.picture.pictures import Picture
+from headlight.registry import recordings
+from headlight.ui import pages
+from headlight.ui.sheet import Block
+from mha_core.models.architecture import Architecture, Box
+from mha_core.show.packing import pack, pack_parts
+
+from . import code, formulas, numbers, stories
+from .scene import Scene, model_architecture
+
+# link keys owned by the view
+KEYS = ("s", *SIDE_KEYS, "at", "box", "depth", "model", "dev")
+_OWN = ("box", "depth", "at")  # keys that the links to other pages leave out or replace
+DEPTHS = {"story": stories.blocks, "numbers": numbers.blocks, "formula": formulas.blocks, "code": code.blocks}
+# kind of a box -> the pages that show it: title of the link, page, and keys of its link
+PAGES: dict[str, tuple[tuple[str, str, dict[str, str]], ...]] = {
+    "tokens": (("Maps", "explore", {}),),
+    "embedding": (("Compare two words", "compare", {}),),
+    "positions": (("Positions", "positions", {}),),
+    "attention": (("Maps", "explore", {}), ("Shapes", "shapes", {}), ("By hand", "by_hand", {"ex": "a real cell"})),
+    "cross-attention": (("Maps", "explore", {}),),
+    "norm": (("the residual stream on Maps", "explore", {"view": "residual"}),),
+    "add": (("the residual stream on Maps", "explore", {"view": "residual"}),),
+    "mlp": (("the residual stream on Maps", "explore", {"view": "residual"}),),
+    "head": (("the logit lens on Maps", "explore", {"view": "lens"}),),
+    "pooling": (("Compare", "compare", {}),),
+    "probabilities": (("Maps", "explore", {}),),
+    "module": (("Maps", "explore", {}),),
+}
+
+
+class MapBox(TypedDict):
+    """A box of the diagram."""
+
+    name: str
+    kind: str
+    title: str
+    note: str
+    place: str  # before, layer or after
+    column: int
+    lane: int  # 0 the residual stream, 1 what is added to it, 2 what enters from beside
+    shape: list[tuple[str, int]]  # letter and size of each axis of its output; 0 = unknown
+    parameters: int  # in all layers
+
+
+class ModelMap(PictureAnswer):
+    """The answer of the page."""
+
+    tokens: list[str]
+    sentence: str
+    boxes: list[MapBox]
+    arrows: list[tuple[str, str]]
+    repeats: int  # how often the boxes of a layer run
+    summary: str
+    box: str  # the box in focus
+    depth: str
+    panel: list[Block]  # of that box at that depth
+    links: list[tuple[str, str]]  # to the pages that show it
+    label: str
+
+
+def first_message(raw: bytes) -> bytes:
+    """Return the answer for the pre-rendered picture."""
+    pictures.check_prerender_size(LinkQuery(raw).fitted_settings()[0])
+    return architecture(raw)
+
+
+def architecture(raw: bytes) -> bytes:
+    """Return the boxes of the model with the shapes of this sentence, and the panel of the box in focus."""
+    query = LinkQuery(raw)
+    recordings.reject(query.model)
+    settings, fit_notices = query.fitted_settings()
+    picture = pictures.picture(settings)
+    cursor = query.place(picture.run.tokens, picture.run.key_tokens)
+    plan = model_architecture(picture.model, settings, cursor.layer)
+    box = find_box(query, plan)
+    scene = Scene(picture, plan, box, cursor)
+    notices = [*fit_notices, *picture.run.notices, *words.modality_notes(picture.model)]
+    message: ModelMap = {
+        **picture_payload(query, KEYS, cursor, settings.digest, notices, s=settings.text),
+        "tokens": picture.run.tokens,
+        "sentence": settings.text,
+        "boxes": [_map_box(box, scene.lengths) for box in plan.boxes],
+        "arrows": list(plan.arrows),
+        "repeats": plan.n_layers,
+        "summary": _summary(plan, picture),
+        "box": box.name,
+        "depth": query["depth"],
+        "panel": DEPTHS[query["depth"]](scene),
+        "links": _links(query, scene),
+        "label": f"layer {cursor.layer}, {words.label(settings, picture.model)}, {picture.model.origin} weights",
+    }
+    return pack_parts(pack(message))
+
+
+def find_box(query: LinkQuery, plan: Architecture) -> Box:
+    """Return the box in focus, by default the attention, or the first in a layer."""
+    fallback = next((box for box in plan.boxes if box.kind == "attention"), plan.boxes[0])
+    box = plan.box(query["box"])
+    if box is None and query["box"] != query.default("box"):
+        query.ignore("box", usable=[fallback.name])
+    return box or fallback
+
+
+def _map_box(box: Box, lengths: tuple[int, int]) -> MapBox:
+    return {
+        "name": box.name,
+        "kind": box.kind,
+        "title": box.title,
+        "note": box.note,
+        "place": box.place,
+        "column": box.column,
+        "lane": box.lane,
+        "shape": [(letter, lengths[box.column] if size is None else size) for letter, size in box.axes],
+        "parameters": sum(box.parameters),
+    }
+
+
+def _summary(plan: Architecture, picture: Picture) -> str:
+    layers = f"{plan.n_layers} layer{'s' * (plan.n_layers != 1)}"
+    order = {"pre-norm": "norm before each part (pre-norm)", "post-norm": "norm after each addition (post-norm)"}
+    residual = any(box.kind == "add" for box in plan.boxes)
+    parts = [layers, order.get(plan.norm, "no norm"), *([] if residual else ["no residual connection"])]
+    return f"{', '.join(parts)}; {plan.n_parameters:,} parameters, {picture.model.origin}"
+
+
+def _links(query: LinkQuery, scene: Scene) -> list[tuple[str, str]]:
+    """Return links to the pages that show a box, with the sentence, the switches and the layer of this one."""
+    cursor, model = scene.cursor, query.name
+    pairs = [(key, text) for key, text in query.pairs if key not in (*_OWN, "model")]
+    if model != query.parsed.texts.get("model", [model])[0] or "model" in query.parsed.texts:
+        pairs.append(("model", _group_of(query, scene.box)))
+    links = []
+    for title, page, more in PAGES[scene.box.kind]:
+        at = str(Cursor(cursor.layer, cursor.head, cursor.row))
+        added = [("at", at), *more.items()]
+        text = urlencode([*pairs, *added], quote_via=quote, errors="replace")
+        links.append((f"Open in {title}" if title[0].isupper() else f"Open {title}", f"{pages.path(page)}?{text}"))
+    return links
+
+
+def _group_of(query: LinkQuery, box: Box) -> str:
+    """Return the model's name with the kind of attention that a box of an encoder-decoder belongs to."""
+    base = query.name.rpartition("~")[0] or query.name
+    if len(query.model.groups) < 2:
+        return query.name
+    group = "cross" if box.kind == "cross-attention" else "decoder" if box.column else "encoder"
+    return f"{base}~{group}" if group in query.model.groups else query.name
