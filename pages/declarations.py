@@ -16,10 +16,10 @@ MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas", "pages.frame.controls",
     "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "headlight.api.search",
     "pages.explore.handlers", "pages.explore.language_model", "pages.explore.heads_overview",
-    "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels", "pages.masks.message",
-    "pages.explore.kv_cache", "pages.compare.handlers", "pages.model_map.message", "pages.compare.orders",
-    "pages.compare.ablations", "pages.shapes.handlers", "pages.train.film", "pages.positions.map_view",
-    "headlight.rooms.messages",
+    "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels",
+    "pages.explore.residual_stream", "pages.explore.lens", "pages.explore.kv_cache", "pages.masks.message",
+    "pages.compare.handlers", "pages.model_map.message", "pages.compare.orders", "pages.compare.ablations",
+    "pages.shapes.handlers", "pages.train.film", "pages.positions.map_view", "headlight.rooms.messages",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.declarations` of what makes the messages; do not edit.
 

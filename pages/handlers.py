@@ -15,7 +15,16 @@ from headlight.ui import tables
 from pages.by_hand.quantities import quantities
 from pages.compare import handlers as compare
 from pages.explore import handlers as explore
-from pages.explore import heads_overview, kv_cache, layer_flow, long_pictures, media, pair_channels
+from pages.explore import (
+    heads_overview,
+    kv_cache,
+    layer_flow,
+    lens,
+    long_pictures,
+    media,
+    pair_channels,
+    residual_stream,
+)
 from pages.masks import message as masks
 from pages.model_map import message as model_map
 from pages.shapes import handlers as shapes
@@ -46,6 +55,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     "channels": pair_channels.answer,
     "cache": kv_cache.answer,
     "speed": kv_cache.speed,
+    "residual": residual_stream.answer,
+    "lens": lens.answer,
     "part": explore.maps,
     "tile": long_pictures.tile,
     "image": media.to_png,

@@ -17,7 +17,7 @@ DEFAULT_AT = "3.1"
 SCALES = ("root", "linear", "own")  # √weight, weight, weight relative to the largest of its map
 _DRAWING_SWITCHES = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # over the layer's heads, all heads, the visible heads
-VIEWS = ("heads", "flow", "channels", "cache")  # the same as in assets/web/explore/other_views.js
+VIEWS = ("heads", "flow", "channels", "residual", "lens", "cache")  # the same as in assets/web/explore/other_views.js
 _SWITCHES = (*_DRAWING_SWITCHES, "surprise", *MEANS, "values", "words", "nofirst", "renorm")
 
 

@@ -45,6 +45,7 @@ _MODEL = (
     "folder:hash, with #text, #vision or #audio for half of a dual encoder; behind it `~encoder`, `~decoder` or "
     "`~cross`, its kind of attention; or recording:name, with ~1 for its second group of maps"
 )
+_OFF = "ablated heads, MLPs and layers, as `L3 H5`, `L3 MLP`, `L3`"
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
 _LESSON = (
@@ -118,7 +119,7 @@ _SWITCHES = (  # duplicated on a page that compares two settings
     ),
     _choice("pos", "as trained", "Positional encoding", *limits.POSITIONS),
     _number("t", 1.0, "Temperature", *limits.TEMPERATURES, 0.1),
-    _several("off", [], "Ablate heads, MLPs or layers", note="ablated heads, MLPs and layers, as `L3 H5`, `L3 MLP`, `L3`"),
+    _several("off", [], "Ablate heads, MLPs or layers", note=_OFF),
     _text("unheard", "", "Values zeroed", noun="the tokens whose value is zeroed", note=_VALUES_OFF),
 )
 

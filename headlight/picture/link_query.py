@@ -181,7 +181,8 @@ class LinkQuery(Query):
         """
         settings = self.settings(side, text)
         try:
-            return pictures.fit_settings(settings, max_tokens)
+            fitted, warnings = pictures.fit_settings(settings, max_tokens)
+            return fitted, [*warnings, *words.ablation_notes(fitted, self.model)]
         except HeadlightError as error:
             fits = _longest_fit(settings, max_tokens)
             message = words.error_sentence(error)

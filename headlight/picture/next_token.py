@@ -125,7 +125,9 @@ def _describe_stages(query: Query, kept: Sequence[int], held: Sequence[float], d
             of = f"{after:,} of {numbers.count(before, 'token')}, which {verb} {share} of the probability"
             sentences.append(f"Top-{name} {query[key]:,g} keeps {of}.")
     all_kept = "" if sentences else f"Each of the {numbers.count(kept[-1], 'token')} can be drawn. "
-    return f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
+    return (
+        f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
+    )
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:
@@ -188,6 +190,15 @@ def word_probability(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
+def token_label(picture: Picture, number: int) -> str:
+    """Return the readable form of a token as the next one of a picture's text."""
+    tokenizer = picture.model.tokenizer
+    label = tokenizer.id_to_token(number) or str(number)
+    if isinstance(tokenizer, ByteLevel):
+        label = in_text(label, picture.settings.text)
+    return _VISIBLE.get(label, label)
+
+
 def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor | None) -> NextToken:
     label, text = _label_and_text(picture, number)
     earlier = None if baseline is None else float(baseline[number])
@@ -197,12 +208,10 @@ def _next_token(picture: Picture, number: int, current: Tensor, baseline: Tensor
 def _label_and_text(picture: Picture, number: int) -> tuple[str, str]:
     """Return the readable form of a token, and the text that it adds to the sentence."""
     model = picture.model
-    label = model.tokenizer.id_to_token(number) or str(number)
     text = str(model.tokenizer.decode([number]))
     if model.history is not None:  # vocabularies of models trained here hold words, or characters
+        label = model.tokenizer.id_to_token(number) or str(number)
         text = label if model.history.recipe.task == "text" else f" {label}"
     elif "�" in text:
         text = ""
-    if isinstance(model.tokenizer, ByteLevel):
-        label = in_text(label, picture.settings.text)
-    return _VISIBLE.get(label, label), text
+    return token_label(picture, number), text

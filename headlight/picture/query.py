@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
-from headlight.link.cursor import Cursor, DisplayOptions, ablated_parts, parse_at, parse_look, parse_places, parts_by_name
+from headlight.link.cursor import (
+    Cursor,
+    DisplayOptions,
+    ablated_parts,
+    parse_at,
+    parse_look,
+    parse_places,
+    parts_by_name,
+)
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MAX_CHOICES, MAX_QUERY_BYTES, POSITIONS
 from headlight.registry import MINILM, get_source, models

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import astuple, dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from headlight.link import mask_codec
@@ -66,6 +67,10 @@ class Settings:
     def forbidden_cells(self, model: Model, n: int, keys: int | None = None) -> list[str]:
         """Return the cells that this mask or the model's own forbids, as `mask_codec.forbidden`, for n queries."""
         return mask_codec.forbidden_cells(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
+
+    def silent_heads(self, model: Model) -> frozenset[tuple[int, int]]:
+        """Return the heads whose output counts as 0: those that are off, and all of a layer that is."""
+        return frozenset((*self.heads_off, *product(self.layers_off, range(model.sizes.n_heads))))
 
     def switches(self, model: Model) -> dict[str, Any]:
         """Return the settings as keyword arguments of `Model.run` and `Model.run_batch`."""

@@ -51,16 +51,19 @@ def error_sentence(error: Exception) -> str:
 
 def figures(picture: Picture) -> list[Figure]:
     """Return the figures below the maps."""
-    model, off = picture.model, len(picture.settings.heads_off)
+    model, settings = picture.model, picture.settings
     if isinstance(model, RecordedModel):
         return [_row_sum(picture)]
-    n_heads = model.sizes.n_layers * model.sizes.n_heads
+    n_layers, n_heads = model.sizes.n_layers, models.count_heads(model)
+    counts = [(len(settings.heads_off), n_heads, "heads")]
+    others = [(len(settings.mlps_off), n_layers, "MLPs"), (len(settings.layers_off), n_layers, "layers")]
+    counts += [(off, count, noun) for off, count, noun in others if off]
     strip: list[Figure] = [
         {"value": numbers.precise(picture.cosine), "label": "cosine to the unchanged model’s sentence vector"},
-        {"value": f"{off} of {n_heads}", "label": "ablated heads"},
+        *({"value": f"{off} of {count}", "label": f"ablated {noun}"} for off, count, noun in counts),
         _row_sum(picture),
     ]
-    if picture.settings.model != MINILM:
+    if settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
         label = f"the model’s answer for this {input_noun(model)} with these settings{then}"
@@ -90,6 +93,17 @@ def row_notes(model: Model) -> list[str]:
         return []
     looked_at = f"; the columns are the {input_noun(model)}" if model.group == "cross" else ""
     return [f"The rows are the tokens that the model generates, the most likely one at each step{looked_at}."]
+
+
+def ablation_notes(settings: Settings, model: Model) -> list[str]:
+    """Return a note on what is left if every layer, or every head that is not in one of them, is ablated."""
+    n_layers = model.sizes.n_layers
+    if len(settings.layers_off) == n_layers:
+        return ["Every layer is ablated: each hands on its input unchanged, so the last one gives the embeddings."]
+    if len(settings.silent_heads(model)) < models.count_heads(model):
+        return []
+    mlps = "; every MLP is ablated too" if len(settings.mlps_off) == n_layers else ""
+    return [f"Every head is ablated: in these layers no token receives anything from another{mlps}."]
 
 
 def input_noun(model: Model) -> str:

@@ -103,13 +103,13 @@ def additions(
         raise Unsupported(CROSS)
     with _Recorder(run.hidden[0], reduce) as recorder:
         hidden = compute().hidden
+    is_ours = model.encoder is not None
+    if not (model.sizes.residual if is_ours else any(part == "mlp" for _, part, _ in recorder.kept)):
+        raise Unsupported(NO_STREAM)
     parts: list[dict[str, T]] = [{} for _ in run.weights]
     for layer, part, kept in recorder.kept:
         if layer < len(parts) and not torch.equal(hidden[layer], hidden[layer + 1]):
             parts[layer][part] = kept
-    has_mlp = model.encoder is None or model.sizes.d_feed_forward
-    if not any(parts) or (has_mlp and not any("mlp" in layer for layer in parts)):
-        raise Unsupported(NO_STREAM)
     return parts
 
 

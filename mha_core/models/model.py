@@ -18,7 +18,16 @@ from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes, StackAblation
 from .inputs import (
-    Input, Mask, Switches, Tokenizer, combined_mask, head_mask, layer_set, padded, validated_ids, value_mask,
+    Input,
+    Mask,
+    Switches,
+    Tokenizer,
+    combined_mask,
+    head_mask,
+    layer_set,
+    padded,
+    validated_ids,
+    value_mask,
 )  # fmt: skip
 from .run import Run
 from .stack import Stack

@@ -59,6 +59,8 @@ class Request:
         values: bool (1, 1, i, j), False zeroes the weight after the softmax.
         temperature: divides the scores.
         positions: False removes the positions, see `add_position_removal_hook`.
+        skipped_modules: names of blocks that hand on their input, see `add_skip_hook`.
+        zeroed_modules: names of modules whose output counts as 0, see `add_zero_hook`.
         calls: the recorded calls, in order.
         unprojected: the last hidden state before a projection to another width, if the model has one.
     """
@@ -71,6 +73,8 @@ class Request:
     value_mask: Tensor | None = None
     temperature: float = 1.0
     positions: bool = True
+    skipped_modules: frozenset[str] = frozenset()
+    zeroed_modules: frozenset[str] = frozenset()
     calls: list[Call] = field(default_factory=list)
     next_layer: int = 0
     unprojected: Tensor | None = None
@@ -183,6 +187,37 @@ def add_position_removal_hook(module: nn.Module, neutral: Callable[[Any], Any]) 
         return output if request is None or request.positions else neutral(output)
 
     module.register_forward_hook(hook)
+
+
+def add_skip_hook(module: nn.Module, name: str) -> None:
+    """Let a block hand on its input in passes whose request skips it; its attention is still computed.
+
+    The hook comes before those by which transformers collects hidden states.
+    """
+
+    def hook(module: nn.Module, args: Any, kwargs: Any, output: Any) -> Any:
+        request = _request.get()
+        if request is None or name not in request.skipped_modules:
+            return output
+        entering = args[0] if args else kwargs.get("hidden_states")
+        leaving = output[0] if isinstance(output, tuple) else output
+        if not isinstance(entering, Tensor) or not isinstance(leaving, Tensor) or entering.shape != leaving.shape:
+            raise Unsupported(f"{name} does not hand on one hidden state")
+        return (entering, *output[1:]) if isinstance(output, tuple) else entering
+
+    module.register_forward_hook(hook, prepend=True, with_kwargs=True)
+
+
+def add_zero_hook(module: nn.Module, name: str) -> None:
+    """Set a module's output, the first of several, to 0 in passes whose request zeroes it."""
+
+    def hook(module: nn.Module, args: Any, output: Any) -> Any:
+        request = _request.get()
+        if request is None or name not in request.zeroed_modules:
+            return output
+        return (torch.zeros_like(output[0]), *output[1:]) if isinstance(output, tuple) else torch.zeros_like(output)
+
+    module.register_forward_hook(hook, prepend=True)
 
 
 def add_projection_hook(module: nn.Module) -> None:

@@ -1,7 +1,7 @@
 """Checks of a Hugging Face model on loading: its maps, and the changes that it supports.
 
 The model runs on a few tokens to verify shapes and row sums, that maps times values give the attention output, that a
-mask and a temperature change the maps correctly, and that ablating heads changes the output.
+mask and a temperature change the maps correctly, and that ablating heads, MLPs and layers changes the output.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import HeadlightError, Unsupported
+from ..models.model import EVERYTHING
 from . import attention_hook
 from .answer import MAX_TOKENS
 from .attention_hook import Call, mix
+from .block_hooks import BlockPaths, add_block_hooks
 from .hf_module import HfModule, PassOutput
 
 BY_TRANSFORMERS = "{} returns its maps, but computes them outside the attention hook, so they cannot be changed"
@@ -60,6 +62,7 @@ class Findings:
     Attributes:
         by_hook: whether its maps come through the hook; else the model returns them itself.
         groups: by name, in order.
+        blocks: modules of the layers of each group.
         outputs: path of an attention -> name of the module with its matrix Wᵒ, see `output_matrix`.
         mechanisms: how its positions act, as `Position.mechanisms`.
         can: as in `Model`.
@@ -70,6 +73,7 @@ class Findings:
 
     by_hook: bool
     groups: dict[str, GroupFindings]
+    blocks: dict[str, BlockPaths]
     outputs: dict[str, str]
     mechanisms: frozenset[str]
     can: frozenset[str]
@@ -109,13 +113,17 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
         raise Unsupported(f"{name} returns no attention maps over tokens; choose a model with standard attention")
     groups = {group: _check_group(some, group) for group, some in sorted_calls.items()}
     reasons = {"steps": NO_STEPS}
-    output_shift = None
+    output_shift, blocks = None, dict[str, BlockPaths]()
     if not by_hook:
-        reasons |= dict.fromkeys(("mask", "heads", "temperature", "values", "lengths"), BY_TRANSFORMERS.format(name))
+        lacks = ("mask", "heads", "mlps", "layers", "temperature", "values", "lengths")
+        reasons |= dict.fromkeys(lacks, BY_TRANSFORMERS.format(name))
     else:
         for group, finding in groups.items():
             reasons |= _check_changes(run, plain, group, finding, sorted_calls[group])
             output_shift = _measure_output_shift(plain, run, finding) if output_shift is None else output_shift
+        paths = {group: finding.paths for group, finding in groups.items()}
+        blocks, without = add_block_hooks(model, paths, outputs, plain, run)
+        reasons |= without
         if any(path not in outputs for finding in groups.values() for path in finding.paths):
             reasons["lengths"] = NO_OUTPUT
         if not output_shift:
@@ -126,7 +134,7 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
         reasons["text"] = NO_TEXT.format(reads)
     if target is not None or reads != "text" or not model.accepts("attention_mask"):
         reasons["batch"] = NO_BATCH if target is not None else "it supports no padding; run one text at a time"
-    can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
+    can = EVERYTHING - reasons.keys()
     states = [some for some in plain.hidden.values() if some]
     if not states:
         raise Unsupported(f"{name} returns no hidden states")
@@ -135,7 +143,8 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
     if target is not None and (model.answer or model.is_headless):
         model.greedy(ids, MAX_TOKENS, max_time=0)  # its first token
     n_skipped = len(calls) - sum(len(finding.paths) for finding in groups.values())
-    return Findings(by_hook, groups, outputs, acts, can, reasons, n_skipped, output_shift, states[-1][-1].shape[-1])
+    width = states[-1][-1].shape[-1]
+    return Findings(by_hook, groups, blocks, outputs, acts, can, reasons, n_skipped, output_shift, width)
 
 
 def _sort_calls(calls: list[Call], lengths: tuple[int, int], by_hook: bool) -> dict[str, list[Call]]:

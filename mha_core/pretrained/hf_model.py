@@ -338,9 +338,12 @@ class HfModel(Model):
         heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
         if not isinstance(position, str) or position not in ("trained", "none"):
             raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has no other")
+        mlps, layers = tuple(switches.get("mlps_off", ())), tuple(switches.get("layers_off", ()))
         changes = {
             "mask": not is_no_mask(switches.get("mask", "none")),
             "heads": bool(heads),
+            "mlps": bool(mlps),
+            "layers": bool(layers),
             "temperature": temperature != 1,
             "values": bool(values),
             "positions": position == "none",
@@ -349,7 +352,8 @@ class HfModel(Model):
             if is_wanted and name not in self.can:
                 raise self.cannot(name)
         check_temperature(temperature)
-        return super().switches(length, keep, len_k, **switches | {"heads_off": heads, "values_off": values})
+        lists: Switches = {"heads_off": heads, "values_off": values, "mlps_off": mlps, "layers_off": layers}
+        return super().switches(length, keep, len_k, **switches | lists)
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """Return the ids that the decoder reads for a source (1, …): the start token, then the target."""

@@ -16,6 +16,7 @@ from ..models.run import Extras, Run, require_finite, sentence_vector
 from ..models.switches import RunSwitches
 from . import memory
 from .attention_hook import Call
+from .block_hooks import BlockPaths
 from .hf_module import PassOutput
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ def group_calls(model: HfModel, result: PassOutput) -> list[Call]:
 def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
     """Run one forward pass over ids (b, i) with the options of a pass."""
     switches = spec.switches
-    tensors = switches.allow, *switches.ablate[:2]
+    tensors = switches.allow, *switches.ablate.attention
     allow, heads, values = (None if tensor is None else tensor.to(model.device) for tensor in tensors)
+    blocks = model.findings.blocks.get(model.group, BlockPaths())
     request = model.hf_module.request(
         record=spec.record | {"v"},
         changed_modules=frozenset(model.group_findings.paths),
@@ -87,6 +89,8 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
         value_mask=values,
         temperature=float(switches.temperature),
         positions=switches.position == "trained",
+        skipped_modules=frozenset(blocks.layers[layer] for layer in switches.ablate.layers),
+        zeroed_modules=frozenset(blocks.mlps[layer] for layer in switches.ablate.mlps),
     )
     maps_too = not model.findings.by_hook
     return model.hf_module.compute(

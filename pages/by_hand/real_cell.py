@@ -194,6 +194,8 @@ def _sentences(
         sentences.append(f"The mask blocks {quote(query)} from {target}: exp(−∞) is 0, so the weight is 0.")
     if (cursor.layer, cursor.head) in settings.heads_off:
         sentences.append("This head is ablated: its map is still computed, but its output is set to 0.")
+    if cursor.layer in settings.layers_off:
+        sentences.append("This layer is ablated: its maps are still computed, but it hands on its input unchanged.")
     return sentences
 
 

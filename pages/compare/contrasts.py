@@ -46,7 +46,7 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
         (masks_differ, "mask", "mask", [_mask(side) for side, _ in sides]),
         (positions_differ, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
         (left.temperature != right.temperature, "temperature", "t", degrees),
-        (left.heads_off != right.heads_off, "heads off", "off", [_heads(side.heads_off) for side, _ in sides]),
+        (_off(left) != _off(right), "what is off", "off", [_off_text(side) for side, _ in sides]),
         (left.values_off != right.values_off, "values zeroed", "unheard", zeroed),
     ]
     return [Contrast(name, key, *values) for differs, name, key, values in rows if differs]
@@ -96,7 +96,16 @@ def _positions(position: str, model: Model) -> str:
     return "no positions" if position == "none" else f"{name} positions{untrained}"
 
 
-def _heads(off: Sequence[tuple[int, int]]) -> str:
-    if not off:
+def _off(side: Settings) -> dict[str, list[str]]:
+    """Return the names of the ablated parts by their noun."""
+    mlps, layers = ([f"L{layer}" for layer in layers] for layers in (side.mlps_off, side.layers_off))
+    heads = [head_name(*pair) for pair in side.heads_off]
+    return {"head": heads, "MLP": [f"{layer} MLP" for layer in mlps], "layer": layers}
+
+
+def _off_text(side: Settings) -> str:
+    parts = {noun: names for noun, names in _off(side).items() if names}
+    if not parts:
         return "all heads on"
-    return f"{head_name(*off[0])} off" if len(off) == 1 else f"{numbers.count(len(off), 'head')} off"
+    counts = (names[0] if len(names) == 1 else numbers.count(len(names), noun) for noun, names in parts.items())
+    return f"{', '.join(counts)} off"

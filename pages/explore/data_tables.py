@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)  # the steps of a model in which nothing is changed
-CHANGES = (("mask", "painted"), ("position",), ("temperature",), ("heads_off",), ("values_off",))  # fields of each step
+# fields of each step
+CHANGES = (
+    ("mask", "painted"), ("position",), ("temperature",), ("heads_off",), ("mlps_off", "layers_off"), ("values_off",),
+)  # fmt: skip
 
 
 @st.fragment

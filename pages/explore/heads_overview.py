@@ -111,7 +111,7 @@ def _cached_measures(settings: Settings, random: bool) -> tuple[int, HeadMeasure
     lengths = None
     with pass_slot(n, models.count_heads(model)):
         if not reason and (maps is not None or run.extras.values):  # cross-attention needs the values of its pass
-            heads = head_mask(settings.heads_off, model.sizes)
+            heads = head_mask(settings.silent_heads(model), model.sizes)
             lengths = transformed_norms(model, run) * (1 if heads is None else heads[..., None])
         result = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
     return n, replace(result, missing=result.missing | {"value": reason}) if reason else result

@@ -99,7 +99,8 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
     if norm and (reason := norm_problem(model)):
         raise Unsupported(reason)
     layers, _, n, _ = maps.shape
-    heads, values = head_mask(settings.heads_off, model.sizes), value_mask(settings.values_off, n)
+    heads = head_mask(settings.silent_heads(model), model.sizes)
+    values = value_mask(settings.values_off, n)
     matrices = []
     with pass_slot(n, models.count_heads(model)), torch.no_grad():
         for layer in range(layers):

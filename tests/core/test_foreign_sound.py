@@ -21,10 +21,10 @@ from .tiny_models import check_refusals, edit
 
 pytestmark = pytest.mark.numeric
 
-SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
+SWITCHES = frozenset(("mask", "heads", "mlps", "layers", "temperature", "values"))
 CAN = {
     "whisper": SWITCHES | {"positions"},
-    "wav2vec2-conformer": SWITCHES | {"positions"},
+    "wav2vec2-conformer": SWITCHES - {"mlps"} | {"positions"},
     "wavlm": frozenset[str](),  # it hands its maps out, and computes them elsewhere
 }
 

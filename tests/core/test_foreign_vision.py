@@ -28,7 +28,7 @@ OWN = {
     "ijepa": [],
     "siglip_vision_model": [],
 }
-SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
+SWITCHES = frozenset(("mask", "heads", "mlps", "layers", "temperature", "values"))
 CAN = {
     "clip_vision_model": SWITCHES | {"positions"},
     "siglip_vision_model": SWITCHES | {"positions"},

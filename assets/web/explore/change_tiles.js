@@ -16,9 +16,14 @@ export class ChangeTiles extends ControlChips {
     this.inside.off.append(this.finder.element);
   }
 
-  /** @param {Iterable<string>} heads to ablate from now on */
-  switchOff(heads) {
-    this.view.edit({ off: heads });
+  /** @param {Iterable<string>} parts to ablate from now on */
+  switchOff(parts) {
+    this.view.edit({ off: parts });
+  }
+
+  /** All layers, or the one in focus of a model with too many. */
+  get lampLayers() {
+    return isAcross(this.view.maps) ? [String(this.view.at.layer)] : super.lampLayers;
   }
 
   /** Open the panel of one control after its tile, in the tab order too, or close it. @param {string} key */
@@ -42,7 +47,6 @@ export class ChangeTiles extends ControlChips {
 
   /** @param {string} key */
   fill(key) {
-    this.lamps.hidden = isAcross(this.view.maps); // too many to switch one by one
     if (key === "off") this.finder.draw();
     super.fill(key);
   }

@@ -7,6 +7,8 @@ import { setRovingTabindex } from "../base/choice.js";
 import { div, h, render, setAttribute, setText } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
+import { LensView } from "./lens_view.js";
+import { ResidualView } from "./residual_view.js";
 import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
 import { ApiClient } from "../wire/api_client.js";
@@ -27,7 +29,7 @@ import { Part } from "./part.js";
 export class OtherViews extends Part {
   current = /** @type {OtherView | null} */ (null); // the this.view drawn last
   /** @type {OtherView[]} */
-  all = [new HeadsView(this.view), new FlowView(this.view), new ChannelsView(this.view), new CacheView(this.view)];
+  all = [HeadsView, FlowView, ChannelsView, ResidualView, LensView, CacheView].map((Kind) => new Kind(this.view));
   wire = new ApiClient(
     {
       take: (bytes, question) => this.take(bytes, question),

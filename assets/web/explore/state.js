@@ -33,7 +33,7 @@ import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
 
 const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change the focus and no number of a map
-const PANELS = ["heads", "flow", "channels", "cache"]; // names of the other views
+const PANELS = ["heads", "flow", "channels", "residual", "lens", "cache"]; // names of the other views
 
 /** @type {State} */
 export const FIRST = {

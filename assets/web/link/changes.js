@@ -2,7 +2,7 @@
 // written rule of a mask removes: its parts `unseen` (see headlight/link/rules.py).
 
 import { MASKS, RULE, SIDE } from "../base/facts.js";
-import { headName } from "./look.js";
+import { headsOf, offText } from "./look.js";
 import { quoted } from "../base/words.js";
 
 const UNSEEN = "unseen";
@@ -65,9 +65,7 @@ export function changed(controls, off, tokens = []) {
   if (pos && pos !== "as trained")
     masks.push({ key: "pos", text: pos === "none" ? NONE.pos : `positional encoding: ${pos}`, back: { pos: null } });
   if (t && Number(t) !== 1) masks.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
-  const heads = [...off];
-  const names = heads.length === 1 ? `${headName(heads[0])} off` : `${heads.length} heads off`;
-  if (heads.length) masks.push({ key: "off", text: names, back: {}, heads });
+  if (off.size) masks.push({ key: "off", text: offText(off), back: {}, heads: [...off] });
   return masks;
 }
 
@@ -135,10 +133,9 @@ const MAX_LETTERS = 60; // characters of a file name
 /** The changes of a link to the model, as text. @param {URLSearchParams} link */
 function changesOf(link) {
   const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
-  const off = link.getAll("off");
-  const heads = off.length > 1 ? `${off.length} heads` : off[0];
+  const off = headsOf(link.getAll("off"));
   const position = pos === "none" ? "no positions" : pos && `${pos} positions`;
-  return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
+  return [mask && `${mask} mask`, position, t && `temperature ${t}`, off.size && offText(off)].filter(Boolean);
 }
 
 /** The file name of a picture, such as "it-animal-no-positions": the words that its title quotes, or the name of the

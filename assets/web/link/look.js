@@ -87,6 +87,16 @@ export const headName = (part) => `L${part.replace(`.${MLP}`, " MLP").replace(".
 /** The link's names of heads. @param {Iterable<string>} heads */
 export const headNames = (heads) => inOrder(heads).map(headName);
 
+/** The ablated parts in words, "L3 H9 off", "2 heads, L3 MLP off". @param {Iterable<string>} parts */
+export function offText(parts) {
+  const kinds = { head: /** @type {string[]} */ ([]), MLP: [], layer: [] };
+  for (const part of parts) kinds[part.endsWith(MLP) ? "MLP" : part.includes(".") ? "head" : "layer"].push(part);
+  const texts = Object.entries(kinds).map(([noun, { length, 0: first }]) =>
+    length > 1 ? `${length} ${noun}s` : length ? headName(first) : "",
+  );
+  return `${texts.filter(Boolean).join(", ")} off`;
+}
+
 /** Parse the ablated parts of a link. @param {string[]} names @returns {Set<string>} */
 export const headsOf = (names) =>
   new Set(names.map((name) => name.slice(1).replace(" MLP", `.${MLP}`).replace(" H", ".")));

@@ -6,7 +6,7 @@ import { numbers } from "../base/choice.js";
 import { hatchOf, pixel, pixels, rgb } from "../base/colour.js";
 import { button, contextOf, div, h, pixelRatio, render, setText } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
-import { headName, headNames, headsOf } from "../link/look.js";
+import { MLP, headName, headNames, headsOf, offText } from "../link/look.js";
 import { toggle } from "../base/words.js";
 
 /** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of mask; key: parameter of its rule */
@@ -16,7 +16,7 @@ const GLOSSES = /** @type {Record<string, string>} */ ({
   mask: "which words each word may attend to",
   pos: "how word order reaches the model",
   t: "how sharp or soft attention is",
-  off: "switch heads off: their output then counts as 0",
+  off: "switch heads, MLPs or whole layers off",
 });
 const ICONS = {
   mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
@@ -37,7 +37,8 @@ const SIDE = 8; // tokens in the thumbnail of a mask
 const PIXELS = 44; // pixels of the thumbnail
 const DEGREES =
   "The temperature divides the scores. Below 1 the strongest word gets even more weight; above 1 the weights become more equal.";
-const ABOUT_LAMPS = "Press a dot to ablate that head: its output then counts as 0.";
+const ABOUT_LAMPS =
+  "Press a dot to ablate a head or an MLP: its output then counts as 0. A layer that is ablated hands on its input.";
 const FIRST = ["as trained", "none"]; // encodings that come first
 const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules combined with & (and), | (or), ! (not)", numbers: [], key: "rule" },
@@ -82,27 +83,31 @@ export function drawThumbnail(canvas, { side, n, kind, inks }, isAllowed) {
   );
 }
 
-/** A toggle for each head, with labels of layers and heads.
- * @param {{layers: number, heads: number}} model @param {Set<string>} off ablated heads as "layer.head"
- * @param {(head: string) => void} toggle
+/** A toggle for each head, MLP and layer, with labels.
+ * @param {ChangedModel} model @param {string[]} layers those that are shown
+ * @param {Set<string>} off ablated parts as "layer.head", "layer.mlp" and "layer"
+ * @param {(part: string) => void} toggle
  */
-function drawLamps({ layers, heads }, off, toggle) {
+function drawLamps({ heads, fixed }, layers, off, toggle) {
   const aside = (/** @type {string} */ text, kind = "head-label") => [`span.${kind}`, { "aria-hidden": "true" }, text];
-  const lampOf = (/** @type {number} */ layer, /** @type {number} */ head) => {
-    const [name, id] = [`layer ${layer} head ${head}`, `${layer}.${head}`];
-    const props = { "data-layer": layer, "data-head": head, "aria-label": name, title: name };
+  const lampOf = (/** @type {string} */ layer, /** @type {string} */ label) => {
+    const [mlp, whole] = [label === "MLP", label === "layer"];
+    const name = whole ? `whole layer ${layer}` : mlp ? `layer ${layer} MLP` : `layer ${layer} head ${label}`;
+    const id = whole ? layer : `${layer}.${mlp ? MLP : label}`;
+    const props = { "data-layer": layer, "data-head": label, "aria-label": name, title: name };
     return ["button.lamp", { ...props, "aria-pressed": !off.has(id), onclick: () => toggle(id) }];
   };
-  const all = numbers(heads);
-  const rows = numbers(layers).flatMap((layer) => [
+  const columns = [...numbers(heads), ...(fixed.mlps ? [] : ["MLP"]), ...(fixed.layers ? [] : ["layer"])];
+  const rows = layers.flatMap((layer) => [
     aside(`layer ${layer}`, "layer-label"),
-    ...all.map((head) => lampOf(Number(layer), Number(head))),
+    ...columns.map((column) => lampOf(layer, column)),
   ]);
+  const lacks = [...new Set([fixed.mlps, fixed.layers])].filter(Boolean).join(" ");
   return [
-    { "--heads": String(heads) },
-    ["p.label", ABOUT_LAMPS],
+    { "--heads": String(columns.length) },
+    ["p.label", [ABOUT_LAMPS, lacks].filter(Boolean).join(" ")],
     aside("head"),
-    ...all.map((head) => aside(head)),
+    ...columns.map((column) => aside(column)),
     ...rows,
   ];
 }
@@ -128,7 +133,7 @@ export class ControlChips {
     this.ending = ending;
     this.masks = radios(`Mask${ending}`);
     this.numbers = div("numbers");
-    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
+    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads, MLPs and layers${ending}` });
     const allOn = button("all on", () => this.switchOff([]));
     this.inside = /** @type {Record<string, HTMLElement>} */ ({
       mask: h("div", {}, this.masks, this.numbers),
@@ -162,9 +167,14 @@ export class ControlChips {
     return key;
   }
 
-  /** @param {Iterable<string>} heads to ablate from now on */
-  switchOff(heads) {
-    this.set({ off: headNames(heads) });
+  /** @param {Iterable<string>} parts to ablate from now on */
+  switchOff(parts) {
+    this.set({ off: headNames(parts) });
+  }
+
+  /** The layers whose parts the panel shows. */
+  get lampLayers() {
+    return numbers(this.model.layers);
   }
 
   /** The reason why a control has no effect here, or "". @param {string} key */
@@ -273,13 +283,13 @@ export class ControlChips {
     const kind = KINDS.find(({ name }) => name === mask);
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
     const rule = mask === "combination" ? this.value("rule") : [nameOf("mask", mask), ...numbers].join(" ");
-    const [first, ...others] = this.off;
-    const [count, all] = [others.length + 1, layers * heads];
+    const [{ off }, all] = [this, layers * heads];
+    const isHeads = off.size > 1 && [...off].every((part) => headName(part).includes(" H"));
     return {
       mask: mask === "none" && ownMask !== "none" ? "the model’s own" : rule,
       pos: nameOf("pos", pos),
       t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"}`,
-      off: first ? `${others.length ? `${count} of ${all}` : headName(first)} off` : `all ${all} heads on`,
+      off: isHeads ? `${off.size} of ${all} off` : off.size ? offText(off) : `all ${all} heads on`,
     };
   }
 
@@ -299,7 +309,10 @@ export class ControlChips {
       render(inside.pos, ...items.map(drawItem));
     }
     if (key === "off")
-      render(this.lamps, ...drawLamps(this.model, this.off, (head) => this.switchOff(toggle(this.off, head))));
+      render(
+        this.lamps,
+        ...drawLamps(this.model, this.lampLayers, this.off, (part) => this.switchOff(toggle(this.off, part))),
+      );
     if (key === "t") {
       const [min, max] = TEMPERATURES.map(String);
       const slide = { type: "range", min, max, step: "0.1" };

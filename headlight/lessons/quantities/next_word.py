@@ -27,13 +27,13 @@ def choice(query: Query, settings: Settings, word: str, temperature: float = 1.0
     """
     picture = pictures.picture(settings)
     chances = _chances(picture, temperature)
-    return Value.number(float(1 + (chances > chances[_token(picture, word)]).sum()))
+    return Value.number(float(1 + (chances > chances[token_id(picture, word)]).sum()))
 
 
 def softened(query: Query, settings: Settings, word: str, temperature: float) -> Value:
     """Return `softened("cold", 2)`: the probability of a word at this sampling temperature, not that of attention."""
     picture = pictures.picture(settings)
-    return Value.number(float(_chances(picture, temperature)[_token(picture, word)]))
+    return Value.number(float(_chances(picture, temperature)[token_id(picture, word)]))
 
 
 Stage = Literal["model", "temperature", "top-k", "top-p"]  # what the model computes, and the stages in their order
@@ -86,7 +86,7 @@ def _chances(picture: Picture, temperature: float) -> Tensor:
     return torch.softmax(picture.run.logits[-1].double() / temperature, dim=-1)
 
 
-def _token(picture: Picture, word: str) -> int:
+def token_id(picture: Picture, word: str) -> int:
     """Return the id of the first token of a word that follows the text."""
     text, ids = picture.settings.text, list(picture.run.ids)
     gap = "" if not text or text[-1:].isspace() or not word[:1].isalnum() else " "

@@ -27,6 +27,7 @@ from . import (
     next_word,
     random_rows,
     reshapes,
+    streams,
     times,
     trained,
     value_shares,
@@ -35,7 +36,7 @@ from . import picture as picture_quantities
 
 _MODULES = (
     trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs,
-    conventions, kv_cache,
+    conventions, kv_cache, streams,
 )  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
