@@ -1,12 +1,14 @@
 """Quantities of the residual stream and of the logit lens."""
 
 import torch
+from cachetools import LRUCache
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures, residual
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
+from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core.measure import logit_lens
@@ -55,6 +57,7 @@ def _of_stream(settings: Settings, values: torch.Tensor) -> Value:
     return Value.from_tensor(values, "l i", pictures.tokens(settings))
 
 
+@single_flight(LRUCache(256))
 def _lens(settings: Settings, word: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the probability and the rank of a word, (layers + 1, i) each."""
     picture = pictures.picture(settings)
