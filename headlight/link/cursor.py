@@ -163,9 +163,9 @@ def heads_by_name(layers: int, heads: int) -> dict[str, tuple[int, int]]:
 
 
 def parts_by_name(layers: int, heads: int) -> dict[str, tuple[str, Any]]:
-    """Return every part of a model that can be ablated by name: "L3 H5", "L3 MLP" for its MLP, "L3" for the layer.
+    """Return every part that can be ablated by its name in links.
 
-    A part is the name of the switch of `Model.run` and its element.
+    The names are "L3 H5", "L3 MLP" and "L3", a whole layer; a part is a switch of `Model.run` and its element.
     """
     mlps = {f"L{layer} MLP": ("mlps_off", layer) for layer in range(layers)}
     return {
@@ -178,6 +178,6 @@ def parts_by_name(layers: int, heads: int) -> dict[str, tuple[str, Any]]:
 def ablated_parts(names: Iterable[str], layers: int, heads: int) -> dict[str, Any]:
     """Return the switches of `Model.run` for names of parts, each sorted and unique; names of no part are ignored."""
     parts = parts_by_name(layers, heads)
-    chosen = {parts[name] for name in names if name in parts}
+    ablations = {parts[name] for name in names if name in parts}
     switches = ("heads_off", "mlps_off", "layers_off")
-    return {switch: tuple(sorted(item for kind, item in chosen if kind == switch)) for switch in switches}
+    return {switch: tuple(sorted(item for kind, item in ablations if kind == switch)) for switch in switches}

@@ -55,12 +55,15 @@ def figures(picture: Picture) -> list[Figure]:
     if isinstance(model, RecordedModel):
         return [_row_sum(picture)]
     n_layers, n_heads = model.sizes.n_layers, models.count_heads(model)
-    counts = [(len(settings.heads_off), n_heads, "heads")]
-    others = [(len(settings.mlps_off), n_layers, "MLPs"), (len(settings.layers_off), n_layers, "layers")]
-    counts += [(off, count, noun) for off, count, noun in others if off]
+    counts = {"heads": (len(settings.heads_off), n_heads)}
+    layers = {"MLPs": settings.mlps_off, "layers": settings.layers_off}
+    counts |= {noun: (len(off), n_layers) for noun, off in layers.items() if off}
+    ablations: list[Figure] = [
+        {"value": f"{off} of {count}", "label": f"ablated {noun}"} for noun, (off, count) in counts.items()
+    ]
     strip: list[Figure] = [
         {"value": numbers.precise(picture.cosine), "label": "cosine to the unchanged model’s sentence vector"},
-        *({"value": f"{off} of {count}", "label": f"ablated {noun}"} for off, count, noun in counts),
+        *ablations,
         _row_sum(picture),
     ]
     if settings.model != MINILM:
@@ -96,7 +99,7 @@ def row_notes(model: Model) -> list[str]:
 
 
 def ablation_notes(settings: Settings, model: Model) -> list[str]:
-    """Return a note on what is left if every layer, or every head that is not in one of them, is ablated."""
+    """Return a note on what is left if every layer or every head is ablated."""
     n_layers = model.sizes.n_layers
     if len(settings.layers_off) == n_layers:
         return ["Every layer is ablated: each hands on its input unchanged, so the last one gives the embeddings."]

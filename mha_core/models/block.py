@@ -15,7 +15,7 @@ from ..positions import Position
 
 
 class StackAblation(NamedTuple):
-    """Parts of a stack, or of one block, that a pass leaves out of its output; the maps of the layer stay unchanged.
+    """Parts of a stack or block that a pass leaves out; the maps are still computed.
 
     Attributes:
         heads: bool (layers, h), of one block (h,) or (b, h); False = off, None = all are on.

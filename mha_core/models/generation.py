@@ -68,7 +68,8 @@ class Generation:
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
         # a caller's iterators are read once, for all passes
-        lists: Any = {name: tuple(value) for name, value in switches.items() if name.endswith("_off")}
+        options: dict[str, Any] = {**switches}
+        lists: Any = {name: tuple(value) for name, value in options.items() if name.endswith("_off")}
         self._switches: Switches = {**switches, **lists}
         self._caches: tuple[Stack | None, list[KVCache]] | None = None
         self.logits = self._pass()[2]

@@ -165,11 +165,11 @@ class Model(Protocol):
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
-        mlps_off: Iterable[int] = (),
-        layers_off: Iterable[int] = (),
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
+        mlps_off: Iterable[int] = (),
+        layers_off: Iterable[int] = (),
     ) -> Run:
         """Compute every map and hidden state of one text.
 
@@ -186,12 +186,12 @@ class Model(Protocol):
             temperature: divides the scores of every layer.
             values_off: positions of tokens, counted from 0, whose values other tokens do not mix in; the weights stay
                 as they are, so the mixed weights of a row sum to less than 1.
-            mlps_off: layers, counted from 0, whose MLP (feed-forward network) adds nothing: its output, bias included,
-                is set to 0.
-            layers_off: layers, counted from 0, that hand on their input unchanged; their maps are still computed.
             trace_layer: the layer whose steps are recorded.
             implementation: a name of `IMPLEMENTATIONS` that computes the traced layer, with the same weights.
             all_logits: return the logits of every position, not only of the last one.
+            mlps_off: layers, counted from 0, whose MLP (feed-forward network) adds nothing: its output, bias included,
+                is set to 0.
+            layers_off: layers, counted from 0, that hand on their input unchanged; their maps are still computed.
 
         Raises:
             TooLong, MaskError, PositionError, SizeError: with the numbers.

@@ -64,9 +64,9 @@ def add_block_hooks(
     mlps = {path: _mlp(model.module, path, attention, order) for path in every_block}
     for name in filter(None, mlps.values()):
         attention_hook.add_zero_hook(model.module.get_submodule(name), name)
-    known = {group: BlockPaths(layers, tuple(mlps[path] for path in layers)) for group, layers in blocks.items()}
-    if all(mlps.values()) and _add_to_the_stream(plain, run, known):
-        return known, {}
+    modules = {group: BlockPaths(layers, tuple(mlps[path] for path in layers)) for group, layers in blocks.items()}
+    if all(mlps.values()) and _add_to_the_stream(plain, run, modules):
+        return modules, {}
     return {group: BlockPaths(layers) for group, layers in blocks.items()}, {"mlps": NO_MLPS}
 
 
@@ -118,7 +118,7 @@ def _linear_order(model: nn.Module, run: Callable[..., PassOutput]) -> dict[str,
     return order
 
 
-def _mlp(model: nn.Module, block: str, attention: set[str], order: Mapping[str, int]) -> str:
+def _mlp(model: nn.Module, block: str, attention: set[str], order: dict[str, int]) -> str:
     """Return the name of the module whose output is what the block's MLP adds; "" if it is not clear."""
     parts = {name: _matrices(model.get_submodule(name)) for name in _pieces(model, block)}
     pieces = [
@@ -150,10 +150,10 @@ def _is_expert(child: tuple[str, nn.Module]) -> bool:
     return "expert" in child[0].lower() or "expert" in type(child[1]).__name__.lower()
 
 
-def _add_to_the_stream(plain: PassOutput, run: Callable[..., PassOutput], known: Mapping[str, BlockPaths]) -> bool:
+def _add_to_the_stream(plain: PassOutput, run: Callable[..., PassOutput], modules: Mapping[str, BlockPaths]) -> bool:
     """Return whether a pass without the MLPs keeps its first map and tells the tokens apart, but differs."""
-    without = run(zeroed_modules=frozenset(name for paths in known.values() for name in paths.mlps))
-    keeps_map = torch.equal(plain.calls[0].weights, without.calls[0].weights)
-    states = [state for hidden in without.hidden.values() for state in hidden]
+    ablated = run(zeroed_modules=frozenset(name for paths in modules.values() for name in paths.mlps))
+    keeps_map = torch.equal(plain.calls[0].weights, ablated.calls[0].weights)
+    states = [state for hidden in ablated.hidden.values() for state in hidden]
     keeps_tokens = all(bool((state - state[:, :1]).any()) for state in states)
-    return keeps_map and keeps_tokens and not torch.equal(plain.last, without.last)
+    return keeps_map and keeps_tokens and not torch.equal(plain.last, ablated.last)

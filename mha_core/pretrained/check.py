@@ -122,8 +122,8 @@ def examine(model: HfModule, ids: Tensor, target: Tensor | None, length: int) ->
             reasons |= _check_changes(run, plain, group, finding, sorted_calls[group])
             output_shift = _measure_output_shift(plain, run, finding) if output_shift is None else output_shift
         paths = {group: finding.paths for group, finding in groups.items()}
-        blocks, without = add_block_hooks(model, paths, outputs, plain, run)
-        reasons |= without
+        blocks, without_blocks = add_block_hooks(model, paths, outputs, plain, run)
+        reasons |= without_blocks
         if any(path not in outputs for finding in groups.values() for path in finding.paths):
             reasons["lengths"] = NO_OUTPUT
         if not output_shift:

@@ -39,6 +39,8 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     zeroed = [words.zeroed_values(side, owner) or "every value" for side, owner in sides]
     masks_differ = (left.mask, left.painted) != (right.mask, right.painted)
     positions_differ = left.position != right.position and not as_trained
+    others = [(side.mlps_off, side.layers_off) for side, _ in sides]
+    ablations = "heads off" if others[0] == others[1] else "ablated parts"
     degrees = [f"temperature {side.temperature:g}" for side, _ in sides]
     rows = [
         (left.model != right.model, "model", "model", [get_source(side.model).title for side, _ in sides]),
@@ -46,7 +48,7 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
         (masks_differ, "mask", "mask", [_mask(side) for side, _ in sides]),
         (positions_differ, "positions", "pos", [_positions(side.position, owner) for side, owner in sides]),
         (left.temperature != right.temperature, "temperature", "t", degrees),
-        (_off(left) != _off(right), "what is off", "off", [_off_text(side) for side, _ in sides]),
+        (_off(left) != _off(right), ablations, "off", [_off_text(side) for side, _ in sides]),
         (left.values_off != right.values_off, "values zeroed", "unheard", zeroed),
     ]
     return [Contrast(name, key, *values) for differs, name, key, values in rows if differs]

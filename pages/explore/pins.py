@@ -1,6 +1,7 @@
 """A pinned picture as a text for the link."""
 
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from headlight.link import rules
@@ -44,7 +45,9 @@ def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     except HeadlightError:
         return None
     heads_off = parse_heads(heads_text, *query.sizes)
-    switches = dict(zip(("values_off", "mlps_off", "layers_off"), map(parse_places, places_texts), strict=False))
+    switches: dict[str, Any] = dict(
+        zip(("values_off", "mlps_off", "layers_off"), map(parse_places, places_texts), strict=False)
+    )
     is_known = position in POSITIONS.values() and len(switches) == len(places_texts)
     layers = (*(switches.get("mlps_off") or ()), *(switches.get("layers_off") or ()))
     if heads_off is None or None in switches.values() or not is_known or max(layers, default=0) >= query.sizes[0]:

@@ -11,7 +11,7 @@ from .tab import Tab
 
 __all__ = ["AXE", "RUN", "SERIOUS", "nothing_serious", "nothing_serious_in_panels"]
 
-CHANGES = ("Mask", "Positional encoding", "Ablate heads", "Temperature")
+CHANGES = ("Mask", "Positional encoding", "Ablate", "Temperature")
 SERIOUS = {"serious", "critical"}  # what axe calls so; the others are minor and moderate
 NEVER_SERIOUS = ("region", "hidden-content")  # and slow
 CONTRAST = "color-contrast"  # takes fifty times as long as `unreadable`, which asks for more of large letters

@@ -32,6 +32,8 @@ def run_of(settings: Settings, **more: Any) -> Run:
         heads_off=settings.heads_off,
         temperature=settings.temperature,
         values_off=settings.values_off,
+        mlps_off=settings.mlps_off,
+        layers_off=settings.layers_off,
         **more,
     )
 

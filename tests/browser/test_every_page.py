@@ -159,7 +159,7 @@ def fits_on_a_phone(tab: Tab) -> None:
 
 def test_the_switches_have_one_name_order_and_value_on_every_page(new_tab: NewTab) -> None:
     wanted = [
-        "Maskwindow 2", "Positional encodingno positional encoding", "Temperature0.5, sharper", "Ablate headsL0 H1 off",
+        "Maskwindow 2", "Positional encodingno positional encoding", "Temperature0.5, sharper", "AblateL0 H1 off",
     ]  # fmt: skip
     for name in ("explore", "compare", "masks", "shapes"):
         tab = new_tab(KINDS[name]).open(s=WORDS, mask="window", w="2", pos="none", t="0.5", off="L0 H1").settled()

@@ -171,7 +171,7 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
     shapes.shows("how are we", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
     expect(shapes.control("Mask").locator(".current-value")).to_have_text("window 2")
-    shapes.controls("Ablate heads").get_by_role("button", name="layer 0 head 2").click()
+    shapes.controls("Ablate").get_by_role("button", name="layer 0 head 2").click()
     shapes.controls("Temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are we", mask="window:2", heads_off=((0, 2),), temperature=1.1)
     weights = shapes.controls("Weights of this layer")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -29,44 +30,30 @@ from .tiny_models import Float64Throughout
 pytestmark = pytest.mark.numeric
 
 TEXT = "the quick brown fox sat on a mat"
-OFF: tuple[dict[str, Any], ...] = (
-    {"mlps_off": (1,)},
-    {"layers_off": (0,)},
-    {"mlps_off": (0, 1), "layers_off": (1,), "heads_off": ((0, 2),)},
-)
+OFF: tuple[dict[str, Any], ...] = ({"mlps_off": (1,)}, {"layers_off": (0,)})
 # type -> parameters of the last matrix of an MLP, with its bias, in a layer
 DOWN = {
     "bert": r"layer\.{}\.output\.dense\.", "gpt2": r"h\.{}\.mlp\.c_proj\.", "llama": r"layers\.{}\.mlp\.down_proj\.",
-    "opt": r"layers\.{}\.fc2\.", "gpt_neox": r"layers\.{}\.mlp\.dense_4h_to_h\.", "ctrl": r"h\.{}\.ffn\.2\.",
-    "gpt_oss": r"layers\.{}\.mlp\.experts\.down_proj", "mixtral": r"layers\.{}\.mlp\.experts\.down_proj",
+    "gpt_neox": r"layers\.{}\.mlp\.dense_4h_to_h\.", "gpt_oss": r"layers\.{}\.mlp\.experts\.down_proj",
     "deepseek_v3": r"layers\.{}\.mlp\.(down_proj|.*experts\.down_proj)", "vit": r"layers\.{}\.mlp\.fc2\.",
-    "wav2vec2": r"layers\.{}\.feed_forward\.output_dense\.", "bart": r"encoder\.layers\.{}\.fc2\.",
-    "t5": r"encoder\.block\.{}\.layer\.1\.DenseReluDense\.wo\.",
+    "bart": r"encoder\.layers\.{}\.fc2\.", "t5": r"encoder\.block\.{}\.layer\.1\.DenseReluDense\.wo\.",
 }  # fmt: skip
-
 UNCLEAR = {"albert": ("layers", "mlps"), "wav2vec2-conformer": ("mlps",), "bloom": ("layers", "mlps")}
 
 
 @contextmanager
 def hooked(blocks: nn.ModuleList, down: str, mlps_off: Any = (), layers_off: Any = ()) -> Iterator[None]:
     """Hooks on transformers' blocks and on the last matrix of their MLPs."""
-
-    def hand_on(module: nn.Module, args: Any, output: Any) -> Any:
-        return (args[0], *output[1:]) if isinstance(output, tuple) else args[0]
-
-    def nothing(module: nn.Module, args: Any, output: Any) -> Any:
-        return output * 0
-
-    hooks = [blocks[n].register_forward_hook(hand_on, prepend=True) for n in layers_off]
-    hooks += [blocks[n].get_submodule(down).register_forward_hook(nothing) for n in mlps_off]
-    try:
+    with ExitStack() as hooks:
+        for n in layers_off:
+            hooks.enter_context(blocks[n].register_forward_hook(lambda _, args, output: args[0], prepend=True))
+        for n in mlps_off:
+            part = blocks[n].get_submodule(down)
+            hooks.enter_context(part.register_forward_hook(lambda _, args, output: output * 0))
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
-@pytest.mark.parametrize("off", [*OFF[:2], {"mlps_off": range(6)}, {"mlps_off": (3, 1), "layers_off": (5, 2)}])
+@pytest.mark.parametrize("off", [*OFF, {"mlps_off": range(6)}, {"mlps_off": (3, 1), "layers_off": (5, 2)}])
 def test_minilm_equals_hooks_on_transformers(minilm64: Model, reference64: Any, off: Any) -> None:
     run = minilm64.run(TIRED, **off)
     with torch.no_grad(), hooked(reference64.encoder.layer, "output.dense", **off):
@@ -76,7 +63,7 @@ def test_minilm_equals_hooks_on_transformers(minilm64: Model, reference64: Any, 
     differ(run.hidden[-1], minilm64.run(TIRED).hidden[-1])
 
 
-@pytest.mark.parametrize("off", OFF[:2])
+@pytest.mark.parametrize("off", OFF)
 def test_a_llama_equals_hooks_on_transformers_in_one_pass_a_layer_at_a_time_and_cached(off: Any) -> None:
     model, ids = llama.model(torch.float64), llama.random_ids(9)
     with Float64Throughout(), hooked(llama.reference(torch.float64).model.layers, "mlp.down_proj", **off):
@@ -96,63 +83,42 @@ def test_a_llama_equals_hooks_on_transformers_in_one_pass_a_layer_at_a_time_and_
 
 @pytest.mark.parametrize("model_type", DOWN)
 def test_a_foreign_mlp_that_is_off_equals_a_copy_whose_last_matrix_is_zero(loaded: Any, model_type: str) -> None:
-    experts = model_type in ("gpt_oss", "mixtral", "deepseek_v3")  # their products exist in float32 alone
+    experts = model_type in ("gpt_oss", "deepseek_v3")  # their products exist in float32 alone
     model = loaded(model_type, torch.float32 if experts else torch.float64)
-    edited = copy.deepcopy(model.hf_module.module)
-    wanted = re.compile(DOWN[model_type].format(1))
-    zeroed = [weight.zero_() for name, weight in edited.named_parameters() if wanted.search(name)]
-    assert zeroed
-    text = {"text": TEXT, "picture": pictures.file(), "sound": sounds.file()}[model.reads]
-    run, plain = model.run(text, mlps_off=(1,)), model.run(text)
-    expected = with_module(model, edited).run(text)
-    (identical if experts else same_function)(run.hidden, expected.hidden)
-    (identical if experts else same_function)(run.weights, expected.weights)
-    differ(run.hidden[-1].double(), plain.hidden[-1].double())
-    assert run.interventions.summary.startswith("1 MLP off")
-
-
-@pytest.mark.parametrize("model_type", ["bert", "gpt2", "llama", "bart", "t5", "gpt_oss"])
-def test_a_foreign_layer_that_is_off_hands_on_its_input_as_without_the_layer(loaded: Any, model_type: str) -> None:
-    model = loaded(model_type)
-    run, plain = model.run(TEXT, layers_off=(1,)), model.run(TEXT)
-    identical(run.weights, plain.weights)  # of two layers, the second
-    identical(run.hidden[:2], plain.hidden[:2])
-    path, _, number = model.findings.blocks[model.group].layers[1].rpartition(".")
-    shorter = copy.deepcopy(model.hf_module.module)
-    del shorter.get_submodule(path)[int(number)]
-    ids = {"input_ids": torch.tensor([run.ids])}
-    with torch.no_grad():
-        theirs = shorter(**ids, decoder_input_ids=ids["input_ids"]) if model_type in ("bart", "t5") else shorter(**ids)
-        last = getattr(theirs, "encoder_last_hidden_state", None)
-    if last is not None:
-        identical(run.hidden[-1:], last)
-    elif run.logits is not None:
-        identical(run.logits, theirs.logits[0, -1:])
-
-
-def with_module(model: Any, module: Any) -> Any:
-    """The model around another module."""
+    edited, wanted = copy.deepcopy(model.hf_module.module), re.compile(DOWN[model_type].format(1))
+    assert [weight.zero_() for name, weight in edited.named_parameters() if wanted.search(name)]
     twin = copy.copy(model)
-    twin.hf_module = HfModule(module, model.hf_module.family, model.hf_module.answer)
-    return twin
+    twin.hf_module = HfModule(edited, model.hf_module.family, model.hf_module.answer)
+    text = pictures.file() if model.reads == "picture" else TEXT
+    run, expected = model.run(text, mlps_off=(1,)), twin.run(text)
+    for ours, theirs in ((run.hidden, expected.hidden), (run.weights, expected.weights)):
+        (identical if experts else same_function)(ours, theirs)
+    differ(run.hidden[-1].double(), model.run(text).hidden[-1].double())
 
 
-@pytest.mark.parametrize("group", ["encoder", "decoder", "cross"])
-def test_every_group_of_an_encoder_decoder(loaded: Any, group: str) -> None:
-    model = loaded("t5", torch.float64).for_group(group)
-    target = {} if group == "encoder" else {"target": "a cat"}
-    run = model.run(TEXT, layers_off=(0,), **target)
-    identical(run.hidden[1], run.hidden[0])
-    differ(model.run(TEXT, mlps_off=(1,), **target).hidden[-1], model.run(TEXT, **target).hidden[-1])
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", "llama", "gpt_oss"])
+def test_a_foreign_model_without_a_layer_equals_one_whose_list_lacks_it(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    run = model.run(TEXT, layers_off=(1,))
+    identical(run.weights, model.run(TEXT).weights)  # of two layers, the second
+    shorter = copy.deepcopy(model.hf_module.module)
+    del shorter.get_submodule(model.findings.blocks[model.group].layers[1].rpartition(".")[0])[1]
+    theirs = shorter(torch.tensor([run.ids]), output_hidden_states=True)
+    identical(run.hidden[-1], theirs.hidden_states[-1][0])
+
+
+def test_a_layer_of_each_group_of_an_encoder_decoder(loaded: Any) -> None:
+    for model_type, group in product(("t5", "bart"), ("encoder", "decoder", "cross")):
+        run = loaded(model_type).for_group(group).run(TEXT, layers_off=(0,), target="a cat")
+        identical(run.hidden[1], run.hidden[0])
 
 
 def test_where_it_is_not_clear_a_sentence_says_so(loaded: Any) -> None:
     for model_type, lacks in UNCLEAR.items():
         model = loaded(model_type)
         text = sounds.file() if model.reads == "sound" else TEXT
-        assert model.can.isdisjoint(lacks)
         for ability in lacks:
-            assert len(model.reasons[ability].split()) > 5
+            assert ability not in model.can
             with pytest.raises(Unsupported, match=re.escape(model.reasons[ability])):
                 model.run(text, **{f"{ability}_off": (0,)})
     assert "layers" in loaded("wav2vec2-conformer").can
@@ -164,21 +130,18 @@ def test_a_layer_that_is_off_hands_on_its_input_and_everything_off_hands_on_the_
         run = minilm.run(TIRED, layers_off=(layer,))
         identical(run.hidden[layer + 1], run.hidden[layer])
         identical(run.weights[: layer + 1], plain.weights[: layer + 1])
-        identical(run.weights[layer], minilm.run(TIRED, layers_off=(layer,), mlps_off=(layer,)).weights[layer])
     heads = [(layer, head) for layer in range(6) for head in range(12)]
     nothing = minilm.run(TIRED, heads_off=heads, mlps_off=range(6), layers_off=range(6))
     for state in nothing.hidden:
         identical(state, plain.hidden[0])
     assert nothing.interventions.summary == "72 heads off, 6 MLPs off, 6 layers off"
-    assert (nothing.interventions.mlps_off, nothing.interventions.layers_off) == (tuple(range(6)),) * 2
-    batch = minilm.run_batch([TIRED, "how are you"], mlps_off=iter((2,)), layers_off=iter((4,)))
-    identical(batch[0].hidden[5], batch[0].hidden[4])
-    same = minilm.run(TIRED, mlps_off=(2,), layers_off=(4,)).hidden.double()
-    assert float((batch[0].hidden.double() - same).abs().max()) < 1e-4
 
 
-def test_each_head_beside_an_mlp_and_a_layer_that_are_off(minilm64: Model) -> None:
+def test_a_batch_and_each_head_beside_an_mlp_and_a_layer_that_are_off(minilm64: Model) -> None:
     off: dict[str, Any] = {"mlps_off": (2,), "layers_off": (1,)}
+    alone = minilm64.run("how are you", **off)
+    batch = minilm64.run_batch([TIRED, "how are you"], mlps_off=iter((2,)), layers_off=iter((1,)))
+    same_function(batch[1].hidden, alone.hidden)
     each = minilm64.ablate_each_head("how are you", **off)
     for layer, head in ((0, 3), (1, 3), (2, 0)):
         same_function(each[layer, head], minilm64.run("how are you", heads_off=[(layer, head)], **off).sentence)
@@ -190,18 +153,16 @@ def test_a_decoder_layer_of_ours_is_its_self_and_cross_attention_with_the_mlp() 
         part = model.for_group(group)
         states = part.run("3 may", target="0305", layers_off=(1,)).hidden
         identical(states[2], states[1])
-        run, edited = part.run("3 may", target="0305", mlps_off=(0,)), copy.deepcopy(translator())
-        for weight in edited.encoder.cross_layers[0].feed_forward[-1].parameters():
-            weight.zero_()
-        same = edited.for_group(group).run("3 may", target="0305").hidden
-        identical(run.hidden, same)
-        differ(run.hidden[1], part.run("3 may", target="0305").hidden[1])
+        edited = copy.deepcopy(model)
+        for name, weight in edited.encoder.cross_layers[0].named_parameters():
+            weight.mul_(float(not name.startswith("feed_forward.3")))
+        states = part.run("3 may", target="0305", mlps_off=(0,)).hidden
+        identical(states, edited.for_group(group).run("3 may", target="0305").hidden)
 
 
 def test_a_stack_without_mlps_says_so(tmp_path: Path) -> None:
     trained(TINY).save(tmp_path / "run")
     model = load_model(str(tmp_path / "run"), device="cpu")
-    assert "mlps" not in model.can
     assert "layers" in model.can
     with pytest.raises(Unsupported, match="its layers are attention alone, without an MLP"):
         model.run("the dog bit the man", mlps_off=(0,))
@@ -211,4 +172,4 @@ def test_a_stack_without_mlps_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("layer", [6, -1, "0", 1.5, (0, 0)])
 def test_a_layer_that_the_model_lacks(minilm: Model, switch: str, layer: Any) -> None:
     with pytest.raises(SizeError, match=f"{switch} has .*; give layers, 0 to 5"):
-        minilm.run(TIRED, **{switch: [layer]})
+        minilm.run(TIRED, **cast(Any, {switch: [layer]}))

@@ -101,6 +101,8 @@ CORE: list[tuple[Link, Settings, Settings, tuple[int, int]]] = [
         {"s2": WIDE, "mask2": "combination", "rule2": "causal|sinks:1", "pos2": "rotary", "off2": "L3 H1"},
         BEGINS[0], Settings(WIDE, "causal | sinks:1", "rotary", heads_off=((3, 1),)), (0, 2),
     ),
+    ({"off": ["L3 MLP", "L1"], "pos2": "as trained", "off2": "L2 MLP", "at": "4.1"},
+     Settings(TIRED, mlps_off=(3,), layers_off=(1,)), Settings(TIRED, mlps_off=(2,)), (4, 1)),
     ({"s2": "how are you", "t2": "2", "at": "3.1.9"}, BEGINS[0], replace(WITHOUT, temperature=2.0), (3, 1)),
     ({"mask": "painted", "p": PAINTED, "mask2": "window", "w2": "513"}, Settings(TIRED, painted=PAINTED),
      Settings(TIRED, "window:3", "none"), (0, 2)),

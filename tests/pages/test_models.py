@@ -129,6 +129,7 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
         (Settings("it", temperature=0.5), "temperature 0.5"),
         (Settings("it", heads_off=((0, 0),)), "1 head off"),
         (Settings("it", "causal", heads_off=((0, 0), (0, 1))), "mask causal, 2 heads off"),
+        (Settings("it", heads_off=((0, 0),), mlps_off=(1,), layers_off=(2, 3)), "1 head off, 1 MLP off, 2 layers off"),
     ):
         assert text.label(settings, model) == label
     for position in POSITIONS.values():

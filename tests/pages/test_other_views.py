@@ -72,8 +72,8 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
 
 
 def test_ablated_heads_carry_no_flow() -> None:
-    off = [f"L0 H{head}" for head in range(12)]
-    for state in ("flow", "flow.norm"):
+    heads = [f"L0 H{head}" for head in range(12)]
+    for state, off in (("flow", heads), ("flow.norm", heads), ("flow", ["L0"]), ("flow.norm", ["L0"])):
         masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -41,9 +42,12 @@ def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
     others = [
         Settings("It"), Settings("it", "causal"), Settings("it", position="none"), Settings("it", temperature=2.0),
         Settings("it", heads_off=((0, 0),)), Settings("it", device="cpu"), Settings("it", painted="3.rB"),
-        Settings("it", model="small-1"), Settings("it", values_off=(1,)),
+        Settings("it", model="small-1"), Settings("it", values_off=(1,)), Settings("it", mlps_off=(1,)),
+        Settings("it", layers_off=(1,)), Settings("it", mlps_off=(1,), layers_off=(1,)),
     ]  # fmt: skip
-    assert len({base, *others}) == len({settings.digest for settings in (base, *others)}) == 10
+    assert len({base, *others}) == len({settings.digest for settings in (base, *others)}) == 13
+    older = repr(("it", "none", "trained", 1.0, (), "auto", "", "minilm")).encode()  # before values could be off
+    assert base.digest == hashlib.blake2b(older, digest_size=8).hexdigest()
     assert Settings("it", "causal", device="cpu").baseline == Settings("it", device="cpu")
 
 

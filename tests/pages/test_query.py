@@ -57,6 +57,8 @@ settings = st.builds(
     st.sets(pairs).map(lambda heads: tuple(sorted(heads))),
     painted=st.sampled_from(["", "6.rB", "15.rGB.3rJB"]),
     values_off=st.sampled_from([(), (0,), (3, 40)]),
+    mlps_off=st.sampled_from([(), (0,), (1, 5)]),
+    layers_off=st.sampled_from([(), (5,), (0, 1)]),
 )
 
 
@@ -66,7 +68,9 @@ def written(of: Settings, side: str) -> str:
         "s": of.text,
         "pos": next(name for name, core in POSITIONS.items() if core == of.position),
         "t": f"{of.temperature:g}",
-        "off": [head_name(layer, head) for layer, head in of.heads_off],
+        "off": [head_name(layer, head) for layer, head in of.heads_off]
+        + [f"L{layer} MLP" for layer in of.mlps_off]
+        + [f"L{layer}" for layer in of.layers_off],
         "unheard": write_places(of.values_off),
     }
     return urlencode({f"{key}{side}": value for key, value in values.items()}, doseq=True)
@@ -102,6 +106,7 @@ BAD = {  # query -> what the sentence says
     b"mask=combination&rule=__import__": "valid rule",
     b"mask=painted&on=nothing": "valid rule", b"mask=painted&p=%00": "painted", b"mask=painted&p=99.rGB": "painted",
     b"pos=Learned": "“pos” of a link is", b"t=inf": "“t” of a link", b"off=L6+H0": "no head “L6 H0”",
+    b"off=L6+MLP": "no MLP “L6 MLP”", b"off=L6": "no layer “L6”", b"off=L1+mlp": "no head “L1 mlp”",
     b"unheard=1-": "has places of tokens",
     b"dev=meta": "“meta” is not available", b"model=../../etc/passwd": "", b"at=9.9": "no head “", b"at=1": "no head “",
 }  # fmt: skip
@@ -218,7 +223,8 @@ def test_invalid_cursor_display_view_and_pin() -> None:
         return lambda text: read(text, LAYERS, HEADS)
 
     masks = ("everything", "none|" * 500 + "none", "none/6.rx!")
-    of_pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it", "3.1~none~trained~1~9.9~it"]
+    of_pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it"]
+    of_pins += [f"3.1~none~trained~1~{off}~it" for off in ("9.9", "!!6", "!!!6", "!!!0!0")]
     wrong: list[tuple[Callable[[str], object], list[str]]] = [
         (in_layers(parse_at), ["", "3", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "3.1.x"]),
         (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),

@@ -40,12 +40,13 @@ def painted() -> str:
 
 CASES = {
     "every switch": Settings(PRESETS[0], "causal & window:3", "sinusoidal", 0.1 + 0.2, ((0, 2), (5, 6)), "cpu"),
+    "an MLP and a layer": Settings(SHORT, mlps_off=(1, 4), layers_off=(2,)),
     "hostile": Settings(HOSTILE, "prefix:2", "shuffled"),
     "painted in one head": Settings(SHORT, "none", painted=painted()),
     "decoder": Settings("ring wolf sun fish", heads_off=((1, 2),), model="words-2layers-1"),
     "large decoder": Settings("The capital of France is", heads_off=((23, 4),), model=SMOLLM2),
 }
-QUICK = {"every switch", "painted in one head", "decoder"}
+QUICK = {"every switch", "an MLP and a layer", "painted in one head", "decoder"}
 
 
 @pytest.fixture(autouse=True)

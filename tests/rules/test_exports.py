@@ -29,8 +29,9 @@ TRACE = f"trace={mha_core.no_trace}"
 SIGNATURES: dict[Any, str] = {  # what follows the parameters that are written here may change
     mha_core.attention: f"(q, k=None, v=None, *, allow=None, bias=None, temperature=1.0, {TRACE})",
     mha_core.load_model: "(name='minilm', device='auto', dtype=torch.float32, revision=None)",
-    Model.run: f"(text, *, mask='none', {SWITCHES}, trace_layer=None, implementation=None, all_logits=False)",
-    Model.run_batch: f"(texts, *, mask='none', mask_padding=True, {SWITCHES})",
+    Model.run: f"(text, *, mask='none', {SWITCHES}, trace_layer=None, implementation=None, all_logits=False, "
+    "mlps_off=(), layers_off=())",
+    Model.run_batch: f"(texts, *, mask='none', mask_padding=True, {SWITCHES}, mlps_off=(), layers_off=())",
     masks.allow: "(rule, len_q, len_k, keep=None, device=None)",
     positions.Position.add: "(x)",
     positions.Position.rotate: "(q, k)",

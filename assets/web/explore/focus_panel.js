@@ -28,6 +28,8 @@ const LAWS = {
   own: "colour proportional to the weight, scaled to each map’s largest",
 };
 const OFF_VALUE = "nothing, because this head is ablated: its output counts as 0.";
+const LAYER_VALUE = "nothing, because this layer is ablated: it hands on its input.";
+const LAYER_OFF = "layer ablated: it hands on its input unchanged";
 const ABLATES = "ablated: switched off, so that its output counts as 0";
 const MAX_LOOKS = 4; // keys that a row is listed with
 
@@ -133,6 +135,12 @@ export class FocusPanel {
     return !reading.isMean && off.has(`${at.layer}.${at.head}`);
   }
 
+  /** Why nothing of the head in focus is passed on, "" if it is. */
+  get offNote() {
+    const { at, off, reading } = this.view;
+    return this.isOff ? OFF : !reading.isMean && off.has(String(at.layer)) ? LAYER_OFF : "";
+  }
+
   /** The index of the telling head in focus, -1 for another head or row. */
   get tellingIndex() {
     const { layer, head, row } = this.view.at;
@@ -190,7 +198,7 @@ export class FocusPanel {
     this.telling.hidden = isCovered || telling.length < (index < 0 ? 1 : 2);
     render(this.changed, ...changed(view.controls, view.off, maps.tokens).map(({ text }) => ["span", text]));
     const { isOff } = this;
-    this.element.classList.toggle("is-off", isOff);
+    this.element.classList.toggle("is-off", this.offNote !== "");
     this.element.classList.toggle("is-mean", view.reading.isMean); // of a mean no single value vector is passed on
     this.lamp.hidden = view.reading.isMean;
     setText(this.lamp, isOff ? "restore this head" : "ablate this head");
@@ -287,7 +295,7 @@ export class FocusPanel {
     const mean = view.reading.isMean ? " on average" : "";
     const none = [query, " attends to no token: all its weights are 0"];
     const parts = best ? [query, verb, keyName, kind, `: ${number(share)}`, mean] : none;
-    const off = this.isOff ? [" ", ["span.off-note", OFF]] : [];
+    const off = this.offNote ? [" ", ["span.off-note", this.offNote]] : [];
     render(this.title, ...(this.difference.describeRow() ?? parts), ...off);
     const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
@@ -310,9 +318,9 @@ export class FocusPanel {
     setText(this.sum, [picture.mean, reading.sentence].filter(Boolean).join(" "));
     const lines = story(tokens, visibleMap.row, row, keys, this.view.media.rows === "words" ? "word" : "token");
     lines.forEach((line, index) => setText(this.lines[index], line));
-    if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
+    if (this.offNote) setText(this.lines[PARTS.indexOf("value")], this.isOff ? OFF_VALUE : LAYER_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
-    const off = this.isOff ? `, ${OFF}` : "";
+    const off = this.offNote && `, ${this.offNote}`;
     const place = `L${this.view.reading.place.slice(1)}`;
     this.view.say(`${place}${off}. ${change}${isolated(token)} attends to ${parts.join(", ") || "nothing"}.`);
   }

@@ -89,11 +89,12 @@ export const headNames = (heads) => inOrder(heads).map(headName);
 
 /** The ablated parts in words, "L3 H9 off", "2 heads, L3 MLP off". @param {Iterable<string>} parts */
 export function offText(parts) {
-  const kinds = { head: /** @type {string[]} */ ([]), MLP: [], layer: [] };
-  for (const part of parts) kinds[part.endsWith(MLP) ? "MLP" : part.includes(".") ? "head" : "layer"].push(part);
-  const texts = Object.entries(kinds).map(([noun, { length, 0: first }]) =>
-    length > 1 ? `${length} ${noun}s` : length ? headName(first) : "",
-  );
+  const names = headNames(parts);
+  const kinds = { head: / H/, MLP: / MLP/, layer: /^L\d+$/ };
+  const texts = Object.entries(kinds).map(([noun, pattern]) => {
+    const [first = "", ...others] = names.filter((name) => pattern.test(name));
+    return others.length ? `${others.length + 1} ${noun}s` : first;
+  });
   return `${texts.filter(Boolean).join(", ")} off`;
 }
 

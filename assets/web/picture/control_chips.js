@@ -97,14 +97,15 @@ function drawLamps({ heads, fixed }, layers, off, toggle) {
     const props = { "data-layer": layer, "data-head": label, "aria-label": name, title: name };
     return ["button.lamp", { ...props, "aria-pressed": !off.has(id), onclick: () => toggle(id) }];
   };
-  const columns = [...numbers(heads), ...(fixed.mlps ? [] : ["MLP"]), ...(fixed.layers ? [] : ["layer"])];
+  const others = [...(fixed.mlps ? [] : ["MLP"]), ...(fixed.layers ? [] : ["layer"])];
+  const columns = [...numbers(heads), ...others];
   const rows = layers.flatMap((layer) => [
     aside(`layer ${layer}`, "layer-label"),
     ...columns.map((column) => lampOf(layer, column)),
   ]);
   const lacks = [...new Set([fixed.mlps, fixed.layers])].filter(Boolean).join(" ");
   return [
-    { "--heads": String(columns.length) },
+    { "--columns": `auto repeat(${heads}, minmax(0, 1fr)) ${others.map(() => "2rem").join(" ")}` },
     ["p.label", [ABOUT_LAMPS, lacks].filter(Boolean).join(" ")],
     aside("head"),
     ...columns.map((column) => aside(column)),
