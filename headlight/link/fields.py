@@ -49,8 +49,8 @@ _OFF = "ablated heads, MLPs and layers, as `L3 H5`, `L3 MLP`, `L3`"
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
 _LESSON = (
-    "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout, rope pairs, grouped heads "
-    "(or with so many key heads, as `grouped heads 3`), batch first, add or concatenate, padding rows, write it, bug …"
+    "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout, rope pairs, grouped "
+    "heads (with so many key heads: `grouped heads 3`), batch first, add or concatenate, padding rows, write it, bug …"
 )
 _WROTE = "the chosen lines of “write it”, a number for each of four functions, as `2.3.1.0`; 0 = none yet"
 _LOOK = (

@@ -26,7 +26,9 @@ def _questions() -> sheet.Block:
 
 
 def _card(name: str, terms: Sequence[Term]) -> sheet.Block:
-    rows = [(term.name, _meaning(term), pages.path(term.page) + term.query, pages.PAGES[term.page].title) for term in terms]
+    rows = [
+        (term.name, _meaning(term), pages.path(term.page) + term.query, pages.PAGES[term.page].title) for term in terms
+    ]
     return sheet.panel(name, [sheet.terms(name, rows)])
 
 

@@ -9,6 +9,7 @@ from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.ui import pages, sheet
+from headlight.ui.phrases import WORDS
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
@@ -37,7 +38,7 @@ def show() -> None:
         with widgets.fold("words", "One concept, many names: a dictionary of tutorials and libraries", "find"):
             matches = dialects.dictionary(widgets.text("find", live=True, placeholder="search all columns"))
             canvas.sheet("words", matches)
-        with widgets.fold("no_maps", missing_maps.HEADING, "find"):
+        with widgets.fold("no_maps", WORDS["no maps"]["title"], "find"):
             canvas.sheet("no_maps", missing_maps.blocks(picture, page.cursor.layer))
         with opening:
             canvas.sheet("opening", [sheet.title(parity.opening(equalities))])

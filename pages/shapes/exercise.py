@@ -15,13 +15,14 @@ from torch import Tensor
 from headlight.picture.traces import LayerTrace
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference
+from headlight.ui.phrases import WORDS, Phrases
 from headlight.ui.sheet import Block
 from mha_core import Trace
 from mha_core.attention.efficient import EfficientAttention
 from mha_core.measure import measures
 
 from . import random_layer
-from .lesson import StepLesson, shape_str, source_code
+from .lesson import StepLesson, compose, shape_str
 
 Line = Callable[..., Tensor]
 
@@ -33,8 +34,8 @@ class Gap:
     head: str  # its first line
     description: str  # a description with axes
     sizes: str  # the line that unpacks the sizes, or ""
-    lines: tuple[str, ...]  # the expressions to choose from; the layer's tensors decide which one is right
-    inputs: tuple[str, ...]  # the names of the layer's steps that are its inputs
+    lines: Sequence[str]  # the expressions to choose from; the layer's tensors decide which one is right
+    inputs: Sequence[str]  # the names of the layer's steps that are its inputs
     output: str  # the name of the layer's step that it should return
 
     def source(self, number: int) -> str:
@@ -49,53 +50,8 @@ class Gap:
         return function
 
 
-GAPS = (
-    Gap(
-        "def split_heads(x, n_heads)",
-        "(b, i, c) → (b, h, i, d): each head its own part of every token",
-        "b, i, c = x.shape",
-        (
-            "x.view(b, n_heads, i, c // n_heads)",
-            "x.view(b, i, n_heads, c // n_heads).transpose(1, 2)",
-            "x.view(b, i, n_heads, c // n_heads)",
-        ),
-        ("q.project",),
-        "q",
-    ),
-    Gap(
-        "def scores(q, k)",
-        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key matches each query",
-        "",
-        (
-            "q @ k.transpose(2, 3)",
-            "q @ k.transpose(2, 3) / q.shape[-1]",
-            "q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])",
-        ),
-        ("q", "k"),
-        "scores",
-    ),
-    Gap(
-        "def weights(scores)",
-        "(b, h, i, j) → (b, h, i, j): the weight of each key for a query",
-        "",
-        ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)", "torch.softmax(scores, dim=2)"),
-        ("scores",),
-        "weights",
-    ),
-    Gap(
-        "def combine_heads(mixed)",
-        "(b, h, i, d) → (b, i, c): the heads of a token side by side again",
-        "b, h, i, d = mixed.shape",
-        (
-            "mixed.reshape(b, i, h * d)",
-            "mixed.transpose(1, 2).view(b, i, h * d)",
-            "mixed.transpose(1, 2).reshape(b, i, h * d)",
-        ),
-        ("mixed",),
-        "joined",
-    ),
-)
-NAME, QUESTION = "write it", "Can you write it yourself?"
+NAME, QUESTION = "write it", WORDS["write it"]["question"]
+GAPS = tuple(Gap(**gap) for gap in WORDS[NAME]["gaps"])
 ROUNDING = 1e-6  # relative; the right lines repeat the layer's own operations
 NO_CHOICES = (0,) * len(GAPS)
 _CHOICES = re.compile(rf"[0-9](\.[0-9]){{{len(GAPS) - 1}}}", re.ASCII)
@@ -117,11 +73,7 @@ def write_it(layer: LayerTrace, head: int, numbers: Sequence[int] = NO_CHOICES) 
     attention, steps = plain_pass(layer)
     choices = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
     panels = [_panel(index, number, attention, steps) for index, number in enumerate(numbers)]
-    text = (
-        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns. The line runs on "
-        f"the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, positional encoding and "
-        "temperature, and its result is compared with the layer’s."
-    )
+    say = Phrases(NAME, layer=layer.layer, n=len(layer.tokens))
     blocks = [
         sheet.text(f"{count(len(GAPS) - len(choices), 'line')} to choose; then the four run as one layer."),
         sheet.verdict("", "", ""),
@@ -131,9 +83,8 @@ def write_it(layer: LayerTrace, head: int, numbers: Sequence[int] = NO_CHOICES) 
         linears = sheet.text("The projections and the last Linear are the layer’s own, with its biases.")
         blocks = [linears, _verdict(result, steps["out"])]
     rows = [sheet.row(pair, even=True) for pair in (panels[:2], panels[2:])]
-    title, note = "Write attention yourself", "one line for each of four functions"
-    source = "\n\n".join([source_code(combined_layer), *(gap.source(number) for gap, number in choices)])
-    return StepLesson(title, note, text, [*rows, sheet.panel("All four together", blocks)], source)
+    sources: list[Callable[..., object] | str] = [combined_layer, *(gap.source(number) for gap, number in choices)]
+    return compose(say, [*rows, sheet.panel("All four together", blocks)], *sources)
 
 
 def plain_pass(layer: LayerTrace) -> tuple[EfficientAttention, dict[str, Tensor]]:

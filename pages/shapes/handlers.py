@@ -200,7 +200,7 @@ def check(query: LinkQuery) -> None:
 
 
 def lesson_parts(name: str) -> tuple[str, *tuple[int, ...]]:
-    """Return the name of a lesson in a link and its number of key heads, if there is one, as "grouped heads 3"."""
+    """Return the name of a lesson in a link, and the number of key heads in "grouped heads 3"."""
     match = re.fullmatch(r"(grouped heads) (\d{1,2})", name, re.ASCII)
     return (match[1], int(match[2])) if match else (name,)
 

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from headlight.ui import sheet
+from headlight.ui.phrases import Phrases
 from headlight.ui.sheet import Block
 
 _OURS = "mha_core.attention."
@@ -33,6 +34,14 @@ class StepLesson:
     def blocks(self) -> list[Block]:
         """The whole lesson."""
         return [sheet.title(self.title, self.note), sheet.text(self.text), *self.content]
+
+
+def compose(
+    say: Phrases, content: Sequence[Block], *sources: Callable[..., object] | str, more: str = ""
+) -> StepLesson:
+    """Return the lesson of these phrases; `more` follows its text, and sources are code or functions."""
+    code = "\n\n".join(source if isinstance(source, str) else source_code(source) for source in sources)
+    return StepLesson(say("title"), say("note"), f"{say('text')} {more}".rstrip(), content, code)
 
 
 def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:

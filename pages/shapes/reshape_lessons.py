@@ -8,6 +8,7 @@ from torch import Tensor
 from headlight.picture.traces import LayerTrace, fixed_seed
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import count, number
+from headlight.ui.phrases import WORDS, Phrases
 from headlight.ui.sheet import Mark
 from mha_core import masks
 from mha_core.attention.functional import mixing_weights
@@ -17,7 +18,7 @@ from mha_core.positions import Shaw
 from mha_core.token_text import isolate
 
 from . import convention_lessons, exercise, random_layer
-from .lesson import MAX_SHOWN, StepLesson, matrix, shape_str, source_code
+from .lesson import MAX_SHOWN, StepLesson, compose, matrix, shape_str
 
 REACH = 4  # tokens; distances beyond it share one vector
 SPREAD = 2.0  # of the vectors: large enough for a visible effect beside a trained model's keys
@@ -70,26 +71,16 @@ def no_transpose(layer: LayerTrace, head: int) -> StepLesson:
         ]
         for i in visible
     ]
-    d_head = c // n_heads
-    text = (
-        f"Both have the shape {shape_str(value['q'])}, so no error is raised. Largest difference between the two maps: "
-        f"{number(measures.largest_difference(right, wrong))}. Both are computed from this layer's projections, "
-        "without mask and rotation, at temperature 1."
-    )
-    heads, mixed = len({h for _, h in real}), len({t for t, _ in real})
-    reason = (
-        f"The wrong “head {head}” is {count(n * d_head, 'number')} as they lie, from place {head * n * d_head:,} on. "
-        f"But {c} places in a row are one token with all its heads. So it mixes {count(heads, 'head')} and "
-        f"{count(mixed, 'token')}: {sum(fits)} of its {n} rows are what they are taken for."
-    )
+    size = n * (c // n_heads)
+    sizes = {"head": head, "numbers": count(size, "number"), "place": head * size, "c": c, "n": n, "right": sum(fits)}
+    origins = {"heads": count(len({h for _, h in real}), "head"), "mixed": count(len({t for t, _ in real}), "token")}
+    apart = number(measures.largest_difference(right, wrong))
+    say = Phrases("no transpose", shape=shape_str(value["q"]), apart=apart, **sizes, **origins)
     marks: dict[tuple[int, int], Mark] = {(i, 3): "good" if fits[i] else "bad" for i in visible}
     maps = (("Right", right), ("Wrong", wrong))
-    caption = f"Where the rows of head {head} come from in the wrong view"
     matrices = [matrix(f"{title} map of head {head}", values, tokens) for title, values in maps]
-    table = sheet.table(["row of the head", "really the token", "and its head", ""], rows, caption, marks)
-    title, note = "The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"
-    source = f"{split.source(1)}\n\n{split.source(2)}"
-    return StepLesson(title, note, text, [sheet.row([*matrices, table, sheet.text(reason)])], source)
+    content = [sheet.row([*matrices, say.table("origins", rows, marks), sheet.text(say("reason"))])]
+    return compose(say, content, split.source(1), split.source(2))
 
 
 def wrong_axis(layer: LayerTrace, head: int) -> StepLesson:
@@ -98,19 +89,11 @@ def wrong_axis(layer: LayerTrace, head: int) -> StepLesson:
     scores = value.get("masked", value["scores"])
     right, wrong = softmax_over_keys(scores), softmax_over_heads(scores)
     sums = wrong.sum(dim=-1)
-    text = (
-        "The annotated time-first code takes the softmax over axis 1, which is right there, as its scores are [query, "
-        "key, batch, head]. "
-        f"On scores {shape_str(scores)} = [batch, head, query, key] axis 1 is the heads. No error is raised; the rows "
-        f"now sum to values between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
-    )
-    matrices = [
-        matrix(name, values[0, head], layer.tokens, sums=True)
-        for name, values in (("Right: softmax(scores, dim=-1)", right), ("Wrong: softmax(scores, dim=1)", wrong))
-    ]
-    title, note = "Softmax over the wrong axis", f"head {head}, with the row sums"
-    source = source_code(softmax_over_keys, softmax_over_heads)
-    return StepLesson(title, note, text, [sheet.row(matrices)], source)
+    low, high = (number(float(end), 2) for end in (sums.min(), sums.max()))
+    say = Phrases("wrong axis", shape=shape_str(scores), low=low, high=high, head=head)
+    maps = {say("right"): right, say("wrong"): wrong}
+    matrices = [matrix(name, values[0, head], layer.tokens, sums=True) for name, values in maps.items()]
+    return compose(say, [sheet.row(matrices)], softmax_over_keys, softmax_over_heads)
 
 
 def loops(layer: LayerTrace, head: int) -> StepLesson:
@@ -125,12 +108,8 @@ def loops(layer: LayerTrace, head: int) -> StepLesson:
         rows.append(
             [name, shape_str(a), shape_str(b), shape_str(product), " × ".join(sizes), numbers.difference(difference)]
         )
-    header = ["product", "left", "right", "result", "matrix products", "largest difference to the loop"]
-    text = (
-        "@ multiplies the last two axes as matrices and repeats that for every index of the axes before them, in three "
-        "dimensions as in four. Written as a loop it gives the same numbers, up to the rounding shown."
-    )
-    return StepLesson("Batched products are loops", "", text, [sheet.table(header, rows)], source_code(matmul_loop))
+    say = Phrases("products are loops")
+    return compose(say, [say.table("products", rows)], matmul_loop)
 
 
 def contiguous(layer: LayerTrace, head: int) -> StepLesson:
@@ -153,13 +132,8 @@ def contiguous(layer: LayerTrace, head: int) -> StepLesson:
         except RuntimeError as error:
             rows.append([name, "RuntimeError", "—"])
             complaints.append(sheet.text(f"torch raises: {str(error).splitlines()[0]}"))
-    text = (
-        f"After transpose(1, 2) the tensor {shape_str(transposed)} has strides {transposed.stride()}: a token's {h} "
-        f"heads do not lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied "
-        "into order first: contiguous() does so in the open, reshape and flatten silently, where they must."
-    )
-    table = sheet.table(["after mixed.transpose(1, 2)", "result", "memory"], rows)
-    return StepLesson("Why contiguous() before view", "", text, [table, *complaints], source_code(contiguous))
+    say = Phrases("contiguous", shape=shape_str(transposed), strides=str(transposed.stride()), h=h, c=h * d)
+    return compose(say, [say.table("ways", rows), *complaints], contiguous)
 
 
 class RelativeAttention(SequenceFirstAttention):
@@ -191,24 +165,14 @@ def relative(layer: LayerTrace, head: int) -> StepLesson:
         [name, *(number(float((maps[0, index] * distance).sum(-1).mean()), 2) for index in (head, slice(None)))]
         for name, maps in (("as it is", plain_maps), ("scores overridden", relative_maps))
     ]
-    text = (
-        "The time-first class makes its scores in a method of its own, before they are divided by √d_head, and a class "
-        "that overrides this method is another attention: projections, mask, softmax and output stay. Here each "
-        f"distance j − i up to {REACH} has a vector r, and a score is q · (k + r). The vectors are random (seed 0): "
-        "they are untrained."
-    )
-    check = (
-        "Computed once more another way, as an encoding of “efficient” that adds a bias to the scores: relative "
-        f"difference of the outputs {numbers.difference(difference)}."
-    )
-    maps = (("As it is", plain_maps), ("With scores overridden", relative_maps))
+    say = Phrases("relative", reach=REACH, apart=numbers.difference(difference), head=head)
+    maps = {say("plain"): plain_maps, say("override"): relative_maps}
     content = [
-        sheet.row([matrix(f"{title}, head {head}", values[0, head], layer.tokens) for title, values in maps]),
-        sheet.table(["distance that a query attends over, in tokens", f"head {head}", "mean of all heads"], rows),
-        sheet.text(check),
+        sheet.row([matrix(f"{title}, head {head}", values[0, head], layer.tokens) for title, values in maps.items()]),
+        say.table("distances", rows),
+        sheet.text(say("check")),
     ]
-    title, note = "Relative attention in four lines", "def scores(self, q, k)"
-    return StepLesson(title, note, text, content, source_code(RelativeAttention))
+    return compose(say, content, RelativeAttention)
 
 
 def outputs(attention: SequenceFirstAttention, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -239,15 +203,8 @@ def mask_shapes(layer: LayerTrace, head: int) -> StepLesson:
         shape, prepared = shape_str(mask), shape_str(mask.unsqueeze(-1))
         difference = numbers.difference(measures.largest_difference(small, expanded))
         rows.append([name, shape, prepared, f"({n}, {n}, 2, {attention.n_heads})", str(mask.numel()), difference])
-    text = (
-        "A time-first mask is (queries, keys, texts), True = may attend. Where an axis has size 1, its value is "
-        "meant for every index of it, and nothing is copied: unsqueeze(-1) adds such an axis for the heads. The axis "
-        f"of keys is never 1. Here two texts of {n} tokens, the second with its last {min(2, n - 1)} as padding."
-    )
-    header = ["mask", "given (i, j, b)", "unsqueeze(-1)", "the scores", "numbers kept", "difference to written out"]
-    table = sheet.table(header, rows, "Largest difference between the layer’s outputs under both masks.")
-    title, note = "A mask of size 1 stretches", "mask (i or 1, j, b or 1)"
-    return StepLesson(title, note, text, [table], source_code(outputs, SequenceFirstAttention.prepare_mask))
+    say = Phrases("mask shapes", n=n, last=min(2, n - 1))
+    return compose(say, [say.table("masks", rows)], outputs, SequenceFirstAttention.prepare_mask)
 
 
 def apply_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
@@ -266,36 +223,29 @@ def dropout(layer: LayerTrace, head: int) -> StepLesson:
     sums = dropped.sum(dim=-1)[weights.sum(dim=-1) > 0]
     visible = weights[:, head : head + 1, :MAX_SHOWN]
     mean = torch.stack([apply_dropout(visible, rate, seed + n) for n in range(DRAWS)]).mean(dim=0)
-    ends = f"{number(float(sums.min()), 2)} to {number(float(sums.max()), 2)}"
-    share = float(dropped[weights > 0].eq(0).float().mean())
-    text = (
-        f"At rate {rate:g} each weight is 0 with probability {rate:g}, and the others are divided by {1 - rate:g}. In "
-        f"this draw (seed {seed}) {share:.0%} of the weights above 0 are gone; the rows of all heads sum to {ends} "
-        f"instead of 1. The mean of {DRAWS} draws comes back to head {head}’s first rows: largest difference "
-        f"{numbers.difference(measures.largest_difference(mean, visible))}."
-    )
-    maps = (("Before", weights), (f"After, rate {rate:g}", dropped))
-    pictures = [matrix(f"{title}: head {head}", values[0, head], layer.tokens, sums=True) for title, values in maps]
-    title, note = "Dropout of the weights", "only while a layer is trained"
-    return StepLesson(title, note, text, [sheet.row(pictures)], source_code(apply_dropout, mixing_weights))
+    low, high = (number(float(end), 2) for end in (sums.min(), sums.max()))
+    share, apart = float(dropped[weights > 0].eq(0).float().mean()), measures.largest_difference(mean, visible)
+    rates = {"rate": f"{rate:g}", "kept": f"{1 - rate:g}", "share": f"{share:.0%}", "seed": seed, "draws": DRAWS}
+    say = Phrases("dropout", **rates, low=low, high=high, head=head, apart=apart)
+    maps = {say("before"): weights, say("after"): dropped}
+    pictures = [
+        matrix(f"{title}: head {head}", values[0, head], layer.tokens, sums=True) for title, values in maps.items()
+    ]
+    return compose(say, [sheet.row(pictures)], apply_dropout, mixing_weights)
 
 
-# name of a lesson in a link -> its question
-QUESTIONS = {
-    "no transpose": "What if you leave out the transpose?",
-    "wrong axis": "What if the softmax uses another axis?",
-    "products are loops": "What does @ do with four axes?",
-    "contiguous": "Why contiguous() before view?",
-    "relative": "What if a layer overrides its scores?",
-    "mask shapes": "What does a mask of size 1 do?",
-    "dropout": "What does dropout do to the weights?",
-    **convention_lessons.QUESTIONS,
-    exercise.NAME: exercise.QUESTION,
+LESSONS: dict[str, Callable[..., StepLesson]] = {
+    "no transpose": no_transpose,
+    "wrong axis": wrong_axis,
+    "products are loops": loops,
+    "contiguous": contiguous,
+    "relative": relative,
+    "mask shapes": mask_shapes,
+    "dropout": dropout,
+    **convention_lessons.LESSONS,
+    exercise.NAME: exercise.write_it,
 }
-_FIRST = (no_transpose, wrong_axis, loops, contiguous, relative, mask_shapes, dropout)
-LESSONS: dict[str, Callable[..., StepLesson]] = dict(
-    zip(QUESTIONS, [*_FIRST, *convention_lessons.LESSONS.values(), exercise.write_it], strict=True)
-)
+QUESTIONS = {name: WORDS[name]["question"] for name in LESSONS}
 
 
 def _map(q: Tensor, k: Tensor) -> Tensor:

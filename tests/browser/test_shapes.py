@@ -233,3 +233,22 @@ def test_loaded_steps_are_not_requested_again(shapes: Shapes) -> None:
     shapes.settled("weights")
     assert len(held) <= 2
     check_readout(shapes.readout(), "weights", (0, 4, 3, 4), layer=5)
+
+
+def test_a_word_of_a_thread_leads_to_the_lesson_on_it(shapes: Shapes) -> None:
+    page = shapes.open().page
+    page.keyboard.press("/")
+    page.keyboard.type("tile")
+    page.get_by_role("dialog", name="Search").get_by_role("option", name="grouped-query attention").click()
+    page.wait_for_url("**/glossary*")
+    page.locator(".term:focus").get_by_role("link", name="Shapes").click()
+    shapes.wait_for_query(lesson="grouped heads")
+    room = shapes.view.locator(".lesson-room")
+    expect(room.get_by_role("heading", name="Repeat, or tile?")).to_be_in_viewport()
+    room.get_by_role("button", name="4", exact=True).press("Enter")
+    shapes.wait_for_query(lesson="grouped heads 4")
+    expect(room.get_by_role("button", name="4", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(room).to_contain_text("Tiled, 8 of 12 query heads read the keys of another group")
+    shapes.lesson_button("rope pairs").click()
+    shapes.wait_for_query(lesson="rope pairs")
+    expect(room.get_by_role("heading", name="One vector, two pairings")).to_be_visible()

@@ -15,7 +15,8 @@ from torch import Tensor
 from headlight.picture.settings import Settings
 from headlight.picture.traces import LayerTrace, trace_layer
 from mha_core.attention import functional, sequence_first
-from mha_core.measure import rounding
+from mha_core.measure import conventions, rounding
+from mha_core.positions import rotated
 from pages.shapes import exercise, reshape_lessons
 from pages.shapes.lesson import MAX_SHOWN, StepLesson
 from pages.shapes.reshape_lessons import LESSONS
@@ -58,11 +59,12 @@ def assert_map(matrix: dict[str, Any], expected: Tensor) -> None:
 
 
 def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
-    modules = (reshape_lessons, exercise, functional, sequence_first)
+    modules = (reshape_lessons, exercise, functional, sequence_first, conventions, rotated)
     known = "".join(inspect.getsource(module) for module in modules)
     known += exercise.GAPS[0].source(1) + exercise.GAPS[0].source(2)
-    masks = ("none", "window:1", "causal", "none", "none", "none", "causal", "none")
-    for name, mask in zip(LESSONS, masks, strict=True):
+    masks = {"wrong axis": "window:1", "products are loops": "causal", "dropout": "causal"}
+    for name in LESSONS:
+        mask = masks.get(name, "none")
         lesson = LESSONS[name](trace_layer(Settings("how are you", mask), 0, "efficient"), 3)
         assert lesson.blocks[0]["kind"] == "title"
         assert said(lesson).endswith("."), name

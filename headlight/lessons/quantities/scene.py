@@ -19,7 +19,6 @@ from headlight.queue.executor import yield_and_check_cancelled
 
 from . import (
     bugs,
-    conventions,
     head_targets,
     kv_cache,
     layer,
@@ -28,6 +27,7 @@ from . import (
     random_rows,
     reshapes,
     streams,
+    swaps,
     times,
     trained,
     value_shares,
@@ -36,7 +36,7 @@ from . import picture as picture_quantities
 
 _MODULES = (
     trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs,
-    conventions, kv_cache, streams,
+    swaps, kv_cache, streams,
 )  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
