@@ -14,7 +14,8 @@ from headlight import ROOT
 FILE = ROOT / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas", "pages.frame.controls",
-    "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "headlight.api.search",
+    "headlight.picture.next_token", "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files",
+    "headlight.api.search",
     "pages.explore.handlers", "pages.explore.language_model", "pages.explore.heads_overview",
     "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels",
     "pages.explore.residual_stream", "pages.explore.lens", "pages.explore.kv_cache", "pages.masks.message",

@@ -11,7 +11,7 @@ from headlight.picture.settings import Settings
 from headlight.server.addresses import MAX_QR_BYTES, qr_code
 from mha_core.errors import HeadlightError
 
-from .snippet import snippet
+from .snippet import NO_OPTIONS, Options, snippet
 
 Sides = Mapping[str, Settings]  # name of the side ("run" if it is the only one) -> settings of its picture
 
@@ -22,13 +22,13 @@ def sides_from_link(raw: bytes) -> tuple[Sides, Cursor]:
     return {"run": query.fitted_settings()[0]}, query.cursor
 
 
-def about(sides: Sides, cursor: Cursor) -> bytes:
+def about(sides: Sides, cursor: Cursor, sampling: Options = NO_OPTIONS) -> bytes:
     """Return the facts of each side, names with their lines, and the code that recomputes them, as JSON."""
     facts = []
     for side, settings in sides.items():
         lines = ({"side": side} if len(sides) > 1 else {}) | words.provenance(pictures.picture(settings))
         facts.append([(name, value.split("\n")) for name, value in lines.items()])
-    return json.dumps({"facts": facts, "code": snippet(sides, cursor)}).encode()
+    return json.dumps({"facts": facts, "code": snippet(sides, cursor, sampling)}).encode()
 
 
 def qr(raw: bytes) -> bytes:

@@ -29,6 +29,8 @@ TITLE = """\
 
 These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
  where it can be imported: with the `.venv` of Headlight's folder, or installed as docs/install.md describes."""
+Options = Mapping[str, Any]
+NO_OPTIONS: Options = {}
 _USUAL = {name: parameter.default for name, parameter in inspect.signature(Model.run).parameters.items()}
 
 
@@ -40,16 +42,16 @@ class CodeCell:
     code: str
 
 
-def snippet(sides: Mapping[str, Settings], cursor: Cursor) -> str:
+def snippet(sides: Mapping[str, Settings], cursor: Cursor, sampling: Options = NO_OPTIONS) -> str:
     """Return the code of `cells` as one text."""
-    return "\n\n".join(cell.code for cell in cells(sides, cursor)) + "\n"
+    return "\n\n".join(cell.code for cell in cells(sides, cursor, sampling)) + "\n"
 
 
-def notebook(sides: Mapping[str, Settings], cursor: Cursor) -> bytes:
+def notebook(sides: Mapping[str, Settings], cursor: Cursor, sampling: Options = NO_OPTIONS) -> bytes:
     """Return the code of `cells` as a Jupyter notebook, followed by all maps of each side."""
     first = next(iter(sides))
     entries = [_cell("markdown", TITLE)]
-    for piece in [*cells(sides, cursor), *(_maps(name, first) for name in sides)]:
+    for piece in [*cells(sides, cursor, sampling), *(_maps(name, first) for name in sides)]:
         entries += [_cell("markdown", piece.text), _cell("code", piece.code)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document = {
@@ -61,12 +63,13 @@ def notebook(sides: Mapping[str, Settings], cursor: Cursor) -> bytes:
     return json.dumps(document, ensure_ascii=True, indent=1).encode()
 
 
-def cells(sides: Mapping[str, Settings], cursor: Cursor) -> list[CodeCell]:
+def cells(sides: Mapping[str, Settings], cursor: Cursor, sampling: Options = NO_OPTIONS) -> list[CodeCell]:
     """Return cells that load the model, run each side and print the map in focus and the next tokens.
 
     Args:
         sides: name of the variable → settings of the picture; all of one model on one device.
         cursor: map and row in focus; without a row, the default of the pages.
+        sampling: the keywords of `choose` that differ from its defaults; with any, the chosen token is printed too.
 
     Raises:
         HeadlightError: the model was deleted.
@@ -78,6 +81,7 @@ def cells(sides: Mapping[str, Settings], cursor: Cursor) -> list[CodeCell]:
     cursor_on = cursor.resolve(model.tokenize(first.text)[0], is_generative=get_source(first.model).is_generative)
     look = _focus(list(sides), cursor_on, "key_tokens" if others else "tokens")
     following = [_next_tokens(name) for name in sides] if model.own_mask == "causal" else []
+    following += [_choice(name, sampling) for name in sides] if following and sampling else []
     return [_load(first, model), *runs, look, *following]
 
 
@@ -157,6 +161,19 @@ def _next_tokens(name: str) -> CodeCell:
         '    print(f"{chance:.4f}  {model.tokenizer.decode([token])!r}")',
     ]
     return CodeCell(f"The most probable next tokens of `{name}`, with their probabilities.", "\n".join(lines))
+
+
+def _choice(name: str, sampling: Options) -> CodeCell:
+    """Choose the next token; the draw depends on the length of the text, so that each step has its own."""
+    options = [f"{key}={value!r}" for key, value in sampling.items()]
+    arguments = [f"{name}.logits[-1]", *options, f"place=len({name}.ids)", "suppressed_ids=model.suppressed_ids"]
+    lines = [
+        "from mha_core.models.sampling import choose",
+        "",
+        f"token = choose({', '.join(arguments)})",
+        "print(repr(model.tokenizer.decode([token])))",
+    ]
+    return CodeCell(f"The next token of `{name}` with these options of sampling.", "\n".join(lines))
 
 
 def _mask_code(name: str, mask: Tensor) -> str:

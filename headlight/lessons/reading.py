@@ -41,7 +41,8 @@ _FILE_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
-_NEXT_WORD = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on the next word
+# in rules on the next word
+_NEXT_WORD = re.compile(r"\b(?:p|choice|softened|chance_after|draws|\w+_left)['′]?\(|\bfirst_choice\b")
 _KINDS: dict[Any, str] = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 _Location = tuple[str | int, ...]  # keys and indices that lead to a value in the file
 

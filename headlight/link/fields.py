@@ -37,7 +37,7 @@ _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _SAMPLING = "sampling temperature, here and on Maps; 0 = the likeliest token"
 _TOP_K = "how many of the likeliest tokens may be sampled, here and on Maps; 0 = all"
-_TOP_P = "after top-k, the fewest likeliest tokens with this probability may be sampled, here and on Maps; 1 = all"
+_TOP_P = "after top-k, the fewest tokens that hold this probability may be sampled, here and on Maps; 1 = all"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "the next word whose probability is shown"
 _MODEL = (
@@ -256,7 +256,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("ask", "", "A sentence", _MAX_TEXT, noun="the question"),
         _text("ask2", "", "Another sentence", _MAX_TEXT, noun="the other question"),
         _number("more", 12, "More tokens", 1, 200),
-        _number("temp", 0.0, "Sampling temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
+        _number("temp", 0.0, "Temperature, 0 = most likely", 0.0, 5.0, 0.1, note=_SAMPLING),
         _number("topk", 0, "Top-k, 0 = off", 0, MAX_TOP_K, note=_TOP_K),
         _number("topp", 1.0, "Top-p, 1 = off", 0.0, 1.0, 0.05, note=_TOP_P),
         _number("dice", 0, "Random seed", 0, 9999, note="seed of the draws, here, on Maps and Shapes"),

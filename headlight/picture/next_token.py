@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypedDict
 
 import torch
@@ -22,7 +23,7 @@ from .pictures import Picture
 from .query import Query
 
 LIKELIEST = 6  # number of tokens shown
-STAGE_ROWS = 8  # of the likeliest tokens, whose probabilities are shown after each stage
+STAGE_ROWS = 6  # number of tokens shown after each stage, beside the first that it cuts and the drawn one
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # invisible characters that are tokens
 
 
@@ -40,16 +41,17 @@ class StageToken(TypedDict):
 
     label: str  # as of a `NextToken`
     text: str
+    rank: int  # 1 for the likeliest
     chances: list[float]  # the model's probability, and that after each stage
     cut: str  # the stage that cuts it, "" if it can be drawn
 
 
 class Stages(TypedDict):
-    """What temperature, top-k and top-p in turn leave of the next tokens, and the draw."""
+    """Candidates that temperature, top-k and top-p leave in turn, and the sampled token."""
 
-    tokens: list[StageToken]  # the likeliest ones, and the drawn one
-    drawn: int  # index of the drawn token
-    kept: list[int]  # number of tokens in the model's vocabulary, and after each stage
+    tokens: list[StageToken]  # the likeliest ones, the first that top-k and top-p cut, and the sampled one, by rank
+    sample: int  # index of the sampled token
+    counts: list[int]  # number of tokens in the model's vocabulary, and after each stage
     others: list[float]  # the probability of the tokens that are not listed, likewise
     sentence: str
 
@@ -76,8 +78,8 @@ def stage_logits(picture: Picture, query: Query) -> dict[str, Tensor]:
     """
     if picture.run.logits is None or not continues_text(picture):
         raise HeadlightError("this model does not predict the next word")
-    options = {"temperature": query["temp"], "top_k": query["topk"], "top_p": query["topp"]}
-    return sampling.stages(picture.run.logits[-1], **options, suppressed_ids=picture.model.suppressed_ids)
+    options = query["temp"], query["topk"], query["topp"]
+    return sampling.stages(picture.run.logits[-1], *options, picture.model.suppressed_ids)
 
 
 def stages(picture: Picture, query: Query) -> Stages | None:
@@ -86,48 +88,48 @@ def stages(picture: Picture, query: Query) -> Stages | None:
         return None
     logits = stage_logits(picture, query)
     chances = [stage.softmax(-1) for stage in logits.values()]
-    number = sampling.draw(logits["top-p"], query["dice"], len(picture.run.ids))
-    ids = chances[0].topk(min(STAGE_ROWS, len(chances[0]))).indices.tolist()
-    ids += [number] if number not in ids else []
+    order = chances[0].argsort(descending=True, stable=True)
+    sample = int((order == sampling.sample(logits["top-p"], query["dice"], len(picture.run.ids))).nonzero())
+    cuts = {name: (last - stage)[order] == math.inf for (_, last), (name, stage) in pairwise(logits.items())}
+    ranks = {*range(min(STAGE_ROWS, len(order))), sample}
+    ranks |= {int(cuts[name].byte().argmax()) for name in ("top-k", "top-p") if cuts[name].any()}
     tokens = list[StageToken]()
-    for candidate in ids:
-        label, text = _label_and_text(picture, candidate)
-        cut = next((name for name, stage in logits.items() if stage[candidate] == -math.inf), "")
-        tokens.append({"label": label, "text": text, "chances": [float(p[candidate]) for p in chances], "cut": cut})
-    kept = [int(stage.isfinite().sum()) for stage in logits.values()]
-    drawn = tokens[ids.index(number)]
-    held = [float(chances[n][stage.isfinite()].sum()) for n, stage in enumerate(list(logits.values())[1:])]
+    for rank in sorted(ranks):
+        label, text = _label_and_text(picture, int(order[rank]))
+        cut = next((name for name, is_cut in cuts.items() if is_cut[rank]), "")
+        values = [float(stage[order[rank]]) for stage in chances]
+        tokens.append({"label": label, "text": text, "rank": rank + 1, "chances": values, "cut": cut})
+    counts = [int(stage.isfinite().sum()) for stage in logits.values()]
+    shares = [float(p[stage.isfinite()].sum()) for p, stage in zip(chances, list(logits.values())[1:], strict=False)]
+    index = sorted(ranks).index(sample)
     return {
         "tokens": tokens,
-        "drawn": ids.index(number),
-        "kept": kept,
-        "others": [max(0.0, 1 - float(p[ids].sum())) for p in chances],
-        "sentence": _describe_stages(query, kept, held, drawn),
+        "sample": index,
+        "counts": counts,
+        "others": [max(0.0, 1 - sum(column)) for column in zip(*(token["chances"] for token in tokens), strict=True)],
+        "sentence": _describe_stages(query, counts, shares, tokens[index]),
     }
 
 
-def _describe_stages(query: Query, kept: Sequence[int], held: Sequence[float], drawn: StageToken) -> str:
-    """Return sentences on what top-k and top-p keep and hold, and on the drawn token."""
-    chance, label = numbers.weight(drawn["chances"][-1], 3), quote(drawn["label"])
+def _describe_stages(query: Query, counts: Sequence[int], shares: Sequence[float], token: StageToken) -> str:
+    """Return sentences on what top-k and top-p keep and hold, and on the sampled token.
+
+    `shares` are the probabilities that each stage keeps of those before it.
+    """
+    label, chance = quote(token["label"]), numbers.weight(token["chances"][-1], 3)
     if not query["temp"]:
-        first = numbers.weight(drawn["chances"][0], 3)
+        first = numbers.weight(token["chances"][0], 3)
         return f"Greedy: the likeliest token, {label} ({first}), always comes next; top-k and top-p never cut it."
     sentences = []
-    for name, key, stage, is_off in (("k", "topk", 2, not query["topk"]), ("p", "topp", 3, query["topp"] == 1)):
-        before, after = kept[stage - 1 : stage + 1]
-        if is_off:
-            continue
-        if before == after:
-            sentences.append(f"Top-{name} {query[key]:,g} cuts none of {numbers.count(before, 'token')}.")
-        else:
-            verb = "holds" if after == 1 else "hold"
-            share = numbers.share(held[stage - 1], 3)
-            of = f"{after:,} of {numbers.count(before, 'token')}, which {verb} {share} of the probability"
-            sentences.append(f"Top-{name} {query[key]:,g} keeps {of}.")
-    all_kept = "" if sentences else f"Each of the {numbers.count(kept[-1], 'token')} can be drawn. "
-    return (
-        f"{all_kept}{' '.join([*sentences, ''])}Seed {query['dice']} draws {label}, which now has probability {chance}."
-    )
+    for stage, key in ((2, "topk"), (3, "topp")):
+        name, total, count = f"Top-{key[-1]} {query[key]:,g}", numbers.count(counts[stage - 1], "token"), counts[stage]
+        if count < counts[stage - 1]:
+            verb, share = "holds" if count == 1 else "hold", numbers.share(shares[stage - 1], 3)
+            sentences.append(f"{name} keeps {count:,} of {total}, which {verb} {share} of the probability.")
+        elif query[key] != query.default(key):
+            sentences.append(f"{name} cuts none of {total}.")
+    sentences = sentences or [f"Each of the {numbers.count(counts[-1], 'token')} can be drawn."]
+    return f"{' '.join(sentences)} Seed {query['dice']} draws {label}, which now has probability {chance}."
 
 
 def next_probabilities(picture: Picture) -> Tensor | None:

@@ -12,7 +12,7 @@ from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Shifted
 from .inputs import Switches, ids_to_tokens
 from .model import Model
-from .sampling import choose
+from .sampling import choose as choose
 from .stack import Stack
 
 
@@ -74,9 +74,7 @@ class Generation:
         self._caches: tuple[Stack | None, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
-    def step(
-        self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0
-    ) -> NewToken:
+    def step(self, sampling_temperature: float = 0.0, seed: int = 0, *, top_k: int = 0, top_p: float = 1.0) -> NewToken:
         """Choose the next token, append it and compute its row; see `sampling.choose` for the arguments.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Sampling of the next token: temperature, top-k and top-p act on its logits one after another, then a token is drawn.
+"""Sampling of the next token: temperature, top-k and top-p act on its logits in turn, then the seed decides.
 
 Each stage takes logits, (v,), and returns them with −∞ for the tokens that it cuts, as the logits processors of
 transformers do; the softmax of what is left renormalises it.
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import HeadlightError
 
-MAX_TOP_K = 1_000_000  # more tokens than any vocabulary has
+MAX_TOP_K = 999_999  # more tokens than any vocabulary has
 
 
 def divide(logits: Tensor, temperature: float) -> Tensor:
@@ -42,7 +42,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
     """Return the fewest largest logits whose probabilities sum to p, at least one, and −∞ for the others; 1 keeps all.
 
-    Of equal logits the later ones are kept, as in transformers.
+    Of equal logits the first ones are kept; in transformers that depends on how the machine sorts.
 
     Raises:
         HeadlightError: p is no number from 0 to 1.
@@ -51,8 +51,8 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
         raise HeadlightError(f"top_p={p!r}; choose 1 (off) or a smaller number, at least 0")
     if p == 1:
         return logits
-    ordered, ids = logits.sort(stable=True)
-    cut = ordered.softmax(0).cumsum(0) <= 1 - p
+    ids = logits.argsort(descending=True, stable=True).flip(0)
+    cut = logits[ids].softmax(0).cumsum(0) <= 1 - p
     cut[-1] = False
     return logits.masked_fill(torch.zeros_like(cut).scatter_(0, ids, cut), -math.inf)
 
@@ -83,11 +83,11 @@ def stages(
     return {"model": model, "temperature": divided, "top-k": top, "top-p": keep_top_p(top, top_p)}
 
 
-def draw(logits: Tensor, seed: int = 0, place: int = 0) -> int:
-    """Return a token drawn at random by the softmax of the logits, (v,) in float64.
+def sample(logits: Tensor, seed: int = 0, place: int = 0) -> int:
+    """Return a token sampled by the softmax of the logits, (v,) in float64.
 
     Args:
-        logits: (v,), −∞ for tokens that cannot be drawn.
+        logits: (v,), −∞ for tokens that cannot be sampled.
         seed: of the random number generator.
         place: the index of the draw for this seed, so that it does not depend on earlier draws.
 
@@ -97,9 +97,9 @@ def draw(logits: Tensor, seed: int = 0, place: int = 0) -> int:
     if not (isinstance(seed, int) and 0 <= seed < 2**32):
         raise HeadlightError(f"seed={seed!r}; choose a whole number from 0 to {2**32 - 1}")
     generator = torch.Generator().manual_seed(seed)  # torch's default generator is shared by all threads
-    sample = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
+    point = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
     chances = torch.softmax(logits, dim=0).cumsum(dim=0)
-    return int(torch.searchsorted(chances, sample * chances[-1], right=True))
+    return int(torch.searchsorted(chances, point * chances[-1], right=True))
 
 
 def choose(
@@ -112,9 +112,9 @@ def choose(
     top_k: int = 0,
     top_p: float = 1.0,
 ) -> int:
-    """Return the likeliest next token, or one drawn from what `stages` leaves; see there and at `draw`.
+    """Return the likeliest next token, or one sampled from what `stages` leaves; see there and at `sample`.
 
     Raises:
         HeadlightError: an argument is out of its range.
     """
-    return draw(stages(logits, temperature, top_k, top_p, suppressed_ids)["top-p"], seed, place)
+    return sample(stages(logits, temperature, top_k, top_p, suppressed_ids)["top-p"], seed, place)

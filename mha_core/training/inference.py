@@ -11,6 +11,7 @@ from ..models.classifier import Classifier
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
+from ..models.sampling import stages
 from ..models.vision import PictureModel, VisionTransformer
 from .tasks.shapes import draw_all
 
@@ -100,6 +101,8 @@ def continuation(
     *,
     temperature: float = 1.0,
     seed: int = 0,
+    top_k: int = 0,
+    top_p: float = 1.0,
     on_warning: Warn = lambda text: None,
 ) -> list[tuple[str, float]]:
     """Continue a text by sampled tokens, and return each with the model's probability for it.
@@ -112,6 +115,8 @@ def continuation(
         tokens: the number of tokens to generate.
         temperature: divides the logits of the draw; 0 takes the most likely token each time.
         seed: of the draws; the same one gives the same tokens.
+        top_k: how many tokens may be drawn; 0 = all.
+        top_p: how much probability they have at least; 1 = all.
         on_warning: called with each warning, such as a fall-back to the CPU.
 
     Raises:
@@ -132,11 +137,8 @@ def continuation(
         for _ in range(tokens):
             context = torch.tensor([ids[-model.sizes.max_len :]], device=stack.device)
             last = stack.logits(context)[0, -1].cpu().double()
-            if temperature == 0:
-                token = int(last.argmax())
-            else:
-                powers = ((last - last.max()) / temperature).exp()  # at most 1 at any temperature
-                token = int(torch.multinomial(powers, 1, generator=generator))
+            powers = stages(last, temperature, top_k, top_p)["top-p"].exp()  # at most 1 at any temperature
+            token = int(torch.multinomial(powers, 1, generator=generator))
             ids.append(token)
             generated.append((model.tokenizer.id_to_token(token) or "[UNK]", float(last.softmax(dim=0)[token])))
         return generated

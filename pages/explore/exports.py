@@ -54,11 +54,13 @@ def focus_table(query: LinkQuery, settings: Settings) -> Table:
     return Table(f"{name}: query / key", rows, columns or rows, transform.apply(values))
 
 
-def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
-    """Return the settings and the cursor of a link."""
+def sides_from_link(raw: bytes) -> tuple[dict[str, Settings], Cursor, dict[str, float]]:
+    """Return the settings, the cursor and the options of sampling of a link."""
     query = LinkQuery(raw)
     settings, _ = query.fitted_settings()
-    return {"run": settings}, _cursor(query, settings)
+    names = {"temp": "temperature", "topk": "top_k", "topp": "top_p", "dice": "seed"}
+    sampling = {name: query[key] for key, name in names.items() if query[key] != query.default(key)}
+    return {"run": settings}, _cursor(query, settings), sampling
 
 
 def _cursor(query: LinkQuery, settings: Settings) -> Cursor:

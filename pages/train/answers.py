@@ -133,9 +133,12 @@ def compare_orders(models: Models, text: str, mirror: str) -> list[str]:
     return sentences
 
 
-def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, separator: str) -> list[Block]:
-    """Return a panel for each language model with the text and its continuation, set apart from each other."""
-    outputs = {name: _continuation(trained, text, tokens, temperature, seed) for name, trained in models.items()}
+def continuations(models: Models, text: str, tokens: int, separator: str, **sampling: float) -> list[Block]:
+    """Return a panel for each language model with the text and its continuation, set apart from each other.
+
+    `sampling` has the keywords of `inference.continuation`.
+    """
+    outputs = {name: _continuation(trained, text, tokens, **sampling) for name, trained in models.items()}
     return [sheet.panel(name, [sheet.continuation(text, tokens, separator)]) for name, tokens in outputs.items()]
 
 
@@ -193,12 +196,8 @@ def _logits(trained: TrainedModel, text: str) -> list[float]:
 
 
 @cached
-def _continuation(
-    trained: TrainedModel, text: str, tokens: int, temperature: float, seed: int
-) -> list[tuple[str, float]]:
-    return inference.continuation(
-        trained.model, text, tokens, temperature=temperature, seed=seed, on_warning=trained.notices.append
-    )
+def _continuation(trained: TrainedModel, /, text: str, tokens: int, **sampling: Any) -> list[tuple[str, float]]:
+    return inference.continuation(trained.model, text, tokens, on_warning=trained.notices.append, **sampling)
 
 
 @cached

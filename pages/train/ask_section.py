@@ -5,6 +5,7 @@ The models are loaded when the tab is opened; its controls exist before.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import streamlit as st
 
@@ -121,20 +122,18 @@ def _ask(questions: Questions, *, is_open: bool) -> None:
             with column:
                 widgets.text(key, label=label, max_chars=MAX_TEXT_LENGTH, placeholder=questions.default_text(number))
         texts = [questions.text(number) for number in range(len(labels))]
-        sampling = _sampling_controls() if questions.language else ()
-        canvas.sheet("answers", _or_notice(lambda: _answer_blocks(questions, *sampling), *texts) if is_open else [])
+        sampling = _sampling_controls() if questions.language else {}
+        canvas.sheet("answers", _or_notice(lambda: _answer_blocks(questions, **sampling), *texts) if is_open else [])
 
 
-def _sampling_controls() -> tuple[int, float, int]:
-    """Draw the controls of a continuation; return the number of tokens, the temperature and the seed."""
-    left, middle, right = st.columns(3)
-    with left:
-        tokens = widgets.integer("more")
-    with middle:
-        temperature = widgets.number("temp")
-    with right:
-        seed = widgets.integer("dice")
-    return tokens, temperature, seed
+def _sampling_controls() -> dict[str, Any]:
+    """Draw the controls of a continuation; return the number of tokens and how they are sampled."""
+    names = {"more": "tokens", "temp": "temperature", "topk": "top_k", "topp": "top_p", "dice": "seed"}
+    values = {}
+    for column, (key, name) in zip(st.columns(len(names)), names.items(), strict=True):
+        with column:
+            values[name] = widgets.number(key) if key in ("temp", "topp") else widgets.integer(key)
+    return values
 
 
 def _chances(questions: Questions) -> None:
@@ -165,14 +164,13 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return [sheet.notices([words.error_sentence(error)])]
 
 
-def _answer_blocks(questions: Questions, *sampling: float) -> list[Block]:
+def _answer_blocks(questions: Questions, **sampling: Any) -> list[Block]:
     """Return the models' answers; `sampling` holds the values of `_sampling_controls` for language models."""
     first, second, models = questions.text(0), questions.text(1), questions.models
     if questions.translation:
         return [questions.vocabulary_notice(first), *answers.translations(models, questions.translation, first)]
     if questions.language:
-        tokens, temperature, seed = sampling
-        panels = answers.continuations(models, first, int(tokens), temperature, int(seed), questions.separator)
+        panels = answers.continuations(models, first, separator=questions.separator, **sampling)
         return [questions.vocabulary_notice(first), *panels]
     more = [question for question in questions.texts if question not in (first, second)]
     table = answers.answers(questions.models, [first, second, *more[:_MAX_QUESTIONS]], questions.task)

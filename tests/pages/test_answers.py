@@ -74,14 +74,15 @@ def test_without_positions_the_order_makes_no_difference(models: dict[str, Train
 
 def test_continuations(shipped: Path) -> None:
     language, text = {"words": trained("words-rotary-1")}, tasks.build("words").questions[0]
-    (one,) = answers.continuations(language, text, 5, 0.0, 0, " ")
+    (one,) = answers.continuations(language, text, 5, " ", temperature=0.0, seed=0)
     (block,) = one["blocks"]
     assert (block["given"], len(block["tokens"])) == (text, 5)
     drawn = inference.continuation(language["words"].model, text, 5, temperature=0)
     assert block["tokens"] == [[" ", token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
-    assert answers.continuations(language, text, 5, 0.0, 9, " ") == [one]  # the likeliest needs no draws
+    for cuts in ({"temperature": 0.0}, {"temperature": 2.0, "top_k": 1}, {"temperature": 2.0, "top_p": 0.0}):
+        assert answers.continuations(language, text, 5, " ", seed=9, **cuts) == [one]
     with pytest.raises(HeadlightError, match="empty"):
-        answers.continuations(language, "", 5, 0.0, 0, " ")
+        answers.continuations(language, "", 5, " ", temperature=0.0)
 
 
 def maps_of(models: dict[str, TrainedModel], text: str, head: str) -> list[Block]:

@@ -167,6 +167,8 @@ def test_a_picture_is_the_models_own_pass(model: str) -> None:
     assert run.weights.shape[2:] == (len(run.tokens), len(run.key_tokens or run.tokens))
     assert said["groups"] == (["encoder", "decoder", "cross"] if "t5" in model else [said["group"]])
     assert (said["unusable"], "steps" in said["fixed"]) == ({}, True)
+    stages = picture(model, temp="1", topk="3", topp="0")["stages"]
+    assert stages is None if "t5" in model else stages["counts"][2:] == [3, 1]
 
 
 @pytest.mark.parametrize("variables", [

@@ -6,18 +6,25 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import torch
 from torch import Tensor
 
+from headlight.lessons.evaluate import number, truth
+from headlight.lessons.grammar import parse
+from headlight.lessons.quantities.scene import page_scene
 from headlight.link.presets import NEXT_TOKEN_CURSORS
 from headlight.picture import next_token, pictures
+from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.registry import SMOLLM2, trained
 from headlight.ui import numbers
 from mha_core import Model
+from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
+from mha_core.models import sampling
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
@@ -173,16 +180,55 @@ def test_the_probability_of_a_word_and_of_several_tokens() -> None:
     assert f"with probability {now} now, {before} before. It takes 2" in next_token.describe_word(several, both)
 
 
+def stages(**link: float | str) -> next_token.Stages:
+    query = LinkQuery(urlencode({"s": OURS.text, "model": OURS.model, **link}).encode())
+    found = next_token.stages(pictures.picture(OURS), query)
+    assert found is not None
+    return found
+
+
+def drawn_of(found: next_token.Stages) -> next_token.StageToken:
+    return found["tokens"][found["sample"]]
+
+
 def test_a_draw_is_that_of_the_generation() -> None:
-    shown = pictures.picture(OURS)
-    assert next_token.sample(shown, 0.0, 3) is None
-    assert shown.run.logits is not None
-    chances, labels = (shown.run.logits[-1].double() / 1.5).softmax(-1), set()
+    model, labels = pictures.model_for(OURS), set()
     for seed in range(4):
-        drawn = next_token.sample(shown, 1.5, seed)
-        step = Generation(shown.model, OURS.text).step(1.5, seed)
-        assert drawn is not None
-        assert drawn["label"] == step.token
-        same_function(drawn["chance"], float(chances[step.id]))
-        labels.add(drawn["label"])
+        labels.add(drawn_of(stages(temp=1.5, dice=seed))["label"])
+        for k, p in ((0, 1.0), (9, 0.6)):
+            step = Generation(model, OURS.text).step(1.5, seed, top_k=k, top_p=p)
+            assert drawn_of(stages(temp=1.5, dice=seed, topk=k, topp=p))["label"] == step.token
     assert len(labels) > 1, "other seeds draw others"
+
+
+def test_what_each_stage_leaves_and_says_and_a_lesson_asks() -> None:
+    found, logits = stages(temp=1, topk=5, topp=0.97), pictures.picture(OURS).run.logits
+    assert logits is not None
+    core, ids = sampling.stages(logits[-1], 1, 5, 0.97), logits[-1].topk(6).indices
+    scene = page_scene("explore", {"s": OURS.text, "model": OURS.model, "temp": "1", "topk": "5", "topp": "0.97"})
+    word = drawn_of(found)["label"]
+    for at, (name, left) in enumerate(core.items()):
+        chances = [token["chances"][at] for token in found["tokens"]]
+        same_function(torch.tensor(chances[:6], dtype=torch.float64), left.softmax(0)[ids])
+        same_function(sum(chances) + found["others"][at], 1.0)
+        assert found["counts"][at] == left.isfinite().sum() == number(parse(f'tokens_left("{name}")'), scene)
+        assert number(parse(f'chance_after("{word}", "{name}")'), scene) == drawn_of(found)["chances"][at]
+    v, *_, nucleus = found["counts"]
+    assert [token["cut"] for token in found["tokens"][:6]] == [*nucleus * [""], *(5 - nucleus) * ["top-p"], "top-k"]
+    held = float(core["model"].softmax(0)[ids[:5]].sum())
+    keeps = f"Top-k 5 keeps 5 of {v} tokens, which hold {numbers.share(held, 3)} of the probability."
+    assert f"{keeps} Top-p 0.97 keeps {nucleus} of 5 tokens, which hold " in found["sentence"]
+    same_function(number(parse('probability_left("top-k")'), scene), held)
+    assert truth(parse(f'draws("{word}") and with("temp=0", tokens_left("top-p") == 1)'), scene)
+    with pytest.raises(HeadlightError, match="does not predict the next word"):
+        number(parse('tokens_left("top-k")'), page_scene("explore", {"s": "how are you"}))
+
+
+def test_the_extremes_of_sampling_say_what_they_do() -> None:
+    v, greedy, alone = stages()["counts"][0], stages(topk=3, topp=0.5, dice=4), stages(temp=5, topp=0)
+    assert stages(temp=1)["sentence"].startswith(f"Each of the {v} tokens can be drawn. Seed 0 draws ")
+    assert stages(temp=1, topk=v + 1)["sentence"].startswith(f"Top-k {v + 1} cuts none of {v} tokens. Seed 0 draws ")
+    assert f"Top-p 0 keeps 1 of {v} tokens, which holds " in alone["sentence"]
+    assert greedy["sentence"].startswith(f"Greedy: the likeliest token, “{drawn_of(greedy)['label']}” (")
+    assert (alone["counts"][-1], greedy["counts"]) == (1, [v, 1, 1, 1])
+    assert drawn_of(alone)["rank"] == drawn_of(greedy)["rank"] == 1

@@ -176,7 +176,7 @@ NEAREST: list[tuple[str, dict[str, Any]]] = [
         "maps",
         {"w": "x", "dev": "cuda:9", "unheard": "1-", "temp": "9", "dice": "-1", "model": "nobody", "view": "clouds.3"},
     ),
-    ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22, "w": "x"}),
+    ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22, "topk": "-3", "topp": "1.5"}),
     ("masks", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"], "w": "0"}),
     ("masks", {"p": "x" * 3002, "model": "nobody"}),
 ]

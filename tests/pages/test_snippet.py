@@ -22,6 +22,8 @@ from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings
 from headlight.registry import SMOLLM2, get_source, trained
 from mha_core import Run
+from mha_core.models.generation import Generation
+from pages.explore import exports
 from tests.closeness import identical
 
 from .conftest import answer
@@ -148,3 +150,13 @@ def test_share_has_the_code() -> None:
         assert "layer, head, query = 2, 3, 1" in told["code"]
         for name in sides:
             check_equal(ran(told["code"], name), own.get(name, own["left"]))
+
+
+def test_the_options_of_sampling_are_written_where_they_are_set() -> None:
+    link = b"model=words-2layers-1&s=ring+wolf+sun+ring+wolf&temp=1.5&topk=9&topp=0.8&dice=4"
+    settings, cursor, options = exports.sides_from_link(link)
+    (new,) = [line for line in snippet(settings, cursor, options).splitlines() if "choose(" in line]
+    assert new.startswith("token = choose(run.logits[-1], temperature=1.5, top_k=9, top_p=0.8, seed=4, place=len(run.")
+    step = Generation(pictures.model_for(settings["run"]), settings["run"].text).step(1.5, 4, top_k=9, top_p=0.8)
+    assert ran(snippet(settings, cursor, options), "token") == step.id
+    assert exports.sides_from_link(link.partition(b"&temp")[0])[2] == {}

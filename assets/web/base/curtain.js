@@ -34,7 +34,7 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // the projector shows the typed sentence in this heading
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.title-sentence), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-chance, .changed .status-line, .change-controls, .other-views, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.title-sentence), .pinned, .chips:has([data-loss]), .next-list, .stages, .next-tokens [role=status], .changed .status-line, .change-controls, .other-views, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .tests",

@@ -1,14 +1,12 @@
 // The next-token prediction: the likeliest tokens, each of which a click appends, and undo of the last one.
 
-import { button, div, h, setAttribute, setField, setText, span } from "../base/dom.js";
+import { button, div, h, setAttribute, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { number, quoted } from "../base/words.js";
+import { number } from "../base/words.js";
+import { Sampling } from "./sampling.js";
 
 const LARGE_LOSS = 11; // nats; above the loss of a uniform guess over the vocabulary
-const ABOUT =
-  "At 0 the likeliest token is chosen. Above 0 a token is sampled; a temperature below 1 sharpens the probabilities, above 1 evens them out.";
-
 export class NextTokens {
   /** @param {Explore} view */
   constructor(view) {
@@ -16,7 +14,7 @@ export class NextTokens {
     this.additions = /** @type {{text: string, before: string, n: number}[]} */ ([]); // tokens appended here, the latest last; n: number of tokens before
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }));
-    this.draws = makeSampling((change) => this.choose(change));
+    this.sampling = new Sampling(view, (change) => this.choose(change));
     this.inputs = /** @type {unknown[]} */ ([]); // what the losses were drawn from
     this.isSet = false; // sampling or a word is set: the fields are then open
     const key = { title: "appends the next token (key n)", "aria-keyshortcuts": "n" };
@@ -25,7 +23,7 @@ export class NextTokens {
     const title = "the bar at each word shows its surprisal: −log of the probability that the model assigned to it";
     const turn = () => view.setDisplay({ surprise: !view.look.surprise });
     this.losses = button("show the surprisal of each word", turn, { title });
-    this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
+    this.room = h("div", { class: "draw", hidden: "" }, this.sampling.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     const line = div("next-line", span("label", "Most likely next word:"), this.list);
     line.append(this.addOne, this.back, this.more);
@@ -53,15 +51,11 @@ export class NextTokens {
     this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
-  /** The next token: the sampled one, otherwise the likeliest. @returns {NextToken | undefined} */
-  get first() {
-    const { sample, next } = this.view.picture;
-    return sample ?? next[0];
-  }
-
+  /** Append the drawn token, at temperature 0 the likeliest. */
   writeNext() {
     const { picture, text, waiting } = this.view;
-    if (this.first?.text && picture.sentence === text && !waiting) this.write(this.first.text);
+    const next = picture.stages?.tokens[picture.stages.sample].text;
+    if (next && picture.sentence === text && !waiting) this.write(next);
   }
 
   /** Append a token to the sentence. @param {string} text */
@@ -78,18 +72,20 @@ export class NextTokens {
   }
 
   draw() {
-    const { picture, text } = this.view;
+    const { view } = this;
+    const { picture, text } = view;
     this.element.hidden = !picture.next.length;
     setAttribute(this.element, "data-sentence", `${picture.sentence} …`); // its title beside a lesson
     if (this.additions.at(-1)?.text !== text) this.additions = []; // the sentence was typed since
     this.back.hidden = !this.additions.length;
     const choose = (/** @type {number} */ index) => this.write(this.view.picture.next[index].text);
     drawNext(this.list, picture.next, { choose, context: "in the unchanged model" });
-    this.draws.draw(picture);
-    const isSet = Boolean(picture.sample || picture.sampling[2]);
+    this.sampling.draw();
+    const isSet = Object.values(view.state.sampling).some(Boolean);
     if (isSet && !this.isSet) this.open(true);
     this.isSet = isSet;
-    this.word.draw(picture.sampling[2], picture.wordSentence);
+    setAttribute(this.element, "data-sampling", !this.sampling.isGreedy || null);
+    this.word.draw(picture.word, picture.wordSentence);
     setAttribute(this.losses, "aria-pressed", this.view.look.surprise);
     this.drawLosses();
   }
@@ -116,34 +112,4 @@ export class NextTokens {
       setAttribute(chip, "title", parts.join("; ") || null);
     });
   }
-}
-
-/** The controls of sampling: greedy or random, with the temperature and the seed. This temperature is not that of the
- * attention softmax.
- * @param {(change: Record<string, string | null>) => void} choose
- */
-function makeSampling(choose) {
-  const field = (/** @type {string} */ key, /** @type {string} */ name, /** @type {Record<string, string>} */ ends) => {
-    const input = h("input", { type: "number", min: "0", ...ends });
-    input.onkeydown = (event) => event.stopPropagation(); // digits here are no shortcuts
-    input.oninput = () => {
-      const value = Number(input.value);
-      if (input.value && input.checkValidity()) choose({ [key]: value ? String(value) : null });
-    };
-    return { input, element: h("label", { class: "named" }, span("label", name), input) };
-  };
-  const degrees = field("temp", "Sample the next word; temperature", { max: "5", step: "0.1" });
-  const seed = field("dice", "Random seed", { max: "9999", step: "1" });
-  const text = span("label");
-  const element = h("div", { class: "sampling", title: ABOUT }, degrees.element, seed.element, text);
-  const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { sample, sampling }) => {
-    setField(degrees.input, String(sampling[0]));
-    setField(seed.input, String(sampling[1]));
-    seed.element.hidden = !sample;
-    setText(
-      text,
-      sample ? `sampled: ${quoted(sample.label)}, probability ${number(sample.chance)} at this temperature` : "",
-    );
-  };
-  return { element, draw };
 }

@@ -31,7 +31,7 @@ import { arrived, movePlace, placeOf, clampPlace } from "../link/place.js";
  *   progress: {run: string, done: number, isStopped: boolean}}} Cache
  */
 
-const SAMPLING = ["temp", "dice", "word"];
+const SAMPLING = ["temp", "topk", "topp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change the focus and no number of a map
 const PANELS = ["heads", "flow", "channels", "residual", "lens", "cache"]; // names of the other views
 

@@ -15,7 +15,6 @@ from headlight.picture.settings import Settings
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
-from mha_core.errors import HeadlightError
 from mha_core.models import sampling
 from mha_core.token_text import quote
 
@@ -57,18 +56,15 @@ def chance_after(query: Query, settings: Settings, word: str, stage: Stage) -> V
 
 
 def draws(query: Query, settings: Settings, word: str) -> Value:
-    """Return `draws("Paris")`: whether the link's seed draws this word; at temperature 0, whether it is the likeliest."""
+    """Return `draws("Paris")`: whether the link's seed draws this word; at temperature 0 always the likeliest."""
     picture = pictures.picture(settings)
-    drawn = sampling.draw(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
-    return Value.number(drawn == _token(picture, word))
+    token = sampling.sample(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
+    return Value.number(token == _token(picture, word))
 
 
 def _stage(query: Query, settings: Settings, stage: Stage) -> Tensor:
     """Return the logits that a stage leaves, (v,), in float64."""
-    try:
-        return next_token.stage_logits(pictures.picture(settings), query)[stage]
-    except HeadlightError as error:
-        raise RuleError(str(error)) from None
+    return next_token.stage_logits(pictures.picture(settings), query)[stage]
 
 
 def first_choice(query: Query, settings: Settings) -> Value:

@@ -15,7 +15,7 @@ const edit = (change) => ({ type: "edit", ...change });
 function asked(state, came = {}) {
   const query = new URLSearchParams({ s: "hi" });
   const progress = { run: "", done: 1, isStopped: false, ...came.progress };
-  const cache = { picture: PICTURE, maps: MAPS, mapsOf: "s=hi", pinOf: "", samplingOf: "\n\n", ...came, progress };
+  const cache = { picture: PICTURE, maps: MAPS, mapsOf: "s=hi", pinOf: "", samplingOf: "\n".repeat(4), ...came, progress };
   const request = requestFor({ ...FIRST, ...state }, query, cache);
   return request && `${request.route}${request.query.get("part") ?? ""}`;
 }
@@ -61,7 +61,7 @@ test("what is asked next: all maps, the picture in focus, the next layers of a l
   assert.equal(asked({ pin: "0.0.0" }), "focus");
   const next = { ...PICTURE, next: [{}], surprise: null };
   assert.deepEqual([asked({}, { picture: next }), asked(look({ surprise: true }), { picture: next })], [null, "focus"]);
-  assert.equal(asked({}, { picture: next, samplingOf: "2\n\n" }), "focus");
+  assert.equal(asked({}, { picture: next, samplingOf: "2\n\n\n\n" }), "focus");
   const long = { picture: { ...PICTURE, tile: 9 }, progress: { run: "s=hi" } };
   const seen = { at: { ...FIRST.at, row: 2 } };
   assert.deepEqual([asked(seen, long), asked({}, long)], ["part1", "focus1"]);
