@@ -4,9 +4,7 @@ The final norm and the head, which were trained for the last state alone, are ap
 never reads these out; only those of the last state are its own prediction.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +12,7 @@ from torch import Tensor, nn
 from ..errors import Unsupported
 from ..models.encoder_decoder import EncoderDecoder
 from ..models.model import Model
+from ..models.own_model import OwnModel
 from ..models.run import Run
 from ..models.stack import Stack
 from ..pretrained.hf_model import HfModel
@@ -21,28 +20,19 @@ from .rounding import sum_bound
 
 ROWS_AT_ONCE = 16  # whose logits over the whole vocabulary are in memory
 NO_HEAD = "this model predicts no next token, so there is no head to apply to its states; choose a language model"
-NO_LAYERS = "only the maps of this model are available, not its head; choose a model with its weights"
 OTHER_HEAD = "the way from this model’s states to its logits is more than one norm and one matrix; choose another model"
 
 
-@dataclass(frozen=True)
-class Lens:
-    """The likeliest next tokens after each layer, of some rows of a run.
+class Lens(NamedTuple):
+    """The likeliest next tokens after each layer, in some rows, and a token that is followed through the layers."""
 
-    Attributes:
-        index: token ids int64 (layers + 1, i, k), the likeliest first; [0] = of the embeddings.
-        probability: of these, (layers + 1, i, k) float64.
-        final_probability: of the token that is the likeliest after the last layer, (layers + 1, i) float64.
-        final_rank: the rank of that token, 1 = the likeliest, (layers + 1, i) int64.
-    """
-
-    index: Tensor
-    probability: Tensor
-    final_probability: Tensor
-    final_rank: Tensor
+    ids: Tensor  # int64 (layers + 1, i, k), the likeliest first; [0] = of the embeddings
+    probability: Tensor  # of these, (layers + 1, i, k) float64
+    followed_probability: Tensor  # of the followed token, (layers + 1, i) float64
+    followed_rank: Tensor  # its rank, 1 = the likeliest, (layers + 1, i) int64
 
 
-def lens(model: Model, run: Run, rows: slice = slice(None), count: int = 5) -> Lens:
+def lens(model: Model, run: Run, rows: slice = slice(None), count: int = 5, token: int | None = None) -> Lens:
     """Return the likeliest next tokens after each layer, computed for a few rows of one layer at a time.
 
     Args:
@@ -50,27 +40,22 @@ def lens(model: Model, run: Run, rows: slice = slice(None), count: int = 5) -> L
         run: of a text.
         rows: of the run.
         count: k.
+        token: the id that is followed; None = in each row the likeliest after the last layer.
 
     Raises:
         Unsupported: the model has no next-token head, or its head is not known.
     """
-    goals = [row.argmax(dim=-1) for row in _chances(model, run, len(run.hidden) - 1, rows)]
-    levels = []
-    for level in range(len(run.hidden)):
-        parts = []
-        for chances, goal in zip(_chances(model, run, level, rows), goals, strict=True):
-            top = chances.topk(min(count, chances.shape[-1]), dim=-1)
-            own = chances.gather(-1, goal[:, None])
-            parts.append((top.indices, top.values, own[:, 0], 1 + (chances > own).sum(dim=-1)))
-        levels.append([torch.cat(same) for same in zip(*parts, strict=True)])
-    return Lens(*(torch.stack(same) for same in zip(*levels, strict=True)))
-
-
-def _chances(model: Model, run: Run, level: int, rows: slice) -> Iterator[Tensor]:
-    places = range(len(run.ids))[rows]
+    places, chunks = range(len(run.ids))[rows], []
     for first in range(places.start, places.stop, ROWS_AT_ONCE):
-        chunk = slice(first, min(first + ROWS_AT_ONCE, places.stop))
-        yield logits(model, run, level, chunk).double().softmax(dim=-1)
+        chunk, levels, goal = slice(first, min(first + ROWS_AT_ONCE, places.stop)), [], None
+        for level in reversed(range(len(run.hidden))):
+            chances = logits(model, run, level, chunk).double().softmax(dim=-1)
+            if goal is None:
+                goal = chances.argmax(dim=-1) if token is None else torch.full((len(chances),), token)
+            top, chance = chances.topk(min(count, chances.shape[-1]), dim=-1), chances.gather(-1, goal[:, None])
+            levels.append((top.indices, top.values, chance[:, 0], 1 + (chances > chance).sum(dim=-1)))
+        chunks.append([torch.stack(column[::-1]) for column in zip(*levels, strict=True)])
+    return Lens(*(torch.cat(column, dim=1) for column in zip(*chunks, strict=True)))
 
 
 def logits(model: Model, run: Run, level: int, rows: slice = slice(None)) -> Tensor:
@@ -79,23 +64,22 @@ def logits(model: Model, run: Run, level: int, rows: slice = slice(None)) -> Ten
     Raises:
         Unsupported: as `lens`.
     """
-    if run.logits is None or run.extras.image is not None:
+    if run.logits is None or run.extras.image is not None or not isinstance(model, OwnModel | HfModel):
         raise Unsupported(NO_HEAD)
     x = run.hidden[level, rows][None]
-    if model.encoder is not None:
-        read, _ = model.run_on_stack(lambda stack: _own_head(stack, model.group)(x.to(stack.device)))
+    if isinstance(model, OwnModel):
+        read, _ = model.run_on_stack(lambda stack: _own_logits(stack, model.group, x.to(stack.device)))
         return read[0].cpu()
-    if not isinstance(model, HfModel):
-        raise Unsupported(NO_LAYERS)
     with torch.no_grad():
         norm, head, is_normed = _foreign_head(model, run)
         x = x.to(model.device, model.dtype)
         return cast(Tensor, head(x if is_normed and level == len(run.hidden) - 1 else norm(x)))[0].cpu()
 
 
-def _own_head(stack: Stack, group: str) -> Callable[[Tensor], Tensor]:
-    is_translator = isinstance(stack, EncoderDecoder) and group != "encoder"
-    return stack.to_logits if is_translator else cast(Callable[[Tensor], Tensor], stack.next_token)
+def _own_logits(stack: Stack, group: str, x: Tensor) -> Tensor:
+    if isinstance(stack, EncoderDecoder) and group != "encoder":
+        return stack.to_logits(x)
+    return cast(Tensor, stack.next_token(x))
 
 
 def _foreign_head(model: HfModel, run: Run) -> tuple[nn.Module, nn.Module, bool]:

@@ -1,4 +1,4 @@
-"""What the parts of each layer add to the residual stream of every token.
+"""Additions of the parts of each layer to the residual stream of every token.
 
 In "A Mathematical Framework for Transformer Circuits" (Elhage et al. 2021) attention and MLP read a token's stream and
 add a vector to it. The additions of a pass are observed as it computes them, so they hold under every switch, and for
@@ -7,7 +7,7 @@ models of transformers as for our own.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,56 +22,50 @@ T = TypeVar("T")
 
 RECENT = 6  # states that a sum may refer to; an ablated layer hands on an earlier one
 NO_STREAM = (
-    "the layers of this model do not add attention and MLP to one vector per token, one after the other, so what each adds "
-    "is not known; choose a model with residual connections"
+    "the layers of this model do not add attention and MLP to a token’s vector as two vectors that can be observed; "
+    "choose another model"
 )
 CROSS = "between its layers this decoder also adds what it takes from the other text; choose the model’s encoder"
 _SUMS = frozenset((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__))
 _PRODUCTS = frozenset((nn.functional.linear, getattr(torch.ops.mkldnn, "_linear_pointwise", None)))
 
 
-@dataclass(frozen=True)
-class Neurons:
-    """The neurons of an MLP that contribute most to a token, the largest first, (i, k) each.
+class Neurons(NamedTuple):
+    """The neurons of an MLP that add the longest vectors to a token, (i, k) each, on the CPU."""
 
-    Attributes:
-        index: of the neuron, int64.
-        activation: what its nonlinearity, and a gate if there is one, returned.
-        norm: of the vector that it adds, |activation| times the norm of its column in the MLP's last matrix.
-    """
-
-    index: Tensor
-    activation: Tensor
-    norm: Tensor
+    number: Tensor  # of the neuron, int64
+    activation: Tensor  # after the nonlinearity and a gate, if there is one
+    norm: Tensor  # of what it adds, |activation| times the norm of its column in the last matrix
 
 
 @dataclass(frozen=True)
 class Addition:
-    """What one part of a layer adds to the stream of each token.
+    """Addition of one part of a layer to the stream of each token.
 
     Attributes:
-        before: (i, c), the stream that it is added to; in a post-norm layer after the norm.
+        stream: (i, c), the one that it is added to; in a post-norm layer after the norm.
         added: (i, c).
-        after: (i, c), their sum; a post-norm layer norms it next.
+        total: (i, c), their sum; a post-norm layer norms it next.
         activations: (i, m), the input of the matrix that ends the part: the neurons of an MLP, the heads of attention.
         weight: (c, m), that matrix; None, as `activations`, where the part does not end in one.
     """
 
-    before: Tensor
+    stream: Tensor
     added: Tensor
-    after: Tensor
+    total: Tensor
     activations: Tensor | None = None
     weight: Tensor | None = None
 
     @property
     def norms(self) -> Tensor:
         """Length of what is added to each token, (i,) float64."""
-        return self.added.double().norm(dim=-1)
+        lengths: Tensor = torch.linalg.vector_norm(self.added.double(), dim=-1)
+        return lengths
 
     @property
     def cosines(self) -> Tensor:
         """Cosine of what is added to the stream before it, (i,) float64; 0 where nothing is added."""
-        return nn.functional.cosine_similarity(self.added.double(), self.before.double(), dim=-1)
+        return nn.functional.cosine_similarity(self.added.double(), self.stream.double(), dim=-1)
 
     def neurons(self, count: int) -> Neurons | None:
         """Return the neurons that add the longest vectors; None where the part does not end in one matrix."""
@@ -79,7 +73,7 @@ class Addition:
             return None
         sizes = self.activations.abs().double() * self.weight.double().norm(dim=0)
         norm, index = sizes.topk(min(count, sizes.shape[-1]), dim=-1)
-        return Neurons(index, self.activations.gather(-1, index), norm)
+        return Neurons(index.cpu(), self.activations.gather(-1, index).cpu(), norm.cpu())
 
 
 def additions(
@@ -104,12 +98,12 @@ def additions(
     with _Recorder(run.hidden[0], reduce) as recorder:
         hidden = compute().hidden
     is_ours = model.encoder is not None
-    if not (model.sizes.residual if is_ours else any(part == "mlp" for _, part, _ in recorder.kept)):
+    if not (model.sizes.residual if is_ours else any(part == "mlp" for _, part, _ in recorder.records)):
         raise Unsupported(NO_STREAM)
     parts: list[dict[str, T]] = [{} for _ in run.weights]
-    for layer, part, kept in recorder.kept:
+    for layer, part, record in recorder.records:
         if layer < len(parts) and not torch.equal(hidden[layer], hidden[layer + 1]):
-            parts[layer][part] = kept
+            parts[layer][part] = record
     return parts
 
 
@@ -118,10 +112,11 @@ class _Recorder(TorchFunctionMode):
 
     def __init__(self, first: Tensor, reduce: Callable[[Addition], Any]) -> None:
         super().__init__()
-        self.kept: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
+        self.records: list[tuple[int, str, Any]] = []  # layer, part, and what its addition was reduced to
         self._reduce = reduce
         self._states = [first]
-        self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result, since the last sum
+        self._products: list[tuple[Tensor, Tensor, Tensor]] = []  # input, weight (c, m) and result
+        self._sums: list[tuple[Tensor, Tensor, Tensor]] = []  # of other vectors; both since the last addition
         self._layer = -1
         self._part = "attention"
 
@@ -136,24 +131,35 @@ class _Recorder(TorchFunctionMode):
         elif func is nn.functional.layer_norm and self._is_state(args[0]):
             self._states.append(_rows(result))
         elif func in _SUMS and all(isinstance(arg, Tensor) and arg.shape == result.shape for arg in args[:2]):
-            if self._is_state(args[0]):
-                self._add(args[0], args[1], result)
-            elif self._is_state(args[1]):
-                self._add(args[1], args[0], result)
+            left, right = args[:2]
+            if self._is_state(left):
+                self._add(left, right, result)
+            elif self._is_state(right):
+                self._add(right, left, result)
+            else:
+                self._sums.append((left, right, result))
         return result
 
     def _add(self, stream: Tensor, added: Tensor, total: Tensor) -> None:
-        x = _rows(added)
-        source = next((parts for parts in reversed(self._products) if _same(_rows(parts[2]), x)), None)
-        part = {} if source is None else {"activations": _rows(source[0]), "weight": source[1]}
-        addition = Addition(_rows(stream), x, _rows(total), **part)
-        self.kept.append((self._layer, self._part, self._reduce(addition)))
-        self._states.append(addition.after)
-        self._part = "mlp"
+        pair = next(([left, right] for left, right, result in self._sums if result is added), [added])
+        parts = sorted(pair, key=self._source)  # attention and MLP that were computed side by side, attention first
+        for x in parts if self._source(parts[0]) >= 0 else [added]:
+            source = self._source(x)
+            ends = () if source < 0 else (_rows(self._products[source][0]), self._products[source][1])
+            addition = Addition(_rows(stream), _rows(x), _rows(total), *ends)
+            self.records.append((self._layer, self._part, self._reduce(addition)))
+            self._part = "mlp"
+        self._states.append(_rows(total))
         self._products.clear()
+        self._sums.clear()
+
+    def _source(self, x: Tensor) -> int:
+        """Return the index of the newest product that equals x; −1 if there is none."""
+        places = reversed(range(len(self._products)))
+        return next((place for place in places if _is_equal(_rows(self._products[place][2]), _rows(x))), -1)
 
     def _is_state(self, x: Tensor) -> bool:
-        return any(_same(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
+        return any(_is_equal(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
 
 
 def _rows(x: Tensor) -> Tensor:
@@ -161,5 +167,5 @@ def _rows(x: Tensor) -> Tensor:
     return x.detach().reshape(-1, x.shape[-1])
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def _is_equal(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a.to(b), b)

@@ -378,6 +378,54 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.wait_for_query(view=None)
 
 
+def test_the_residual_stream_is_followed_by_keys_and_its_parts_are_ablated_by_clicks(explore: Explore) -> None:
+    explore.open(at="3.1.4")
+    explore.shows()
+    explore.button("Follow a word’s vector").click()
+    view = explore.view.locator(".residual-view")
+    said, effect, rows = view.locator(".view-status"), view.locator(".effect"), view.locator(".additions button")
+    expect(view.locator(".gloss")).to_contain_text("it adds to it. This running sum is the token’s residual stream.")
+    expect(said).to_have_text(message_of("residual", "0.0.4", "residual"))
+    expect(rows).to_have_count(6)
+    rows.nth(3).focus()
+    explore.keys("ArrowUp", "Enter")
+    explore.wait_for_query(at="2.1.4", view="residual")
+    expect(rows.nth(2)).to_have_attribute("aria-pressed", "true")
+    expect(view.locator(".listing tbody tr").first).to_be_visible()
+    nothing_serious(explore, explore.view.locator(".other-views"))
+    view.get_by_role("button", name="ablate the MLP of layer 2").click()
+    explore.shows(mlps_off=(2,))
+    expect(effect).to_contain_text("Without the MLP of layer 2, the last vector of")
+    expect(rows.nth(2).locator(".MLP")).to_have_text("nothing")
+    view.get_by_role("button", name="restore the MLP of layer 2").click()
+    view.get_by_role("button", name="ablate all of layer 2").click()
+    explore.shows(layers_off=(2,))
+    expect(rows.nth(2).locator(".attention")).to_have_text("nothing")
+    rows.nth(5).click()
+    explore.wait_for_query(at="5.1.4", off="L2")
+    expect(view.get_by_role("button", name="ablate all of layer 5")).to_be_visible()
+
+
+def test_the_logit_lens_is_read_by_keys_and_clicks(explore: Explore) -> None:
+    model = "words-2layers-1"
+    explore.open(model=model, s="boat drum key boat drum", at="0.0.4", view="lens")
+    explore.shows("boat drum key boat drum", model=model)
+    view = explore.view.locator(".lens-view")
+    said, cells, readout = view.locator(".view-status"), view.locator(".lens-grid button"), view.locator(".readout")
+    expect(view.locator(".gloss")).to_contain_text("A lens, not a thought: the model never reads these out.")
+    expect(said).to_contain_text("After “drum” the model’s own answer is")
+    cells.first.focus()
+    explore.keys("ArrowDown", "ArrowDown", "ArrowRight")
+    expect(readout).to_have_text(re.compile("“drum”, layer 1: .+ %(, .+ %){4}$"))
+    explore.keys("Enter")
+    explore.wait_for_query(at="1.0.1", view="lens")
+    cells.last.click()
+    explore.wait_for_query(at="1.0.4")
+    nothing_serious(explore, explore.view.locator(".other-views"))
+    explore.open(view="lens")
+    expect(explore.view.locator(".refusal")).to_contain_text("choose a language model")
+
+
 def test_the_tables_below_follow_the_view(explore: Explore) -> None:
     explore.open()
     run = explore.shows()

@@ -11,8 +11,11 @@ from torch import Tensor
 
 from headlight.lessons.evaluate import evaluate, number, truth
 from headlight.lessons.grammar import RuleError, parse
+from headlight.lessons.quantities import lens
 from headlight.lessons.quantities.scene import PageScene, page_scene
+from headlight.picture import pictures
 from mha_core import Model
+from mha_core.measure import logit_lens, residual
 from tests.closeness import same_function
 
 from .numbers_shown import in_float64, model64
@@ -119,3 +122,25 @@ def test_missing_number_is_explained() -> None:
         with pytest.raises(RuleError) as error:
             evaluate(parse(rule), scene)
         assert why in str(error.value), rule
+
+
+def test_what_layers_add_and_the_lens(precise: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = page_scene("explore", {"s": TIRED, "off": "L3 MLP"})
+    run = precise.run(TIRED, mlps_off=(3,))
+    layers = residual.additions(precise, run, lambda: precise.run(TIRED, mlps_off=(3,)))
+    for part, letter in (("attention", "attention"), ("mlp", "mlp")):
+        for name in ("norm", "cosine"):
+            wanted = torch.stack([getattr(layer[part], f"{name}s") for layer in layers])
+            same_function(value(f"{letter}_{name}", scene), wanted)
+    assert worth("mlp_norm[3,it]", scene) == 0 < worth("mlp_norm'[3,it]", scene)
+    same_function(value("stream_norm", scene), run.hidden.norm(dim=-1))
+    scene = writer()
+    picture = pictures.picture(scene.query.settings())
+    own = logit_lens.lens(picture.model, picture.run)
+    rank, chance = worth('lens_rank("boat")[2,star#2]', scene), worth('lens("boat")[2,star#2]', scene)
+    assert rank == worth('choice("boat")', scene)
+    assert chance == pytest.approx(worth('p("boat")', scene), rel=1e-5), "of all rows, and of the last one alone"
+    assert value('lens("boat")', scene).shape == own.followed_rank.shape
+    monkeypatch.setattr(lens, "MAX_TOKENS", 4)
+    with pytest.raises(RuleError, match="at most 4, not of 18"):
+        value('lens("boat")', scene)

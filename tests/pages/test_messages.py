@@ -13,7 +13,9 @@ from pages.compare.handlers import ComparePicture
 from pages.explore.handlers import ExplorePicture
 from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
+from pages.explore.lens import LensAnswer
 from pages.explore.pair_channels import ChannelsAnswer
+from pages.explore.residual_stream import ResidualAnswer
 from pages.masks.message import Masks
 from pages.shapes.handlers import StepsPicture, TraceHeader
 
@@ -35,6 +37,8 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("overview", {}, [HeadsOverview]),
         ("flow", {"view": "flow"}, [FlowAnswer]),
         ("channels", {}, [ChannelsAnswer]),
+        ("residual", {}, [ResidualAnswer]),
+        ("lens", {"model": "words-2layers-1", "s": "boat drum key"}, [LensAnswer]),
         ("masks", {"mask": "dilated"}, [Masks]),
         ("initial", {"mask": "causal"}, [ComparePicture]),
         ("steps", {}, [StepsPicture, TraceHeader]),

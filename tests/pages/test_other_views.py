@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import replace
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,12 +26,15 @@ from mha_core.errors import HeadlightError
 from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
 from mha_core.measure.channels import channels
+from mha_core.measure.residual import additions
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_norms, transformed_values
 from pages.explore import data_tables, layer_flow
 from pages.explore.handlers import effect
 from pages.explore.head_kinds import HALF, NEAR, kinds, layer_kinds
-from tests.closeness import quoted, within_rounding
+from pages.explore.lens import MAX_ROWS
+from pages.explore.residual_stream import NO_MLP
+from tests.closeness import identical, quoted, within_rounding
 
 from .conftest import answer, picture_of
 
@@ -83,6 +87,58 @@ def test_ablated_heads_carry_no_flow() -> None:
     assert len(long["lines"]) == layer_flow.MAX_LINES
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
     within_rounding(sums, torch.ones(7), rounding.sum_bound(*[402, 1, 12] * 6))
+
+
+def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
+    header, values = told("residual", at="3.0.5", off=["L2 MLP"])
+    settings = Settings(TEXT, mlps_off=(2,))
+    run = pictures.picture(settings).run
+    layers = additions(model, run, lambda: settings.run(model))
+    shown = torch.from_numpy(values.copy()).view(4, 6)
+    for place, (part, name) in enumerate(product(("norms", "cosines"), ("attention", "mlp"))):
+        identical(shown[place], torch.stack([getattr(layer[name], part)[5] for layer in layers]).float())
+    assert header["neurons"][2] == []
+    neurons = layers[3]["mlp"].neurons(8)
+    assert neurons is not None
+    assert [number for number, _, _ in header["neurons"][3]] == neurons.number[5].tolist()
+    grows, peaks = (numbers_in(sentence) for sentence in header["sentences"])
+    for text, level in zip(grows, (0, -1), strict=True):
+        quoted(float(run.hidden[level, 5].norm()), text)
+    for part, (layer, text) in enumerate(zip(peaks[::2], peaks[1::2], strict=True)):
+        assert int(layer) == int(shown[part].argmax())
+        quoted(float(shown[part].max()), text)
+    unchanged = pictures.picture(settings.baseline).run
+    cosine = torch.cosine_similarity(run.hidden[-1, 5].double(), unchanged.hidden[-1, 5].double(), dim=0)
+    assert header["effect"].startswith("Without the MLP of layer 2, the last vector of “the” has cosine")
+    quoted(float(cosine), numbers_in(header["effect"])[1])
+    off = [f"L{layer}" for layer in range(6)]
+    nothing, values = told("residual", off=off, at="0.0.5")
+    assert not values.any(), "everything is ablated"
+    assert len(nothing["sentences"]) == 1
+    assert told("residual", model="words-2layers-1", s="boat drum key")[0]["notes"] == [NO_MLP]
+
+
+def test_the_lens_tells_from_which_layer_on_the_answer_is_the_likeliest() -> None:
+    text = " ".join(f"{a} {b}" for a, b in product(("boat", "drum", "key"), ("wolf", "apple", "rain")))
+    link = {"model": "words-2layers-1", "s": text}
+    header, values = told("lens", **link, at="0.0.17")
+    run = pictures.picture(Settings(text, model="words-2layers-1")).run
+    n = len(run.tokens)
+    assert (header["first"], header["row"], len(header["labels"])) == (n - MAX_ROWS, n - 1, 3)
+    assert "12 of 18 tokens" in header["left"]
+    assert run.logits is not None
+    top = run.logits[-1].double().softmax(-1).topk(5).values
+    # of twelve rows, and of the last one alone
+    bound = rounding.sum_bound(run.hidden.shape[-1])
+    within_rounding(torch.from_numpy(values.copy()).view(3, MAX_ROWS, 5)[2, -1], top.float(), bound)
+    own = [level[-1][0] for level in header["labels"]]
+    since = next(level for level in range(3) if set(own[level:]) == {own[-1]})
+    place = {0: "at every layer", 1: "from layer 0 on", 2: "only after the last layer"}[since]
+    assert place in header["sentence"]
+    earlier = told("lens", **link, at="0.0.3")[0]
+    assert (earlier["first"], len(earlier["labels"][0])) == (0, MAX_ROWS)
+    with pytest.raises(HeadlightError, match="choose a language model"):
+        told("lens")
 
 
 @TRANSLATOR

@@ -20,7 +20,7 @@ from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
 from pages.compare import handlers as compare
-from pages.explore import exports, heads_overview, layer_flow, pair_channels
+from pages.explore import exports, heads_overview, layer_flow, lens, pair_channels, residual_stream
 from pages.masks import message as masks
 from pages.shapes import handlers as shapes
 from tests.closeness import identical
@@ -75,6 +75,8 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
         (name, layer_flow.answer, "flow.norm"),
         (name, pair_channels.answer, ""),
         (name, heads_overview.answer, "heads.random"),
+        (name, residual_stream.answer, "residual"),
+        (name, lens.answer, "lens"),
     ):
         with pytest.raises(Unsupported) as refused:
             route(urlencode({"model": model, "view": view}).encode())

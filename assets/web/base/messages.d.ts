@@ -43,9 +43,8 @@ export interface FlowAnswer { norm: boolean; tokens: string[]; layers: number; r
 export interface LongMaps { digest: string; tokens: string[]; columns: string[] | null; ends: [number, number]; layers: number; heads: number; fullLayers: number[]; thumbnail: number; first: number; done: number; } // pages/explore/long_pictures.py
 export interface Tile { row: number; column: number; step: number; rows: number; columns: number; } // pages/explore/long_pictures.py
 export interface ChannelsAnswer { layer: number; head: number; row: number; key: number; query: string; keyToken: string; strong: number[]; sentences: string[]; notes: string[]; } // pages/explore/pair_channels.py
-export interface NeuronBar { index: number; activation: number; norm: number; } // pages/explore/residual_stream.py
-export interface ResidualAnswer { tokens: string[]; layers: number; row: number; gloss: string; sentences: string[]; layerSentences: string[]; neurons: NeuronBar[][]; notes: string[]; effect: string; } // pages/explore/residual_stream.py
-export interface LensAnswer { tokens: string[]; layers: number; first: number; row: number; labels: string[][][]; gloss: string; sentences: string[]; left: string; } // pages/explore/lens.py
+export interface ResidualAnswer { layers: number; sentences: string[]; neurons: [number, number, number][][]; effect: string; notes: string[]; } // pages/explore/residual_stream.py
+export interface LensAnswer { tokens: string[]; first: number; row: number; labels: string[][][]; sentence: string; left: string; } // pages/explore/lens.py
 export interface CacheAnswer { reason: string; tokens: string[]; prompt: number; steps: string[]; notes: string[]; sizes: [number, number, number, number, number]; maxLength: number; shift: number; reuse: string[]; changes: [string, string, string][]; } // pages/explore/kv_cache.py
 export interface DrawnRule { name: string; line: string; rule: string; painted: string; cells: string; why_not: string; } // headlight/link/rules.py
 export interface Card { name: string; line: string; rule: string; painted: string; cells: string; why_not: string; clicks: Record<string, Record<string, string> | null>; meaning: string; } // pages/masks/message.py

@@ -22,11 +22,11 @@ from . import (
     head_targets,
     kv_cache,
     layer,
+    lens,
     mistakes,
     next_word,
     random_rows,
     reshapes,
-    streams,
     swaps,
     times,
     trained,
@@ -36,7 +36,7 @@ from . import picture as picture_quantities
 
 _MODULES = (
     trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs,
-    swaps, kv_cache, streams,
+    swaps, kv_cache, lens,
 )  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
