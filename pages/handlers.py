@@ -54,7 +54,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "flow": layer_flow.answer,
     "channels": pair_channels.answer,
     "cache": kv_cache.answer,
-    "speed": kv_cache.speed,
     "residual": residual_stream.answer,
     "lens": lens.answer,
     "part": explore.maps,

@@ -40,7 +40,7 @@ TYPES = {"qr": "image/svg+xml", "image": "image/png", "audio": "audio/wav"}  # o
 # panels below a picture, which must not delay other pictures
 LOW_PRIORITY = (
     "outcomes", "encodings", "shuffle", "reshape", "classes", "comparison", "ablations", "lesson",
-    "overview", "flow", "channels", "residual", "lens", "cache", "speed",
+    "overview", "flow", "channels", "residual", "lens", "cache",
 )  # fmt: skip
 SESSION_HEADER = "headlight-visit"  # header with the client's session ID
 # routes with query keys that are not in the table of fields

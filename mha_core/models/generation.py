@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..attention.key_value import KVCache
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
-from ..positions import Shifted
+from ..positions import Offset
 from .inputs import Switches, ids_to_tokens
 from .model import Model
 from .sampling import choose as choose
@@ -33,6 +33,13 @@ class NewToken:
     weights: Tensor
     hidden: Tensor
     logits: Tensor
+
+
+class _Shifted(Offset):
+    """An encoding whose tokens all stand `offset` positions further on; a bias depends on distances, which stay."""
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        return self.inner.bias(q, len_k)
 
 
 class Generation:
@@ -90,40 +97,15 @@ class Generation:
         Raises:
             TooLong: as in `step`. HeadlightError: there is no such token.
         """
-        return self._append(token)
-
-    def peek(self, token: int, shift: int = 0) -> NewToken:
-        """Return what `append` would, without appending the token.
-
-        With `shift` the token stands so many positions further on. Without a cache the whole text does; with one the
-        keys and values keep the positions that they were computed at, as when a cache is reused at another position.
-
-        Raises:
-            TooLong, HeadlightError: as in `append`. Unsupported: another library computes this model's positions.
-        """
-        logits, length = self.logits, len(self.ids)
-        new = self._append(token, shift)
-        del self.ids[length:], self.tokens[length:]
-        self.logits = logits
-        for cache in self.caches:
-            cache.cut(length)
-        return new
-
-    @property
-    def caches(self) -> Sequence[KVCache]:
-        """Keys and values of each layer; none without a cache."""
-        return self._caches[1] if self._caches else ()
-
-    def _append(self, token: int, shift: int = 0) -> NewToken:
         max_len, vocabulary = self.model.sizes.max_len, self.model.sizes.vocabulary
-        if len(self.ids) + shift >= max_len:
-            raise TooLong(limit=max_len, got=len(self.ids) + shift + 1)
+        if len(self.ids) >= max_len:
+            raise TooLong(limit=max_len, got=len(self.ids) + 1)
         if token not in range(vocabulary):
             raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
         self.ids.append(token)
         self.tokens.append(ids_to_tokens(self.ids[-2:], self.model.tokenizer)[-1])
         try:
-            weights, hidden, self.logits = self._pass(shift)
+            weights, hidden, self.logits = self._pass()
         except BaseException:  # an interrupted pass may have filled only some of the caches
             del self.ids[-1], self.tokens[-1]
             self._caches = None
@@ -136,34 +118,51 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
-            for cache in self.caches:
-                cache.cut(length - 1)
-            self.logits = self._pass()[2]  # recomputes the last remaining token for its logits
+            self.recompute()  # the last remaining token, for its logits
+
+    def recompute(self, shift: int = 0) -> NewToken:
+        """Compute the last token again, `shift` positions further on; without a cache the whole text stands there.
+
+        Cached keys and values keep the positions that they were computed at: reused at another one they may be wrong.
+
+        Raises:
+            TooLong: the model has no such position. Unsupported: another library computes the positions.
+        """
+        length = len(self.ids)
+        if length + shift > self.model.sizes.max_len:
+            raise TooLong(limit=self.model.sizes.max_len, got=length + shift)
+        for cache in self.caches:
+            cache.cut(length - 1)
+        weights, hidden, self.logits = self._pass(shift)
+        return NewToken(self.tokens[-1], self.ids[-1], weights, hidden, self.logits)
+
+    @property
+    def caches(self) -> Sequence[KVCache]:
+        """Keys and values of each layer; none without a cache."""
+        return self._caches[1] if self._caches else ()
 
     def _pass(self, shift: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the tokens that are not cached yet; return the last one's weights, hidden states and logits."""
         if self.model.encoder is None:  # another library computes
-            caches = [KVCache() for _ in range(self.model.sizes.n_layers)] if self._caches is None else self.caches
-            row = self.model.last_row(self.ids, caches if self.use_cache else (), shift, **self._switches)
-            self._caches = (None, list(caches)) if self.use_cache and caches[-1].length else None
-            if row[2] is None:
+            caches = self.caches or [KVCache() for _ in range(self.model.sizes.n_layers if self.use_cache else 0)]
+            run = self.model.run_new_tokens(self.ids, caches, shift, **self._switches)
+            self._caches = (None, list(caches)) if caches and caches[0].length else None
+            if run.logits is None:
                 raise self._cannot
-            return row[0], row[1], row[2]
+            return run.weights[:, :, -1], run.hidden[:, -1], run.logits[0]
         switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
-            if self.use_cache and (self._caches is None or self._caches[0] is not stack):
-                # after a fall-back to the CPU nothing is cached
-                self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
+            if self._caches is None or self._caches[0] is not stack:  # after a fall-back to the CPU nothing is cached
+                self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers if self.use_cache else 0)]
             arguments = switches(stack)
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(self.caches)}
-            cached = self.caches[0].length if self.use_cache else 0
+            cached = self.caches[0].length if self.caches else 0
             new = torch.tensor([self.ids[cached:]], device=stack.device)
             allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
             rows_on = None if values is None else values[:, :, cached:]
-            if shift:
-                arguments["position"] = Shifted(arguments["position"], shift)
+            arguments["position"] = _Shifted(arguments["position"], shift) if shift else arguments["position"]
             arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])

@@ -289,24 +289,16 @@ class Model(Protocol):
         """
         return call(self.stack), ()
 
-    def last_row(
+    def run_new_tokens(
         self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the last token's weights (layers, h, j), hidden states (layers + 1, c) and logits (v,).
+    ) -> Run:
+        """Run the tokens that are not in the caches, one per layer, `shift` positions further on, and cache them.
 
-        Args:
-            ids: of the whole text.
-            caches: one per layer, extended by the new tokens where the library has one; () = compute the whole text.
-            shift: how many positions further on the computed tokens stand.
-            **switches: as in `run`.
-
-        Raises:
-            Unsupported: a shift, and another library computes the positions.
+        A library without such a cache runs the whole text. Raises Unsupported where its positions cannot be shifted.
         """
         if shift:
             raise Unsupported(f"the positions of {self.name} cannot be shifted")
-        run = self.run(ids, **switches)
-        return run.weights[:, :, -1], run.hidden[:, -1], None if run.logits is None else run.logits[0]
+        return self.run(ids, **switches)
 
     def as_implementation(self, name: str) -> Model:
         """Return the same weights with every attention layer in that implementation.

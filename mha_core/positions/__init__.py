@@ -5,7 +5,7 @@ import torch
 from ..errors import PositionError
 from .added import BERT_SPREAD, Learned, Sinusoidal
 from .altered import altered, is_altered
-from .base import LayerPart, Nothing, Offset, Position, Shifted, Together
+from .base import LayerPart, Nothing, Offset, Position, Together
 from .biased import ALiBi, Shaw, T5Bias
 from .rotated import Rotary
 
@@ -19,7 +19,6 @@ __all__ = [
     "Position",
     "Rotary",
     "Shaw",
-    "Shifted",
     "Sinusoidal",
     "T5Bias",
     "Together",

@@ -93,14 +93,6 @@ class Offset(Position):
         return torch.nn.functional.pad(x, (0, 0, self.offset, 0))
 
 
-class Shifted(Offset):
-    """An encoding whose tokens all stand `offset` positions further on; distances between them stay."""
-
-    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
-        """Return the inner bias, which depends on distances alone."""
-        return self.inner.bias(q, len_k)
-
-
 class Together(Position):
     """Two encodings that act in different places.
 

@@ -26,7 +26,7 @@ from .attention_hook import Call
 from .audio_processor import AudioProcessor
 from .check import Findings, GroupFindings, output_matrix
 from .hf_module import HfModule
-from .hf_runs import Pass, group_calls, last_row, run_pass, runs
+from .hf_runs import Pass, group_calls, run_new_tokens, run_pass, runs
 from .image_processor import ImageProcessor
 from .preprocessor import Features
 
@@ -216,19 +216,14 @@ class HfModel(Model):
         rows, inputs, spec = self._prepare(text, target, all_logits=all_logits, **switches)
         return runs(self, [rows], inputs, spec)[0]
 
-    def last_row(
+    def run_new_tokens(
         self, ids: Sequence[int], caches: Sequence[KVCache] = (), shift: int = 0, **switches: Unpack[Switches]
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Compute the last token's row as `Model.last_row`, with transformers' own cache where it keeps all tokens.
-
-        Raises:
-            Unsupported: a shift, and the model takes no positions.
-        """
-        if len(self.groups) > 1 or self.preprocessor is not None:
-            return super().last_row(ids, caches, shift, **switches)
-        if shift and not self.hf_module.accepts("position_ids"):
-            raise Unsupported(f"{self.name} takes no positions, so its text cannot be shifted")
-        return last_row(self, ids, caches, shift, self.switches(len(ids), None, **switches))
+    ) -> Run:
+        """Run the tokens that are not cached yet, with a cache of transformers where that keeps all tokens."""
+        is_shiftable = self.hf_module.accepts("position_ids") or not shift
+        if len(self.groups) > 1 or self.preprocessor is not None or not is_shiftable:
+            return super().run_new_tokens(ids, caches, shift, **switches)
+        return run_new_tokens(self, ids, caches, shift, self.switches(len(ids), None, **switches))
 
     def output_matrix(self, layer: int) -> Tensor:
         """Return Wᵒ of a layer of this group, (h·d, c), on the model's device.

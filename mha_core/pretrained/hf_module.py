@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -130,7 +128,7 @@ class HfModule(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
-        more: Mapping[str, Any] = MappingProxyType({}),
+        **more: Any,
     ) -> PassOutput:
         """Run one pass, on the device and in the dtype of the weights.
 
@@ -141,7 +139,7 @@ class HfModule(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, to skip its pass.
             attentions: also requests the model's own maps.
-            more: further arguments of the model's `forward`.
+            **more: further arguments of the model's `forward`, left out where it does not take them.
 
         Raises:
             WeightsFileError: the library cannot compute it.
@@ -156,8 +154,8 @@ class HfModule(nn.Module):
             from transformers.modeling_outputs import BaseModelOutput
 
             arguments["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
-        flags = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
-        arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)} | more
+        flags = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True, **more}
+        arguments |= {name: value for name, value in flags.items() if self._takes_any or self.accepts(name)}
         message = f"this {self.family.config.model_type} cannot be run on a {self.family.input_kind}"
         with library_errors(message), torch.no_grad(), attention_hook.apply_request(request) as calls:
             output = self.module(**arguments)

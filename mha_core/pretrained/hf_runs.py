@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ class Pass:
     has_hidden_keys: bool = False
     record: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
@@ -68,6 +68,29 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     memory.require(needed, f"{length} tokens of {model.name}", f"shorten the {source}")
     result = run_pass(model, ids, spec)
     return [_run(model, text, row, spec, result) for row, text in enumerate(coded)]
+
+
+def run_new_tokens(
+    model: HfModel, ids: Sequence[int], caches: Sequence[KVCache], shift: int, switches: RunSwitches
+) -> Run:
+    """Run the tokens that are not cached yet, see `Model.run_new_tokens`."""
+    length, more = caches[0].length if caches else 0, dict[str, Any](use_cache=bool(caches))
+    if length:
+        from transformers import DynamicCache
+
+        more["past_key_values"] = DynamicCache([(cache.k, cache.v) for cache in caches])
+    if shift:
+        more["position_ids"] = torch.arange(length, len(ids), device=model.device)[None] + shift
+    heads, values = switches.ablate
+    allow, values = (None if part is None else part[:, :, length:] for part in (switches.allow, values))
+    rows = replace(switches, allow=allow, ablate=Ablation(heads, values))
+    new, spec = list(ids[length:]), Pass(rows, (0, 0), columns=[""] * len(ids), more=more)
+    result = run_pass(model, torch.tensor([new]), spec)
+    layers = getattr(result.past, "layers", ())
+    if len(layers) == len(caches) and all(type(layer).__name__ == "DynamicLayer" for layer in layers):
+        for cache, layer in zip(caches, layers, strict=True):  # other layers do not keep all tokens
+            cache.k, cache.v = layer.keys, layer.values
+    return _run(model, ([""] * len(new), new), 0, spec, result)
 
 
 def group_calls(model: HfModel, result: PassOutput) -> list[Call]:
@@ -93,37 +116,7 @@ def run_pass(model: HfModel, ids: Tensor, spec: Pass) -> PassOutput:
         zeroed_modules=frozenset(blocks.mlps[layer] for layer in switches.ablate.mlps),
     )
     maps_too = not model.findings.by_hook
-    return model.hf_module.compute(
-        ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, more=spec.more
-    )
-
-
-def last_row(
-    model: HfModel, ids: Sequence[int], caches: Sequence[KVCache], shift: int, switches: RunSwitches
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Compute the tokens that are not cached yet, see `Model.last_row`."""
-    length, module = caches[0].length if caches else 0, model.hf_module
-    more: dict[str, Any] = {"use_cache": bool(caches)} if module.accepts("past_key_values") else {}
-    if length:
-        from transformers import DynamicCache
-
-        more["past_key_values"] = DynamicCache([(cache.k, cache.v) for cache in caches])
-    if shift:
-        more["position_ids"] = torch.arange(length, len(ids), device=model.device)[None] + shift
-    heads, values = switches.ablate
-    allow, values = (None if part is None else part[:, :, length:] for part in (switches.allow, values))
-    spec = Pass(replace(switches, allow=allow, ablate=Ablation(heads, values)), (0, 0), more=more)
-    result = run_pass(model, torch.tensor([ids[length:]]), spec)
-    layers = getattr(result.past, "layers", ())
-    if len(layers) == len(caches) and all(type(layer).__name__ == "DynamicLayer" for layer in layers):
-        for cache, layer in zip(caches, layers, strict=True):
-            cache.k, cache.v = layer.keys, layer.values
-    wide, hidden = torch.promote_types(model.dtype, torch.float32), result.hidden
-    weights = torch.stack([layer[0, :, -1, : len(ids)] for layer in _maps(model, result)])
-    states = torch.stack([state[0, -1] for state in hidden.get(model.group) or hidden[""]])
-    logits = None if result.logits is None else result.logits[0, -1].to(wide)
-    require_finite(model.name, weights, states, logits)
-    return weights.to(wide), states.to(wide), logits
+    return model.hf_module.compute(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too, **spec.more)
 
 
 def _maps(model: HfModel, result: PassOutput) -> list[Tensor]:

@@ -1,16 +1,19 @@
 """Generation token by token with a KV cache: rows, keys and values, bytes, and keys reused at another position."""
 
+import statistics
 from typing import TypedDict
 
 import torch
 
 from headlight.link.cursor import parse_view
 from headlight.picture import decoding, pictures
+from headlight.picture.decoding import STEPS, Decoding
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.ui import numbers
+from mha_core.attention.key_value import KVCache
 from mha_core.errors import HeadlightError, Unsupported
-from mha_core.measure.kv_cache import cache_bytes
+from mha_core.measure.kv_cache import row_difference
 from mha_core.show.packing import pack_focus, pack_parts
 from mha_core.token_text import quote
 
@@ -23,8 +26,8 @@ NO_QUERIES = (
     "key and value again."
 )
 WHY = {
-    "rotate": "Rotary positions turn each key by its position: a cached key keeps its old angle, so to the later query "
-    "it seems {} positions farther away than it is.",
+    "rotate": "Rotary positions turn each key by its position: a cached key keeps its old angle, so a later "
+    "query takes it for one farther away.",
     "add": "The positions were added before the keys were computed, so cached keys keep their old positions.",
     "bias": "These positions act on the scores and not on the keys, so a cached key fits at any position.",
     "": "Without positions a key is the same everywhere, so it can be reused anywhere.",
@@ -32,15 +35,15 @@ WHY = {
 
 
 class CacheAnswer(TypedDict):
-    """The header of the answer; weights (n, n), keys (n, d) and values (n, d), if it keeps them, follow as float32."""
+    """The header of the answer; weights (n, n), then keys and values (n, d) follow as float32."""
 
-    reason: str  # why this model has no cache; no numbers follow then
+    reason: str  # why this model has no cache; nothing else but the sizes is set then
     tokens: list[str]  # of the prompt, then the generated ones
     prompt: int  # number of tokens of the prompt
     steps: list[str]  # a sentence on the prompt, and one on each generated token
     notes: list[str]
-    sizes: tuple[int, int, int, int, int]  # `decoding.CacheSizes` of the model
-    maxLength: int  # number of tokens that the model has positions for
+    sizes: tuple[int, int, int, int, int]  # see `decoding.cache_sizes`
+    maxLength: int  # tokens that the model has positions for
     shift: int  # positions by which the cached keys are reused
     reuse: list[str]  # sentences on what that changes
     changes: list[tuple[str, str, str]]  # key, its right weight in the head in focus, and that with reused keys
@@ -50,101 +53,83 @@ def answer(raw: bytes) -> bytes:
     """Return the generation that follows the query's text, as the head in focus sees it."""
     query = LinkQuery(raw)
     settings, notes = query.fitted_settings()
-    sizes, tokens, max_len = decoding.cache_sizes(settings), pictures.tokens(settings), query.model.sizes.max_len
+    sizes, cursor = decoding.cache_sizes(settings), query.cursor
     header: CacheAnswer = {
-        "reason": "", "tokens": tokens, "prompt": len(tokens), "steps": [], "notes": [*notes, NO_QUERIES],
-        "sizes": sizes, "maxLength": max_len, "shift": 0, "reuse": [], "changes": [],
+        "reason": "", "tokens": pictures.tokens(settings), "prompt": 0, "steps": [], "notes": [*notes, NO_QUERIES],
+        "sizes": sizes, "maxLength": query.model.sizes.max_len, "shift": 0, "reuse": [], "changes": [],
     }  # fmt: skip
     try:
         record = decoding.decoding(settings)
     except Unsupported as error:
-        header["reason"] = f"{numbers.capital(str(error))}."
+        header["reason"] = f"{error}. The sizes below can be changed for any model."
         return pack_parts(pack_focus(header))
-    layer, head, n = query.cursor.layer, query.cursor.head, len(record.tokens)
-    weights = torch.zeros(n, n)
-    prompt_map = pictures.picture(settings.without_painting).run.weights[layer, head]
-    weights[: record.prompt, : record.prompt] = prompt_map
-    for row, maps in enumerate(record.rows, record.prompt):
-        weights[row, : row + 1] = maps[layer, head]
-    header["tokens"] = record.tokens
-    header["steps"] = _steps(record, sizes)
-    header["notes"] += _notes(record, max_len)
-    _add_reuse(header, settings, parse_view(query["view"])[1], (layer, head))
-    strips = [part[head * sizes.kv_heads // sizes.heads] for part in record.caches[layer]] if record.caches else []
-    return pack_parts(pack_focus(header, weights, *strips))
+    generation, new, *_ = record
+    n = header["prompt"] = len(generation.ids) - len(new)
+    header |= {"tokens": generation.tokens, "steps": _steps(generation.tokens, n)}
+    header["notes"] += _notes(record, query.model.sizes.max_len)
+    weights = torch.zeros(n + len(new), n + len(new))
+    weights[:n, :n] = pictures.picture(settings.without_painting).run.weights[cursor.layer, cursor.head, :, :n]
+    for row, token in enumerate(new, n):
+        weights[row, : row + 1] = token.weights[cursor.layer, cursor.head]
+    _add_reuse(header, settings, parse_view(query["view"])[1], (cursor.layer, cursor.head))
+    group, cache = (
+        cursor.head * sizes[2] // sizes[1],
+        generation.caches[cursor.layer] if generation.caches else KVCache(),
+    )
+    strips = [part[0, group] for part in (cache.k, cache.v) if part is not None]
+    same_width = len({strip.shape for strip in strips}) == 1
+    return pack_parts(pack_focus(header, weights, *(strips if same_width else ())))
 
 
-def speed(raw: bytes) -> bytes:
-    """Return a sentence on the measured time of one token with and without a cache."""
-    settings, _ = LinkQuery(raw).fitted_settings()
-    times = decoding.cache_times(settings)
-    cached, uncached = (f"{1000 * seconds:.3g} ms" for seconds in times[:2])
-    return (
-        f"The last token takes {cached} with the cache and {uncached} without, {times.uncached / times.cached:.1f} "
-        f"times as long: medians of {numbers.count(times.rounds, 'alternating round')} on one thread."
-    ).encode()
-
-
-def _steps(record: decoding.Decoding, sizes: decoding.CacheSizes) -> list[str]:
-    """Describe what is computed for the prompt and for each generated token, and the bytes that are kept then."""
-    n, (layers, _, kv_heads, d, itemsize) = record.prompt, sizes
-    texts = [
-        f"The prompt runs at once (prefill): {n} × {n} scores in each head, and the keys and values of "
-        f"{numbers.count(n, 'token')} are computed and kept."
-    ]
-    texts += [
-        f"Decode step {length - n}: {quote(record.tokens[length - 1])} is one query, so one row of {length} weights. "
-        f"Its key and value are new; {length - 1:,} keys and values are read from the cache."
-        for length in range(n + 1, len(record.tokens) + 1)
-    ]
-    return [
-        f"{text} The cache holds {cache_bytes(layers, kv_heads, d, length, itemsize):,} bytes: 2 (K and V) × {layers} "
-        f"layers × {kv_heads} key/value heads × {d} channels × {length} tokens × {itemsize} bytes a number."
-        for length, text in enumerate(texts, n)
+def _steps(tokens: list[str], n: int) -> list[str]:
+    prefill = f"The prompt runs at once (prefill): {n} × {n} scores in each head, and {n} keys and values to keep."
+    return [prefill] + [
+        f"Decode step {row - n + 1}: {quote(tokens[row])} is one query, so one row of {row + 1} weights. Its key and "
+        f"value are new; {row:,} of each are read from the cache."
+        for row in range(n, len(tokens))
     ]
 
 
-def _notes(record: decoding.Decoding, max_len: int) -> list[str]:
+def _notes(record: Decoding, max_len: int) -> list[str]:
     notes = []
-    if record.difference:
+    if record.seconds:
         weight, chance = map(numbers.small, record.difference)
+        cached, uncached = (f"{1000 * statistics.median(side):.3g} ms" for side in zip(*record.seconds, strict=True))
         notes.append(
             f"With and without the cache the numbers are the same up to rounding: over all layers and heads a weight "
-            f"differs by at most {weight}, a probability of the next token by at most {chance}."
+            f"differs by at most {weight}, a probability of the next token by at most {chance}. The time of a token is "
+            f"{cached} with the cache and {uncached} without (medians of {len(record.seconds)} in turn)."
         )
-    if len(record.rows) < decoding.STEPS:
+    if len(record.new) < STEPS:
         notes.append(
-            f"This model has positions for {max_len:,} tokens, and a cache cannot be longer, so "
-            f"{numbers.count(len(record.rows), 'token')} can follow here."
+            f"A cache cannot be longer than the model’s {max_len:,} positions, or than 512 tokens here, so only "
+            f"{numbers.count(len(record.new), 'token')} can follow."
         )
-    if not record.caches:
-        notes.append("This model’s library keeps another kind of cache, so each token ran with the whole text here.")
+    if not record.generation.caches:
+        notes.append("This model’s library keeps another kind of cache, so here each token ran with the whole text.")
     return notes
 
 
-def _add_reuse(header: CacheAnswer, settings: Settings, state: str, place: tuple[int, int]) -> None:
-    """Add what reused keys change: to the right row of the last token of the prompt, and to its prediction."""
-    wanted_shift = state.split(".")[1:2]
-    shift = int(wanted_shift[0]) if wanted_shift and wanted_shift[0].isdigit() else SHIFT
+def _add_reuse(header: CacheAnswer, settings: Settings, state: str, head: tuple[int, int]) -> None:
+    """Add what keys reused at another position do to the last row of the prompt."""
+    wanted_shift = (*state.split("."), "")[1]
     try:
-        reuse = decoding.reuse(settings, shift)
+        shift, *rows = decoding.reuse(settings, int(wanted_shift) if wanted_shift.isdecimal() else SHIFT)
     except HeadlightError as error:
         header["reuse"] = [f"{numbers.capital(str(error))}."]
         return
-    model, prompt = pictures.model_for(settings), header["tokens"][: header["prompt"]]
-    right, reused = (row.logits.double().softmax(dim=-1) for row in (reuse.right, reuse.reused))
-    best = int(right.argmax())
-    chances = " to ".join(numbers.share(float(side[best]), 3) for side in (right, reused))
+    tokens, model = pictures.tokens(settings), pictures.model_for(settings)
+    right, reused = (row.logits.double().softmax(dim=-1) for row in rows)
+    best, places = int(right.argmax()), position_places(settings, model)
     name = quote(str(model.tokenizer.id_to_token(best)))
-    places = position_places(settings, model)
-    header["shift"] = reuse.shift
+    maps = [row.weights[head].cpu() for row in rows]
+    header["shift"] = shift
     header["reuse"] = [
-        f"The last token, {quote(prompt[-1])}, stands {numbers.count(reuse.shift, 'position')} further on, and so does "
-        f"the text before it; its keys and values were computed at positions 0 to {len(prompt) - 2}. A weight differs "
-        f"by up to {numbers.small(reuse.difference.weight)} from the right one, over all layers and heads; the probability "
-        f"that {name} comes next goes from {chances}.",
-        WHY[next((name for name in ("rotate", "add", "bias") if name in places), "")].format(reuse.shift),
+        f"{quote(tokens[-1])} and the text before it stand {numbers.count(shift, 'position')} further on, but the "
+        f"keys and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong "
+        f"by up to {numbers.small(row_difference(*rows).weight)}; the probability that {name} comes next goes from "
+        f"{numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
+        WHY[next((place for place in WHY if place in places), "")],
     ]
-    rows = [row.weights[place].cpu() for row in (reuse.right, reuse.reused)]
-    order = (rows[0] - rows[1]).abs().argsort(descending=True, stable=True)[:MAX_KEYS].tolist()
-    header["changes"] = [(prompt[key], *(numbers.weight(float(row[key])) for row in rows)) for key in order]
+    for key in (maps[0] - maps[1]).abs().argsort(descending=True, stable=True)[:MAX_KEYS].tolist():
+        header["changes"].append((tokens[key], *(numbers.weight(float(side[key])) for side in maps)))

@@ -99,6 +99,17 @@ def test_a_name_has_a_kind_of_attention_behind_it() -> None:
         answer("steps", query(name_of("gpt2")))
 
 
+def test_a_decoder_of_transformers_generates_with_its_own_cache() -> None:
+    header, floats = picture_of("cache", model=name_of("gpt2"), s=TEXT, view="cache..3")
+    n, (layers, heads, kv_heads, d, _) = len(header["tokens"]), header["sizes"]
+    assert (layers, heads, kv_heads, n) == (2, 4, 4, len(TEXT.split()) + 12)
+    assert len(floats) == n**2 + 2 * n * d, "the map, then keys and values"
+    assert (header["shift"], len(header["reuse"]), header["prompt"]) == (3, 2, n - 12)
+    other, floats = picture_of("cache", model=name_of("gpt_oss"), s=TEXT)
+    assert "keeps another kind of cache" in other["notes"][-1]
+    assert len(floats) == n**2
+
+
 def rounding_of(own: Channels) -> float:
     """d products of float32, their sum, and three more operations; in any order of the sum."""
     size = float(own.products.abs().sum()) * own.scale + abs(own.bias)

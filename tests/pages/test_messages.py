@@ -12,6 +12,7 @@ from pages import declarations
 from pages.compare.handlers import ComparePicture
 from pages.explore.handlers import ExplorePicture
 from pages.explore.heads_overview import HeadsOverview
+from pages.explore.kv_cache import CacheAnswer
 from pages.explore.layer_flow import FlowAnswer
 from pages.explore.lens import LensAnswer
 from pages.explore.pair_channels import ChannelsAnswer
@@ -39,6 +40,7 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("channels", {}, [ChannelsAnswer]),
         ("residual", {}, [ResidualAnswer]),
         ("lens", {"model": "words-2layers-1", "s": "boat drum key"}, [LensAnswer]),
+        ("cache", {}, [CacheAnswer]),
         ("masks", {"mask": "dilated"}, [Masks]),
         ("initial", {"mask": "causal"}, [ComparePicture]),
         ("steps", {}, [StepsPicture, TraceHeader]),

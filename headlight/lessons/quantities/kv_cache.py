@@ -12,10 +12,9 @@ from mha_core.measure import kv_cache
 
 def cache_bytes(query: Query, settings: Settings, kind: Literal["model", "MHA", "MQA"]) -> Value:
     """Return `cache_bytes("model")`: the bytes of this text's keys and values, or those of "MHA" or "MQA"."""
-    sizes = decoding.cache_sizes(settings)
-    kv_heads = {"model": sizes.kv_heads, "MHA": sizes.heads, "MQA": 1}[kind]
-    n = len(pictures.tokens(settings))
-    return Value.number(float(kv_cache.cache_bytes(sizes.layers, kv_heads, sizes.d_head, n, sizes.itemsize)))
+    layers, heads, kv_heads, d_head, itemsize = decoding.cache_sizes(settings)
+    kv_heads = {"model": kv_heads, "MHA": heads, "MQA": 1}[kind]
+    return cache_size(layers, kv_heads, d_head, len(pictures.tokens(settings)), itemsize)
 
 
 def cache_size(layers: int, kv_heads: int, d_head: int, tokens: int, itemsize: int) -> Value:
@@ -25,26 +24,21 @@ def cache_size(layers: int, kv_heads: int, d_head: int, tokens: int, itemsize: i
 
 def new_rows(query: Query, settings: Settings, step: int, cache: Literal["cached", "uncached"]) -> Value:
     """Return `new_rows(1, "cached")`: the rows of a map computed for the token of a step; step 0 is the prompt."""
-    record = decoding.decoding(settings)
-    if step not in range(len(record.rows) + 1):
-        raise RuleError(f"{len(record.rows)} tokens are generated here, not {step}")
-    return Value.number(float(1 if step and cache == "cached" else record.prompt + step))
+    generation, new, *_ = decoding.decoding(settings)
+    if step not in range(len(new) + 1):
+        raise RuleError(f"{len(new)} tokens are generated here, not {step}")
+    return Value.number(float(1 if step and cache == "cached" else len(generation.ids) - len(new) + step))
 
 
 def cache_difference(query: Query, settings: Settings, measure: Literal["weight", "chance"]) -> Value:
     """Return `cache_difference("weight")`: the largest one of generated rows to a pass without a cache."""
-    difference = decoding.decoding(settings).difference
-    if difference is None:
+    record = decoding.decoding(settings)
+    if not record.new:
         raise RuleError("no token fits behind this text")
-    return Value.number(getattr(difference, measure))
+    return Value.number(getattr(record.difference, measure))
 
 
 def reuse_difference(query: Query, settings: Settings, shift: int, measure: Literal["weight", "chance"]) -> Value:
     """Return `reuse_difference(8, "weight")`: the largest one with keys reused so many positions further on."""
-    return Value.number(getattr(decoding.reuse(settings, shift).difference, measure))
-
-
-def cache_speed(query: Query, settings: Settings) -> Value:
-    """Return `cache_speed`: measured time of a token without a cache divided by that with one."""
-    times = decoding.cache_times(settings)
-    return Value.number(times.uncached / times.cached)
+    _, *rows = decoding.reuse(settings, shift)
+    return Value.number(getattr(kv_cache.row_difference(*rows), measure))
