@@ -8,8 +8,6 @@ its link and others return themselves.
 SETTINGS_KINDS = ("about", "ipynb")
 FILES: dict[str, tuple[str, ...]] = {
     "explore": ("csv", "npz", "html", *SETTINGS_KINDS),
-    **dict.fromkeys(
-        ("compare", "masks", "model_map", "shapes", "positions", "by_hand"), ("csv", "npz", *SETTINGS_KINDS)
-    ),
-    "implementations": SETTINGS_KINDS,
+    **dict.fromkeys(("compare", "masks", "shapes", "positions", "by_hand"), ("csv", "npz", *SETTINGS_KINDS)),
+    **dict.fromkeys(("model_map", "implementations"), SETTINGS_KINDS),
 }

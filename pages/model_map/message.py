@@ -1,41 +1,25 @@
 """Data API handler of the page of the model: its boxes, and the panel of the box in focus."""
 
 from typing import TypedDict
-from urllib.parse import quote, urlencode
 
 from headlight.link.cursor import Cursor
 from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import Picture
-from headlight.registry import recordings
+from headlight.registry import MINILM, get_source, recordings
 from headlight.ui import pages
 from headlight.ui.sheet import Block
 from mha_core.models.architecture import Architecture, Box
 from mha_core.show.packing import pack, pack_parts
 
-from . import code, formulas, numbers, stories
-from .scene import Scene, model_architecture
+from . import code, formulas, numbers, texts
+from .scene import Scene, boxes
 
 # link keys owned by the view
 KEYS = ("s", *SIDE_KEYS, "at", "box", "depth", "model", "dev")
-_OWN = ("box", "depth", "at")  # keys that the links to other pages leave out or replace
-DEPTHS = {"story": stories.blocks, "numbers": numbers.blocks, "formula": formulas.blocks, "code": code.blocks}
-# kind of a box -> the pages that show it: title of the link, page, and keys of its link
-PAGES: dict[str, tuple[tuple[str, str, dict[str, str]], ...]] = {
-    "tokens": (("Maps", "explore", {}),),
-    "embedding": (("Compare two words", "compare", {}),),
-    "positions": (("Positions", "positions", {}),),
-    "attention": (("Maps", "explore", {}), ("Shapes", "shapes", {}), ("By hand", "by_hand", {"ex": "a real cell"})),
-    "cross-attention": (("Maps", "explore", {}),),
-    "norm": (("the residual stream on Maps", "explore", {"view": "residual"}),),
-    "add": (("the residual stream on Maps", "explore", {"view": "residual"}),),
-    "mlp": (("the residual stream on Maps", "explore", {"view": "residual"}),),
-    "head": (("the logit lens on Maps", "explore", {"view": "lens"}),),
-    "pooling": (("Compare", "compare", {}),),
-    "probabilities": (("Maps", "explore", {}),),
-    "module": (("Maps", "explore", {}),),
-}
+_REPLACED = ("box", "depth", "at", "model")  # keys that the links to other pages leave out or replace
+DEPTHS = {"story": texts.blocks, "numbers": numbers.blocks, "formula": formulas.blocks, "code": code.blocks}
 
 
 class MapBox(TypedDict):
@@ -81,8 +65,8 @@ def architecture(raw: bytes) -> bytes:
     settings, fit_notices = query.fitted_settings()
     picture = pictures.picture(settings)
     cursor = query.place(picture.run.tokens, picture.run.key_tokens)
-    plan = model_architecture(picture.model, settings, cursor.layer)
-    box = find_box(query, plan)
+    plan = boxes(picture, cursor.layer)
+    box = _find_box(query, plan)
     scene = Scene(picture, plan, box, cursor)
     notices = [*fit_notices, *picture.run.notices, *words.modality_notes(picture.model)]
     message: ModelMap = {
@@ -102,7 +86,7 @@ def architecture(raw: bytes) -> bytes:
     return pack_parts(pack(message))
 
 
-def find_box(query: LinkQuery, plan: Architecture) -> Box:
+def _find_box(query: LinkQuery, plan: Architecture) -> Box:
     """Return the box in focus, by default the attention, or the first in a layer."""
     fallback = next((box for box in plan.boxes if box.kind == "attention"), plan.boxes[0])
     box = plan.box(query["box"])
@@ -135,23 +119,18 @@ def _summary(plan: Architecture, picture: Picture) -> str:
 
 def _links(query: LinkQuery, scene: Scene) -> list[tuple[str, str]]:
     """Return links to the pages that show a box, with the sentence, the switches and the layer of this one."""
-    cursor, model = scene.cursor, query.name
-    pairs = [(key, text) for key, text in query.pairs if key not in (*_OWN, "model")]
-    if model != query.parsed.texts.get("model", [model])[0] or "model" in query.parsed.texts:
-        pairs.append(("model", _group_of(query, scene.box)))
+    place = Cursor(scene.layer, scene.cursor.head, scene.cursor.row)
+    pairs = [(key, text) for key, text in query.pairs if key not in _REPLACED]
+    pairs += [("at", str(place)), *([] if query.name == MINILM else [("model", _group_name(query, scene.box))])]
     links = []
-    for title, page, more in PAGES[scene.box.kind]:
-        at = str(Cursor(cursor.layer, cursor.head, cursor.row))
-        added = [("at", at), *more.items()]
-        text = urlencode([*pairs, *added], quote_via=quote, errors="replace")
-        links.append((f"Open in {title}" if title[0].isupper() else f"Open {title}", f"{pages.path(page)}?{text}"))
+    for title, page, *keys in texts.entry(scene)["links"]:
+        added = [(key, value) for key, _, value in (text.partition("=") for text in keys)]
+        links.append((f"Open in {title}", pages.link(page, *pairs, *added)))
     return links
 
 
-def _group_of(query: LinkQuery, box: Box) -> str:
+def _group_name(query: LinkQuery, box: Box) -> str:
     """Return the model's name with the kind of attention that a box of an encoder-decoder belongs to."""
-    base = query.name.rpartition("~")[0] or query.name
-    if len(query.model.groups) < 2:
-        return query.name
     group = "cross" if box.kind == "cross-attention" else "decoder" if box.column else "encoder"
-    return f"{base}~{group}" if group in query.model.groups else query.name
+    is_several = len(query.model.groups) > 1 and group in query.model.groups
+    return f"{get_source(query.name).name}~{group}" if is_several else query.name

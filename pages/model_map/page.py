@@ -1,4 +1,4 @@
-"""The model page: the boxes of the model from its tokens to its result, each with story, numbers, formula and code."""
+"""The model page: the boxes of the model, each with story, numbers, formula and code."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What the panels of the page are computed from: the picture, the boxes, and the tensors at the box in focus."""
+"""The picture, the boxes and the tensors at the box in focus, for the panels of the page."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,36 +9,34 @@ from torch import Tensor
 from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Model
-from mha_core.measure import box_states
-from mha_core.measure.box_states import BoxState, BoxStates
-from mha_core.models.architecture import Architecture, Box, stack_architecture
+from mha_core.measure import box_states, module_boxes
+from mha_core.measure.box_states import BoxState
+from mha_core.models.architecture import Architecture, Box
 
 STATES_BYTES = 16 * 2**20
 
 
-def model_architecture(model: Model, settings: Settings, layer: int) -> Architecture:
-    """Return the boxes of a model."""
-    return _own_architecture(model)
-
-
-@single_flight(LRUCache(32), lambda model: (model.name, str(model.device), model.sizes.implementation))
-def _own_architecture(model: Model) -> Architecture:
-    return stack_architecture(model.stack)
+@single_flight(LRUCache(64), lambda picture, layer: (picture.settings.model, picture.settings.device, layer))
+def boxes(picture: Picture, layer: int) -> Architecture:
+    """Return the boxes of a picture's model, which are the same for every sentence."""
+    model, settings = picture.model, picture.settings
+    sample = module_boxes.SAMPLE if model.reads == "text" else settings.text
+    with pass_slot(pictures.pass_length(model, settings.text), models.count_heads(model)):
+        return module_boxes.architecture(model, sample, layer)
 
 
 @single_flight(
-    LRUCache(STATES_BYTES, lambda states: sum(s.entering.nbytes + s.leaving.nbytes for s in states.boxes.values())),
+    LRUCache(STATES_BYTES, lambda states: sum(x.nbytes for state in states.values() for x in state)),
     lambda picture, plan, layer: (picture.settings, layer),
 )
-def _box_states(picture: Picture, plan: Architecture, layer: int) -> BoxStates:
+def _box_states(picture: Picture, plan: Architecture, layer: int) -> dict[str, BoxState]:
     model, settings = picture.model, picture.settings
     with pass_slot(pictures.pass_length(model, settings.text), models.count_heads(model)):
-        return box_states.record(model, plan, settings.text, layer, **settings.switches(model))
+        return box_states.record(model, plan, settings.text, layer, **settings.switches(model))[1]
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Scene:
 
     @property
     def runs_here(self) -> bool:
-        """Whether the box belongs to the kind of attention whose run this is."""
+        """Return whether the run is of the column that has the box."""
         return len(self.model.groups) == 1 or self.box.column == (self.model.group != "encoder")
 
     @cached_property
@@ -84,23 +82,14 @@ class Scene:
         source = len(model.tokenize(self.picture.settings.text)[0])
         return source, 0 if model.group == "encoder" else len(run.tokens)
 
-    @property
+    @cached_property
     def state(self) -> BoxState | None:
         """The tensors at the box in focus, None if it did not run."""
-        return self.states.boxes.get(self.box.name) if self.runs_here else None
+        states = _box_states(self.picture, self.plan, self.layer) if self.runs_here else {}
+        return states.get(self.box.name)
 
-    @property
-    def states(self) -> BoxStates:
-        """The tensors of this layer and outside of the layers."""
-        states: BoxStates = _box_states(self.picture, self.plan, self.layer)
-        return states
-
-    def at_row(self, x: Tensor) -> Tensor:
-        """Return the vector of the token in focus, of the last token where only that is computed."""
-        return x if x.dim() == 1 else x[self.row if len(x) > self.row else -1]
-
-    def source_kind(self) -> str:
-        """Return the noun for the part whose result an addition adds."""
-        sources = [self.plan.box(name) for name in self.plan.sources(self.box.name)]
-        kinds = [box.kind for box in sources if box is not None and box.lane]
-        return {"mlp": "the MLP", "cross-attention": "cross-attention"}.get(kinds[0] if kinds else "", "attention")
+    def at_row(self, x: Tensor) -> Tensor | None:
+        """Return the vector of the token in focus; of the last token where only that is computed; None without one."""
+        if not x.is_floating_point() or x.dim() != 2:
+            return None
+        return x[self.row] if len(x) == len(self.picture.run.tokens) else x[-1] if len(x) == 1 else None

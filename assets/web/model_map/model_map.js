@@ -41,7 +41,7 @@ export class ModelMapView extends PlaceView {
     this.group = groupChoice(this);
     this.choice = headChoice(this);
     this.depths = choice("Depth", DEPTHS, (depth) => this.change({ depth }));
-    this.play = makePlay(() => this.stepOn(), this.lifetime.signal);
+    this.play = makePlay({ begin: () => this.rewind(), step: () => this.stepOn(), signal: this.lifetime.signal });
     this.blocks = new BlocksPanel();
     this.title = h("h2");
     this.note = h("span", { class: "label" });
@@ -49,7 +49,7 @@ export class ModelMapView extends PlaceView {
     this.links = h("nav", { class: "links", "aria-label": "Pages that show it" });
     this.summary = h("p", { class: "label foot" });
     const places = div("bar places", this.group.element, ...this.choice.elements);
-    const depth = div("bar", namedPart("depth", this.depths.element), this.play.press);
+    const depth = div("bar", namedPart("depth", this.depths.element), this.play);
     this.show(
       div("top", this.box.element, this.noticeList),
       div("controls", this.controls.chips, this.controls.panel),
@@ -106,6 +106,12 @@ export class ModelMapView extends PlaceView {
     this.onChange(typing);
   }
 
+  /** Return from the last box to the first. */
+  rewind() {
+    const { names, now } = this.diagram;
+    if (now === names.at(-1)) this.diagram.step(0);
+  }
+
   /** Move to the next box; return whether there is one. */
   stepOn() {
     const { names, now } = this.diagram;
@@ -130,14 +136,16 @@ export class ModelMapView extends PlaceView {
     this.box.input.readOnly = "s" in picture.fixed;
     const { focus, depth } = this;
     const { element } = this.diagram;
-    const room = Math.max(LEAST, (this.foot.isOn ? this.foot.heightOver(element) : heightLeft(element)) - 24);
-    this.diagram.draw(picture, focus, picture.layer, contentWidth(element), room);
+    const room = Math.max(LEAST, (this.foot.isOn ? this.foot.heightOver(element) : heightLeft(element)) - 44);
+    this.diagram.draw(picture, focus, picture.layer, contentWidth(element), room, this.narrow);
     this.group.draw();
     this.choice.draw();
     this.depths.press(depth);
     this.controls.draw();
     this.foot.draw();
-    const box = /** @type {import("../base/messages.js").MapBox} */ (picture.boxes.find(({ name }) => name === picture.box));
+    const box = /** @type {import("../base/messages.js").MapBox} */ (
+      picture.boxes.find(({ name }) => name === picture.box)
+    );
     setText(this.title, box.title);
     setText(this.note, [box.place === "layer" ? `layer ${picture.layer}` : "", box.note].filter(Boolean).join(" · "));
     this.chips.hidden = picture.depth !== "numbers";
