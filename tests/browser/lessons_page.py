@@ -25,6 +25,7 @@ STANDS = """([path, learn]) => {
 }"""
 # What a step's picture is on its page.
 PICTURES = {
+    "page": ".st-key-stage .view",
     "map": ".large .map",
     "panel heads": ".heads-holder",
     "panel values": ".large-words .values",

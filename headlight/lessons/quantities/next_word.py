@@ -52,14 +52,14 @@ def probability_left(query: Query, settings: Settings, stage: Stage) -> Value:
 def chance_after(query: Query, settings: Settings, word: str, stage: Stage) -> Value:
     """Return `chance_after("Paris", "top-k")`: the probability of a word once this stage has acted; 0 if it is cut."""
     logits = _stage(query, settings, stage)
-    return Value.number(float(logits.softmax(-1)[_token(pictures.picture(settings), word)]))
+    return Value.number(float(logits.softmax(-1)[token_id(pictures.picture(settings), word)]))
 
 
 def draws(query: Query, settings: Settings, word: str) -> Value:
     """Return `draws("Paris")`: whether the link's seed draws this word; at temperature 0 always the likeliest."""
     picture = pictures.picture(settings)
     token = sampling.sample(_stage(query, settings, "top-p"), query["dice"], len(picture.run.ids))
-    return Value.number(token == _token(picture, word))
+    return Value.number(token == token_id(picture, word))
 
 
 def _stage(query: Query, settings: Settings, stage: Stage) -> Tensor:
