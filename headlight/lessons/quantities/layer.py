@@ -21,6 +21,7 @@ from mha_core.attention import as_implementation
 from mha_core.measure import agreement, measures, module_boxes
 from mha_core.measure.agreement import Difference
 from mha_core.measure.biases import bias_effects
+from mha_core.models.architecture import Architecture
 from mha_core.positions import Rotary
 
 from .random_rows import CLOUDS, HEADS, POINTS, WIDTH
@@ -136,10 +137,15 @@ def _draws() -> list[Difference]:
 
 def box_parameters(query: Query, settings: Settings, kind: str) -> Value:
     """Return `box_parameters("mlp")`: the parameters of a kind of box on the page of the model, in all layers."""
+    boxes = _architecture(settings.baseline).boxes
+    return Value.number(float(sum(sum(box.parameters) for box in boxes if box.kind == kind)))
+
+
+@single_flight(LRUCache(16))
+def _architecture(settings: Settings) -> Architecture:
     model = pictures.model_for(settings)
     with pass_slot():
-        boxes = module_boxes.architecture(model, module_boxes.SAMPLE, 0).boxes
-    return Value.number(float(sum(sum(box.parameters) for box in boxes if box.kind == kind)))
+        return module_boxes.architecture(model, module_boxes.SAMPLE, 0)
 
 
 @single_flight(LRUCache(16))
