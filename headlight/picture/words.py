@@ -102,7 +102,8 @@ def ablation_notes(settings: Settings, model: Model) -> list[str]:
     """Return a note on what is left if every layer or every head is ablated."""
     n_layers = model.sizes.n_layers
     if len(settings.layers_off) == n_layers:
-        return ["Every layer is ablated: each hands on its input unchanged, so the last one gives the embeddings."]
+        end = "." if model.encoder is None else ", so the last one gives the embeddings."
+        return [f"Every layer with these maps is ablated: each hands on its input unchanged{end}"]
     if len(settings.silent_heads(model)) < models.count_heads(model):
         return []
     mlps = "; every MLP is ablated too" if len(settings.mlps_off) == n_layers else ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..training.events import History
 
 T = TypeVar("T")
-NO_MLP = "its layers are attention alone, without an MLP"
+NO_MLP = "this model’s layers are attention alone, without an MLP"
 
 
 class OwnModel(Model):

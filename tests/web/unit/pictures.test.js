@@ -88,6 +88,8 @@ test("a file is named after what it shows", () => {
   const named = (title, link) => fileNameOf("explore", title, new URLSearchParams(link));
   assert.equal(named("“it” attends most to “animal”: 0.64", "pos=none"), "it-animal-no-positions");
   assert.equal(named("“[CLS]” attends most to “'”: 0.99", "mask=causal&off=L3+H1"), "cls-causal-mask-l3-h1-off");
+  const parts = "off=L0+H1&off=L3+MLP&off=L2&off=L4";
+  assert.equal(named("The mean", parts), "headlight-explore-l0-h1-l3-mlp-2-layers-off");
   const changed = "t=2&off=L0+H1&off=L0+H2&pos=rotary";
   assert.equal(named("The mean", changed), "headlight-explore-rotary-positions-temperature-2-2-heads-off");
   assert.equal(named("“../../etc” “日本語” “<b>”", ""), "etc-日本語-b");
