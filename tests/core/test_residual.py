@@ -108,7 +108,7 @@ def test_additions_of_minilm_are_those_of_transformers(minilm64: Model, referenc
 def test_the_embedding_and_all_additions_sum_to_the_last_state(ids: list[int], data: st.DataObject) -> None:
     layers = st.sets(st.integers(0, llama.CONFIG.n_layers - 1))
     model = llama.model(torch.float64)
-    switches = {
+    switches: dict[str, Any] = {
         "mask": data.draw(st.sampled_from(("none", "window:2", "sinks:1"))),
         "position": data.draw(st.sampled_from(("trained", "none", "alibi"))),
         "temperature": data.draw(st.sampled_from((0.5, 1.0, 3.0))),
@@ -134,6 +134,7 @@ def test_layers_without_an_mlp_add_attention_alone() -> None:
     run, layers = observed(model, "boat drum key")
     assert [list(layer) for layer in layers] == [["attention"]] * 2
     same_function(run.hidden[0] + sum(layer["attention"].added for layer in layers), run.hidden[-1])
+    assert run.logits is not None
     identical(logit_lens.logits(model, run, 2, slice(-1, None)), run.logits)
 
 
@@ -166,6 +167,7 @@ def test_the_lens_is_transformers_norm_and_head(loaded: Any, model_type: str) ->
 def test_the_lens_of_our_decoder_ends_in_its_own_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     model = llama.model(torch.float64)
     run = model.run(IDS, all_logits=True)
+    assert run.logits is not None
     identical(logit_lens.logits(model, run, 2), run.logits)
     reference = llama.reference(torch.float64)
     with Float64Throughout():

@@ -127,7 +127,9 @@ def test_missing_number_is_explained() -> None:
 def test_what_layers_add_and_the_lens(precise: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = page_scene("explore", {"s": TIRED, "off": "L3 MLP"})
     run = precise.run(TIRED, mlps_off=(3,))
-    layers = residual.additions(precise, run, lambda: precise.run(TIRED, mlps_off=(3,)))
+    layers: list[dict[str, residual.Addition]] = residual.additions(
+        precise, run, lambda: precise.run(TIRED, mlps_off=(3,))
+    )
     for part, letter in (("attention", "attention"), ("mlp", "mlp")):
         for name in ("norm", "cosine"):
             wanted = torch.stack([getattr(layer[part], f"{name}s") for layer in layers])

@@ -26,7 +26,7 @@ from mha_core.errors import HeadlightError
 from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
 from mha_core.measure.channels import channels
-from mha_core.measure.residual import additions
+from mha_core.measure.residual import Addition, additions
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_norms, transformed_values
 from pages.explore import data_tables, layer_flow
@@ -93,7 +93,7 @@ def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
     header, values = told("residual", at="3.0.5", off=["L2 MLP"])
     settings = Settings(TEXT, mlps_off=(2,))
     run = pictures.picture(settings).run
-    layers = additions(model, run, lambda: settings.run(model))
+    layers: list[dict[str, Addition]] = additions(model, run, lambda: settings.run(model))
     shown = torch.from_numpy(values.copy()).view(4, 6)
     for place, (part, name) in enumerate(product(("norms", "cosines"), ("attention", "mlp"))):
         identical(shown[place], torch.stack([getattr(layer[name], part)[5] for layer in layers]).float())
@@ -104,9 +104,9 @@ def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
     grows, peaks = (numbers_in(sentence) for sentence in header["sentences"])
     for text, level in zip(grows, (0, -1), strict=True):
         quoted(float(run.hidden[level, 5].norm()), text)
-    for part, (layer, text) in enumerate(zip(peaks[::2], peaks[1::2], strict=True)):
-        assert int(layer) == int(shown[part].argmax())
-        quoted(float(shown[part].max()), text)
+    for number, (layer, text) in enumerate(zip(peaks[::2], peaks[1::2], strict=True)):
+        assert int(layer) == int(shown[number].argmax())
+        quoted(float(shown[number].max()), text)
     unchanged = pictures.picture(settings.baseline).run
     cosine = torch.cosine_similarity(run.hidden[-1, 5].double(), unchanged.hidden[-1, 5].double(), dim=0)
     assert header["effect"].startswith("Without the MLP of layer 2, the last vector of “the” has cosine")
