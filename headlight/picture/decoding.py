@@ -21,7 +21,7 @@ from .settings import Settings
 
 STEPS = 12  # tokens that are generated, fewer near the end of the model's positions
 CACHE_BYTES = 64 * 2**20  # SmolLM2 with 512 tokens takes 34 MiB
-SECONDS = 2.0  # after which the tokens are not computed without a cache as well
+SECONDS = 1.0  # after which the tokens are not computed without a cache as well
 NO_CACHE = "This model has no KV cache: it reads the whole text at once and generates no token"
 
 

@@ -162,7 +162,8 @@ class Generation:
             allow, values = arguments["allow"], arguments["ablate"].values
             arguments["allow"] = None if allow is None else allow[:, :, cached:]
             rows_on = None if values is None else values[:, :, cached:]
-            arguments["position"] = _Shifted(arguments["position"], shift) if shift else arguments["position"]
+            if shift:
+                arguments["position"] = _Shifted(arguments["position"], shift)
             arguments["ablate"] = arguments["ablate"]._replace(values=rows_on)
             hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([layer[0, :, -1] for layer in weights])

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ..attention.key_value import KVCache
-from ..attention.switches import Ablation
 from ..models.inputs import is_no_mask
 from ..models.run import Extras, Run, require_finite, sentence_vector
 from ..models.switches import RunSwitches
@@ -81,9 +80,9 @@ def run_new_tokens(
         more["past_key_values"] = DynamicCache([(cache.k, cache.v) for cache in caches])
     if shift:
         more["position_ids"] = torch.arange(length, len(ids), device=model.device)[None] + shift
-    heads, values = switches.ablate
-    allow, values = (None if part is None else part[:, :, length:] for part in (switches.allow, values))
-    rows = replace(switches, allow=allow, ablate=Ablation(heads, values))
+    parts = (switches.allow, switches.ablate.values)
+    allow, values = (None if part is None else part[:, :, length:] for part in parts)
+    rows = replace(switches, allow=allow, ablate=switches.ablate._replace(values=values))
     new, spec = list(ids[length:]), Pass(rows, (0, 0), columns=[""] * len(ids), more=more)
     result = run_pass(model, torch.tensor([new]), spec)
     layers = getattr(result.past, "layers", ())

@@ -141,21 +141,19 @@ export class CacheView {
     const typed = readSizes(this.texts[2].split("-"));
     const fields = SIZES.map((name, index) => field(name, (typed ?? own)[index], (event) => this.resize(event)));
     const parts = reason ? [["p", reason]] : this.generation(answer, bytesOf(own, own[2]));
-    const heading = ["h3", "How many bytes a cache takes"];
-    render(
-      this.element,
-      ...parts,
-      heading,
+    const limit = ` This model’s own cache ends at ${maxLength.toLocaleString("en")} tokens.`;
+    const calculator = [
+      ["h3", "How many bytes a cache takes"],
       ["div.actions", ...fields],
       ["p.label", { role: "status" }, this.refusal],
-      this.bytes,
-    );
+      ["p.label", FORMULA, typed && typed[4] > maxLength && limit],
+    ];
+    render(this.element, ...parts, ...calculator, this.bytes);
     const columns = typed ? [own, typed] : [own];
     const cell = (/** @type {number[]} */ column, /** @type {number} */ kvHeads) =>
       `${bytesOf(column, kvHeads)} (${kvHeads}${kvHeads === column[2] ? ", as it is" : ""})`;
-    const isLong = typed && typed[4] > maxLength;
     list(this.bytes, {
-      caption: FORMULA + (isLong ? ` This model’s own cache ends at ${maxLength.toLocaleString("en")} tokens.` : ""),
+      caption: "",
       head: ["kind", `this model, ${count} tokens`, "sizes typed in"].slice(0, columns.length + 1),
       rows: KINDS.map((kind, index) => [kind, ...columns.map((column) => cell(column, kindsOf(column)[index]))]),
     });
