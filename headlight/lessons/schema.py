@@ -23,6 +23,7 @@ PICTURES = {
     "explore": ("map", "next words", "panel heads", "panel values", "panel words", "panel view"),
     "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
     "masks": ("two maps", "panel mask", "panel rows", "panel padding"),
+    "model_map": ("panel diagram", "panel box"),
     "shapes": ("panel step", "panel lesson"),
     "by_hand": ("panel sums", "panel spread"),
     "implementations": ("panel kinds",),

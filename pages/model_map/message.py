@@ -6,6 +6,7 @@ from headlight.link.cursor import Cursor
 from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
+from headlight.picture.model_boxes import boxes
 from headlight.picture.pictures import Picture
 from headlight.registry import MINILM, get_source, recordings
 from headlight.ui import pages
@@ -14,7 +15,7 @@ from mha_core.models.architecture import Architecture, Box
 from mha_core.show.packing import pack, pack_parts
 
 from . import code, formulas, numbers, texts
-from .scene import Scene, boxes
+from .scene import Scene
 
 # link keys owned by the view
 KEYS = ("s", *SIDE_KEYS, "at", "box", "depth", "model", "dev")

@@ -20,7 +20,7 @@ from tests.bench.serving import Server, at_once, options, quantiles, serve
 from tests.bench.visitors import PICTURES, SENTENCE, Typist, Visitor, sentence
 
 EXPLORE = ("",)
-PAGES = ("", "shapes", "masks", "positions", "compare", "by-hand", "implementations")
+PAGES = ("", "model-map", "shapes", "masks", "positions", "compare", "by-hand", "implementations")
 # What is switched in turn: the keys of a link.
 SWITCHES: tuple[dict[str, list[str]], ...] = ({"mask": ["causal"]}, {"pos": ["none"]}, {"t": ["2"]}, {})
 BOXES = {"train": "A sentence", "by-hand": "Words of the queries"}  # what is typed into, where it is another one

@@ -26,11 +26,12 @@ from tests.browser.chromium import find_chromium
 from tests.browser.compare_page import Compare
 from tests.browser.explore_page import Explore
 from tests.browser.masks_page import Masks
+from tests.browser.model_map_page import ModelMap
 from tests.browser.shapes_page import Shapes
 from tests.browser.tab import Tab
 
 FLAGS = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu")
-KINDS = (Explore, Compare, Masks, Shapes)
+KINDS = (Explore, ModelMap, Compare, Masks, Shapes)
 CONTROLS = {"key": "mask", "mask": "mask", "position": "pos", "temperature": "t"}  # act -> control on the bare page
 BARE_REST = 400  # ms, after which a rerun of the bare page has ended
 HOVERS = 30
@@ -40,7 +41,7 @@ GO = """(href) => {
   link.remove();
 }"""
 TWICE = """() => {
-  const isPicture = (name) => /\\/api\\/(maps|initial|entry|pair|masks|steps)/.test(name);
+  const isPicture = (name) => /\\/api\\/(maps|initial|entry|pair|masks|steps|architecture)/.test(name);
   const all = performance.getEntriesByType("resource").map(({ name }) => name).filter(isPicture);
   return [all.length - new Set(all).size, all.length];
 }"""

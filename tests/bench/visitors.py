@@ -29,7 +29,7 @@ WORDS = ("it", "is", "so", "we", "he", "on", "in", "at", "by", "up", "my", "no",
 
 MAX_WAIT_MS = 60.0  # seconds for an answer
 # Page that a view owns -> the route of its picture.
-PICTURES = {"": "maps", "compare": "pair", "masks": "masks", "shapes": "steps"}
+PICTURES = {"": "maps", "model-map": "architecture", "compare": "pair", "masks": "masks", "shapes": "steps"}
 
 Values = Mapping[str, str | float | bool | None]  # by the labels of the controls; None presses a button
 

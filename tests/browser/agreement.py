@@ -12,12 +12,19 @@ from pages.compare.suggestions import DEFAULT_CURSOR
 from .compare_page import Compare
 from .explore_page import Explore
 from .masks_page import Masks
+from .model_map_page import ModelMap
 from .shapes_page import Shapes
 from .tab import Tab
 
 __all__ = ["PAGES", "agree"]
 
-PAGES: dict[str, type[Tab]] = {"/": Explore, "/compare": Compare, "/masks": Masks, "/shapes": Shapes}
+PAGES: dict[str, type[Tab]] = {
+    "/": Explore,
+    "/model-map": ModelMap,
+    "/compare": Compare,
+    "/masks": Masks,
+    "/shapes": Shapes,
+}
 
 
 def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list[str]]:

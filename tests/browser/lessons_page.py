@@ -25,7 +25,6 @@ STANDS = """([path, learn]) => {
 }"""
 # What a step's picture is on its page.
 PICTURES = {
-    "page": ".st-key-stage .view",
     "map": ".large .map",
     "panel heads": ".heads-holder",
     "panel values": ".large-words .values",
@@ -35,6 +34,8 @@ PICTURES = {
     "panel similarity": ".outcome .answers",
     "panel mask": ".mask-panel",
     "panel step": ".side",
+    "panel diagram": ".diagram",
+    "panel box": ".about",
     "panel sums": ".sheet > .stack",
     "panel spread": ".sheet > .stack > :last-child",
     "panel kinds": ".sheet > .stack > .panel",

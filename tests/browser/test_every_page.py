@@ -31,6 +31,7 @@ from .measures import (
     unnamed,
     unreadable,
 )
+from .model_map_page import ModelMap
 from .plain_pages import Claims, Glossary
 from .shapes_page import Shapes
 from .tab import TWO_FRAMES, Tab
@@ -41,14 +42,15 @@ ROW_4 = torch.zeros(12, 6, 6, dtype=torch.bool)
 ROW_4[:, 4] = True
 
 KINDS: dict[str, type[Tab]] = {
-    "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
-    "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
+    "explore": Explore, "model_map": ModelMap, "shapes": Shapes, "masks": Masks, "positions": Positions,
+    "compare": Compare, "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
     "claims": Claims, "lessons": Lessons,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
     "explore": {"s": EVIL, "mask": "window", "off": ["L3 H2"], "look": "nospecials_hide3.3", "at": "3.1.4",
                 "pin": f"2.5.1~causal~none~1.5~0.1~{EVIL}"},
+    "model_map": {"s": EVIL, "mask": "window", "off": ["L3 H2"], "box": "mlp add", "depth": "numbers", "at": "3.1.4"},
     "shapes": {"s": EVIL, "vs": "fused", "step": "qkv.view", "off": ["L3 H2"], "at": "3.1.4", "lesson": "wrong axis"},
     "masks": {"s": WORDS, "pad": EVIL, "at": "0.3", "mask": "painted", "on": "causal",
               "p": mask_codec.write_flips(ROW_4)},
@@ -161,7 +163,7 @@ def test_the_switches_have_one_name_order_and_value_on_every_page(new_tab: NewTa
     wanted = [
         "Maskwindow 2", "Positional encodingno positional encoding", "Temperature0.5, sharper", "AblateL0 H1 off",
     ]  # fmt: skip
-    for name in ("explore", "compare", "masks", "shapes"):
+    for name in ("explore", "model_map", "compare", "masks", "shapes"):
         tab = new_tab(KINDS[name]).open(s=WORDS, mask="window", w="2", pos="none", t="0.5", off="L0 H1").settled()
         switches = tab.view.locator(".switch")
         assert switches.all_text_contents()[:4] == wanted, name

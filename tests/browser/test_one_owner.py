@@ -24,7 +24,7 @@ from .tab import Tab
 
 OTHERS = pytest.mark.thorough("each of the other pages with a view takes the walk that Explore takes")
 SENTENCE, OTHER, LATE = "how are you", "can you can that", "the dog bit the man"
-PICTURES = "**/api/{maps,pair,masks,steps}?*"  # the routes of pictures
+PICTURES = "**/api/{maps,pair,masks,steps,architecture}?*"  # the routes of pictures
 LOST = "cannot be reached"
 
 

@@ -18,6 +18,7 @@ from pages.explore.lens import LensAnswer
 from pages.explore.pair_channels import ChannelsAnswer
 from pages.explore.residual_stream import ResidualAnswer
 from pages.masks.message import Masks
+from pages.model_map.message import ModelMap
 from pages.shapes.handlers import StepsPicture, TraceHeader
 
 from .conftest import answers, unpacked
@@ -43,6 +44,7 @@ def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
         ("cache", {}, [CacheAnswer]),
         ("masks", {"mask": "dilated"}, [Masks]),
         ("initial", {"mask": "causal"}, [ComparePicture]),
+        ("architecture", {}, [ModelMap]),
         ("steps", {}, [StepsPicture, TraceHeader]),
     ):
         found = answers(route, urlencode({"s": "how are you", **link}))

@@ -19,7 +19,7 @@ from .conftest import answers, app_at, payloads, unpacked
 NEWER = {  # keys that no link of that day has
     "word", "tab", "three", "mean", "kin", "view", "tbias", "tdrop", "qs", "kv", "nk", "wv", "draw", "aat", "claim",
     "say", "lw", "biases", "drop", "find", "cand2", "only", "true", "said", "sort", "desc", "one",
-    "unheard", "unheard2", "learn", "wrote", "model2", "at2",
+    "unheard", "unheard2", "learn", "wrote", "model2", "at2", "box", "depth",
 }  # fmt: skip
 GONE = {"ratio", "apart", "longer", "sweep", "diff"}  # of controls that went: a link opens the same without
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it

@@ -179,6 +179,7 @@ NEAREST: list[tuple[str, dict[str, Any]]] = [
     ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22, "topk": "-3", "topp": "1.5"}),
     ("masks", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"], "w": "0"}),
     ("masks", {"p": "x" * 3002, "model": "nobody"}),
+    ("architecture", {"box": "a door", "depth": "deepest", "at": "6.0"}),
 ]
 
 

@@ -44,7 +44,7 @@ const TELLING = {
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
   sheet: { numbers: COMPUTED },
-  "model-map": { numbers: ".about" },
+  "model-map": { numbers: ".about .sheet", all: ".about > :not(header)" },
   // of a bug to find, the code stays
   steps: { numbers: `:scope:not(:has(${VERDICT})) > :not(${ALWAYS}), ${VERDICT}` },
 };

@@ -14,7 +14,7 @@ import { handsOf, LETTERS } from "./tally.js";
 /** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open imports a module by its file name */
 
 /** The lesson panel's parts on a page without a lesson. @type {Record<string, string>} */
-const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
+const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step", "model-map": "panel diagram" };
 const UNTOLD = { title: "", objective: "", misconception: "", minutes: 0, exercise: "", teacher_notes: "" };
 const NO_LESSON = { id: "", claims: false, course: "", ...UNTOLD, references: [], steps: [] };
 const PANEL = {

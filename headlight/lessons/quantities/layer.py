@@ -18,10 +18,9 @@ from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from mha_core import Weights, attention, join_heads
 from mha_core.attention import as_implementation
-from mha_core.measure import agreement, measures, module_boxes
+from mha_core.measure import agreement, measures
 from mha_core.measure.agreement import Difference
 from mha_core.measure.biases import bias_effects
-from mha_core.models.architecture import Architecture
 from mha_core.positions import Rotary
 
 from .random_rows import CLOUDS, HEADS, POINTS, WIDTH
@@ -133,19 +132,6 @@ def _draws() -> list[Difference]:
     with pass_slot():
         draws = [agreement.agreements(weights, HEADS, x) for weights, x in map(notebook_draw, range(DRAWS))]
     return [draw["einsum"].torch_out for draw in draws]
-
-
-def box_parameters(query: Query, settings: Settings, kind: str) -> Value:
-    """Return `box_parameters("mlp")`: the parameters of a kind of box on the page of the model, in all layers."""
-    boxes = _architecture(settings.baseline).boxes
-    return Value.number(float(sum(sum(box.parameters) for box in boxes if box.kind == kind)))
-
-
-@single_flight(LRUCache(16))
-def _architecture(settings: Settings) -> Architecture:
-    model = pictures.model_for(settings)
-    with pass_slot():
-        return module_boxes.architecture(model, module_boxes.SAMPLE, 0)
 
 
 @single_flight(LRUCache(16))

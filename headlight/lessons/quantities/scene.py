@@ -18,6 +18,7 @@ from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 
 from . import (
+    boxes,
     bugs,
     head_targets,
     kv_cache,
@@ -36,7 +37,7 @@ from . import picture as picture_quantities
 
 _MODULES = (
     trained, random_rows, head_targets, layer, times, reshapes, mistakes, value_shares, next_word, bugs,
-    swaps, kv_cache, lens,
+    swaps, kv_cache, lens, boxes,
 )  # fmt: skip
 _PICTURE_QUANTITIES: dict[str, Callable[..., Value]] = {
     "W": lambda picture: Value.from_tensor(picture.run.weights, "l h i j", picture.run.tokens),
