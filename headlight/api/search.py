@@ -1,4 +1,4 @@
-"""The index of the search box: terms, pages, lessons, claims and controls, each with its link."""
+"""The index of the search box: terms, questions, pages, lessons, claims and controls, each with its link."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import TypedDict
 from headlight.lessons.course import course
 from headlight.link.fields import FIELDS, MASKS
 from headlight.ui import pages
-from headlight.ui.terms import TERMS
+from headlight.ui.terms import QUESTIONS, TERMS, Question
 from mha_core.errors import HeadlightError
 
 _OF_MASK = {"rule", "on", *(key for numbers in MASKS.values() for key in numbers)}  # set in the panel of the mask
@@ -58,6 +58,7 @@ def index() -> SearchIndex:
     lessons, terms = course().lessons.values(), [term for group in TERMS.values() for term in group]
     groups = {
         "Terms": [_entry(term.name, term.meaning, "glossary", also=term.also, target=term.name) for term in terms],
+        "Questions": [_question(question) for question in QUESTIONS],
         "Pages": [_entry(page.title, f"{page.question} {page.line}", name) for name, page in pages.PAGES.items()],
         "Lessons": [
             _entry(lesson.title, lesson.objective, lesson.steps[0].page, also=[lesson.course], link=lesson.address(1))
@@ -83,6 +84,11 @@ def _entry(
     return SearchEntry(
         title=title, also=[*filter(None, also)], text=text, page=pages.PAGES[page].title, link=address, target=target
     )
+
+
+def _question(question: Question) -> SearchEntry:
+    address = course().address(question.link)
+    return _entry(question.text, question.answer, pages.page_at(address), also=question.also, link=address)
 
 
 def _controls() -> list[SearchEntry]:

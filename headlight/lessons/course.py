@@ -55,6 +55,11 @@ class Course:
         question = retry_variant(step) if match[3] else step
         return (lesson, question, int(match[2])) if question else None
 
+    def address(self, link: str) -> str:
+        """Return the path and query of a step, such as "it.2"; any other link as it is."""
+        found = self.find(link)
+        return found[0].address(found[2]) if found else link
+
     def claims(self) -> dict[str, str]:
         """Return name -> address of all claims."""
         return {

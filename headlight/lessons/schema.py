@@ -20,7 +20,7 @@ HIDDEN_PARTS = ("map", "rows", "row", "numbers", "second", "all")
 WHOLE_PAGE = "page"  # the picture that is the whole page
 # page -> parts that a step may show alone, the default first (assets/web/picture/stage.css)
 PICTURES = {
-    "explore": ("map", "next words", "panel heads", "panel values", "panel words"),
+    "explore": ("map", "next words", "panel heads", "panel values", "panel words", "panel view"),
     "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
     "masks": ("two maps", "panel mask", "panel rows", "panel padding"),
     "model_map": ("panel diagram", "panel box"),

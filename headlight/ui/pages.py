@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from headlight import read_toml
 
@@ -33,6 +33,11 @@ PAGES = {name: PageInfo(**page) for name, page in read_toml("pages").items()}  #
 def path(name: str) -> str:
     """Return the path of a page below the server's root, "" for the default page."""
     return "" if name == DEFAULT else name.replace("_", "-")
+
+
+def page_at(address: str) -> str:
+    """Return the page at an address, a path below the server's root with a query or a fragment."""
+    return next(name for name in PAGES if path(name) == urlsplit(address).path)
 
 
 def link(name: str, *values: tuple[str, str]) -> str:

@@ -1,18 +1,28 @@
-"""The page Glossary: every term in one sentence, with its synonyms and the page that shows it."""
+"""The page Glossary: the questions of learners and every term, in one sentence, with what shows it."""
 
 from collections.abc import Sequence
 
+from headlight.lessons.course import course
 from headlight.ui import pages, sheet
-from headlight.ui.terms import TERMS, Term
+from headlight.ui.terms import QUESTIONS, TERMS, Term
 from pages.frame import canvas
 from pages.frame.layout import page
 
 
 def show() -> None:
-    """Draw a card for each group of terms; the search of the bar leads to each term."""
+    """Draw a card of questions and one for each group of terms; the search of the bar leads to each of them."""
     with page("glossary") as frame, frame.stage:
-        cards = [_card(name, terms) for name, terms in TERMS.items()]
+        cards = [_questions(), *(_card(name, terms) for name, terms in TERMS.items())]
         canvas.sheet("glossary", [sheet.notices(frame.notices), sheet.columns(cards)])
+
+
+def _questions() -> sheet.Block:
+    addresses = [course().address(question.link) for question in QUESTIONS]
+    rows = [
+        (question.text, question.answer, address, pages.PAGES[pages.page_at(address)].title)
+        for question, address in zip(QUESTIONS, addresses, strict=True)
+    ]
+    return sheet.panel("Questions that learners ask", [sheet.terms("questions", rows, long=True)])
 
 
 def _card(name: str, terms: Sequence[Term]) -> sheet.Block:

@@ -68,10 +68,13 @@ def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
 def amplitudes(settings: Settings, amplitude: float) -> str:
     """Compare the amplitude of sinusoids with the vectors that the model adds up."""
     embedding, learned, waves = lengths(settings, amplitude)
+    root = pictures.model_on("auto").sizes.d_model ** 0.5
     return (
         f"Mean length in this sentence: MiniLM’s embeddings {number(embedding, 3)}, the rows of its learned table "
         f"{number(learned, 3)}, waves as wide {number(waves, 3)}, which is {number(waves / embedding, 2)} × the "
-        f"embeddings’. Waves as long as the learned rows need amplitude {number(amplitude * learned / waves, 4)}."
+        f"embeddings’. Waves as long as the learned rows need amplitude {number(amplitude * learned / waves, 4)}. "
+        f"The paper multiplies its embeddings by √d_model before it adds waves: by {number(root, 2)}, these would be "
+        f"{number(embedding * root, 3)} long."
     )
 
 

@@ -29,6 +29,7 @@ PICTURES = {
     "panel heads": ".heads-holder",
     "panel values": ".large-words .values",
     "panel words": ".words > .chips",
+    "panel view": ".view-room",
     "panel vectors": ".outcome .vectors",
     "panel similarity": ".outcome .answers",
     "panel mask": ".mask-panel",

@@ -9,7 +9,7 @@ from headlight.api import search
 from headlight.lessons.course import course
 from headlight.link.fields import FIELDS
 from headlight.ui.pages import PAGES, path
-from headlight.ui.terms import TERMS
+from headlight.ui.terms import QUESTIONS, TERMS
 from mha_core.errors import HeadlightError
 
 GROUPS = {group["name"]: group["entries"] for group in json.loads(search.answer(b""))["groups"]}
@@ -31,10 +31,11 @@ SYNONYMS = {
 }
 
 
-def test_every_term_page_lesson_claim_and_control_is_in_the_index() -> None:
+def test_every_term_question_page_lesson_claim_and_control_is_in_the_index() -> None:
     titles = {name: {entry["title"] for entry in entries} for name, entries in GROUPS.items()}
     lessons = course().lessons.values()
     assert titles["Terms"] == {term.name for terms in TERMS.values() for term in terms}
+    assert titles["Questions"] == {question.text for question in QUESTIONS}
     assert titles["Pages"] == {page.title for page in PAGES.values()}
     assert titles["Lessons"] == {lesson.title for lesson in lessons if not lesson.claims}
     assert titles["Claims"] == {step.question for lesson in lessons for step in lesson.steps if step.claim}

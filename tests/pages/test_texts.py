@@ -18,7 +18,7 @@ from headlight.link.fields import FIELDS, MASKS
 from headlight.picture.query import Query
 from headlight.ui import web
 from headlight.ui.pages import PAGES, path
-from headlight.ui.terms import MARKED, TERMS
+from headlight.ui.terms import MARKED, QUESTIONS, TERMS
 from mha_core import IMPLEMENTATIONS
 from mha_core.positions import NAMES
 from mha_core.training.initial_weights import build_stack
@@ -127,4 +127,6 @@ def test_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
     assert (set(MASKS) | set(NAMES)) - {"none"} <= names
     assert MARKED.keys() <= names
     (columns,) = [block for block in blocks(app_at("glossary").run()) if block.get("columns")]
-    assert [name for card in columns["blocks"] for name, *_ in card["blocks"][0]["rows"]] == [one.name for one in every]
+    questions, *cards = [[name for name, *_ in card["blocks"][0]["rows"]] for card in columns["blocks"]]
+    assert questions == [question.text for question in QUESTIONS]
+    assert sum(cards, []) == [term.name for term in every]

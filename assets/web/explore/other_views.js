@@ -100,7 +100,8 @@ export class OtherViews extends Part {
     render(this.row, ...lines);
     setRovingTabindex(this.row);
     room.hidden = !open;
-    if (!open || view.alone || (view.projector && !view.narrow)) return; // there is room for one picture only
+    const isPicture = view.alone === "panel view"; // elsewhere there is room for one picture only
+    if (!open || (!isPicture && (view.alone || (view.projector && !view.narrow)))) return;
     if (room.firstChild !== open.element) room.replaceChildren(open.element);
     this.ask(open);
     open.draw();

@@ -1,4 +1,4 @@
-// The search box of the bar: terms, pages, lessons, claims and controls in one list; `/` opens it.
+// The search box of the bar: terms, questions, pages, lessons, claims and controls in one list; `/` opens it.
 
 import { button, fetchRoute, h, once, render, setAttribute, setText } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
@@ -41,7 +41,7 @@ class SearchBox {
       "aria-expanded": "false",
     };
     const typed = { type: "text", role: "combobox", dir: "auto", autocomplete: "off", spellcheck: "false" };
-    const placeholder = "Terms, pages, lessons, claims, controls";
+    const placeholder = "Terms, questions, pages, lessons, claims, controls";
     this.input = h("input", { ...typed, ...aria, placeholder, oninput: () => this.draw() });
     this.list = h("div", { id: LIST, role: "listbox", "aria-label": "Results" });
     this.status = h("p", { role: "status" });
@@ -149,7 +149,7 @@ export function makeSearch() {
     event.preventDefault(); // no slash in the field
     box.open();
   });
-  const title = "search terms, pages, lessons, claims and controls: /";
+  const title = "search terms, questions, pages, lessons, claims and controls: /";
   const opener = button("", () => box.open(), {
     class: "search-opener",
     "aria-label": "Search",
