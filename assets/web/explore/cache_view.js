@@ -215,6 +215,8 @@ class CacheMap extends BigMap {
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
     const width = (reservedWidth - LABEL) / 2 - GAP;
     const start = left + across + right - reservedWidth;
+    context.clearRect(left, top + end * step, across, (visible.length - end) * step); // not generated yet
+    context.clearRect(left + end * wide, top, across - end * wide, end * step);
     Object.assign(context, { font: `${font}px ${inks.mono}`, textAlign: "left", fillStyle: inks.text });
     Object.assign(context, { strokeStyle: inks.accent, lineWidth: 2 });
     const frame = (/** @type {number} */ x, /** @type {number} */ width) =>
