@@ -58,9 +58,7 @@ ASKED = (
     Asked("first token bug", "How much of it is on [CLS], which stands for no word?"),
     Asked("rows sum after dropout", "Dropout of the weights"),
     Asked("True allowed or blocked", "Do both compute causal attention?"),
-    Asked(
-        "KV cache no queries", "There is no Q cache", ".view-room", r"that is (\S+) bytes", 'cache_bytes("model")'
-    ),
+    Asked("KV cache no queries", "There is no Q cache", ".view-room", r"that is (\S+) bytes", 'cache_bytes("model")'),
     Asked("grouped heads tiled", "Repeat, or tile?"),
     Asked("who asks in cross-attention", "Who asks whom? Add up one row, and one column."),
     Asked("why divide by sqrt d", "With 512 numbers per word and no division, what is the mean entropy of a row?"),
