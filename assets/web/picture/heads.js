@@ -102,12 +102,13 @@ export class HeadsGrid {
     const focused = id === `${state.layer}.${state.head}`;
     const name = `layer ${pair[0]} head ${pair[1]}`;
     const whole = state.off.has(String(pair[0])); // of an ablated layer no head passes anything on
+    const ablation = off ? ", ablated" : whole ? ", layer ablated" : "";
     const marks = { focused, off: off || whole, away };
     for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
     setAttributes(tile, { "aria-selected": focused, "data-head": id });
     const title = kind ? HEAD_KINDS[kind[0]].title : "";
     const is = state.all && kind ? `, ${title}` : "";
-    setAttribute(tile, "aria-label", `${name}${is}${off ? ", ablated" : whole ? ", layer ablated" : ""}${away ? ", hidden" : ""}`);
+    setAttribute(tile, "aria-label", `${name}${is}${ablation}${away ? ", hidden" : ""}`);
     const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
     setText(place, title);
