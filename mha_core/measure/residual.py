@@ -122,16 +122,18 @@ class _Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        tensors = [arg for arg in args if isinstance(arg, Tensor)]
+        shapes = {tensor.shape for tensor in tensors}
         if func in SOFTMAX and result.dim() == 4:
             self._layer, self._part = self._layer + 1, "attention"
-        elif func in _PRODUCTS:
-            self._products.append((args[0], args[1], result))
-        elif func is torch.addmm:  # of transformers' Conv1D, whose weight is transposed
-            self._products.append((args[1], args[2].T, result))
-        elif func is nn.functional.layer_norm and self._is_state(args[0]):
-            self._states.append(_rows(result))
-        elif func in _SUMS and all(isinstance(arg, Tensor) and arg.shape == result.shape for arg in args[:2]):
-            left, right = args[:2]
+        elif func in _PRODUCTS and len(tensors) > 1:
+            self._products.append((tensors[0], tensors[1], result))
+        elif func is torch.addmm and len(tensors) == 3:  # of transformers' Conv1D, whose weight is transposed
+            self._products.append((tensors[1], tensors[2].T, result))
+        elif func is nn.functional.layer_norm and tensors and self._is_state(tensors[0]):
+            self._states.append(self._rows(result))
+        elif func in _SUMS and len(tensors) == 2 and shapes == {result.shape} and result.dim() > 1 and not kwargs:
+            left, right = tensors
             if self._is_state(left):
                 self._add(left, right, result)
             elif self._is_state(right):
@@ -145,26 +147,25 @@ class _Recorder(TorchFunctionMode):
         parts = sorted(pair, key=self._source)  # attention and MLP that were computed side by side, attention first
         for x in parts if self._source(parts[0]) >= 0 else [added]:
             source = self._source(x)
-            ends = () if source < 0 else (_rows(self._products[source][0]), self._products[source][1])
-            addition = Addition(_rows(stream), _rows(x), _rows(total), *ends)
+            ends = () if source < 0 else (self._rows(self._products[source][0]), self._products[source][1])
+            addition = Addition(self._rows(stream), self._rows(x), self._rows(total), *ends)
             self.records.append((self._layer, self._part, self._reduce(addition)))
             self._part = "mlp"
-        self._states.append(_rows(total))
+        self._states.append(self._rows(total))
         self._products.clear()
         self._sums.clear()
 
     def _source(self, x: Tensor) -> int:
         """Return the index of the newest product that equals x; −1 if there is none."""
         places = reversed(range(len(self._products)))
-        return next((place for place in places if _is_equal(_rows(self._products[place][2]), _rows(x))), -1)
+        return next((place for place in places if _is_equal(self._rows(self._products[place][2]), self._rows(x))), -1)
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """Return the rows (i, c) of a batch of one text, without padding."""
+        return x.detach().reshape(-1, x.shape[-1])[: len(self._states[0])]
 
     def _is_state(self, x: Tensor) -> bool:
-        return any(_is_equal(_rows(x), state) for state in self._states[: -RECENT - 1 : -1])
-
-
-def _rows(x: Tensor) -> Tensor:
-    """Return the rows (i, c) of a batch of one text."""
-    return x.detach().reshape(-1, x.shape[-1])
+        return any(_is_equal(self._rows(x), state) for state in self._states[: -RECENT - 1 : -1])
 
 
 def _is_equal(a: Tensor, b: Tensor) -> bool:

@@ -186,6 +186,8 @@ def test_what_is_not_known_is_said_in_a_sentence(loaded: Any, minilm: Model) -> 
         observed(loaded("t5", torch.float64).for_group("decoder"), IDS)
     with pytest.raises(Unsupported, match="choose a language model"):
         logit_lens.lens(minilm, minilm.run("how are you"))
+    _, layers = observed(loaded("mixtral"), IDS)
+    assert all(layer["mlp"].neurons(3) is None for layer in layers), "experts end in no one matrix"
     gemma = loaded("gemma2", torch.float64)  # caps its logits
     with pytest.raises(Unsupported, match="more than one norm and one matrix"):
         logit_lens.lens(gemma, gemma.run(IDS))

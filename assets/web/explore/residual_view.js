@@ -80,8 +80,8 @@ export class ResidualView {
     const drawPart = (/** @type {number} */ part) => {
       const [norm, cosine] = [floats[part * layers + layer], floats[(2 + part) * layers + layer]];
       const text = norm ? `${sizeText(norm)} (${cosine.toFixed(2).replace("-", "−")})` : "nothing";
-      const kind = ["span", { class: PARTS[part], title: PARTS[part] }];
-      return [...kind, ["i", { "--share": norm / largest }], ["span", text]];
+      const bar = ["i", { "--share": norm / largest }];
+      return ["span", { class: PARTS[part] }, bar, ["span.aloud", ` ${PARTS[part]} adds `], ["span", text]];
     };
     const props = { "aria-pressed": layer === focus, onclick: () => this.view.setCursor({ layer }) };
     return ["button", props, drawPart(0), ["span", `layer ${layer}`], drawPart(1)];
