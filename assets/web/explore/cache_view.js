@@ -109,7 +109,8 @@ export class CacheView {
   play(isOn) {
     clearInterval(this.timer);
     if (isOn && this.step === this.last) this.go(0);
-    const beat = () => (this.step < this.last ? this.go(this.step + 1) : this.play(false));
+    const isLeft = () => this.step === this.last || !this.element.isConnected;
+    const beat = () => (isLeft() ? this.play(false) : this.go(this.step + 1));
     this.timer = isOn ? setInterval(beat, BEAT) : 0;
     this.view.redraw();
   }
