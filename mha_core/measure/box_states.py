@@ -73,7 +73,7 @@ def record(
         ran = [calls[path] for path in paths[box.name] if path in calls]
         if ran:
             states[box.name] = BoxState(ran[0].entering, ran[-1].leaving)
-        elif box.kind == "add":
+        elif box.kind == "add" and layer not in switches.get("layers_off", ()):  # such a layer adds nothing
             sources = [architecture.box(name) for name in architecture.sources(box.name)]
             parts = [states[part.name].leaving for part in sources if part and part.lane and part.name in states]
             base = next(part for part in sources if part and not part.lane)
@@ -98,11 +98,8 @@ def _first_tensor(values: Iterable[Any]) -> Tensor | None:
     for value in values:
         if isinstance(value, Tensor):
             return value
-        inner = _first_tensor(value.values() if isinstance(value, dict) else value) if _is_nested(value) else None
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+        inner = _first_tensor(inside)
         if inner is not None:
             return inner
     return None
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (tuple, list, dict))

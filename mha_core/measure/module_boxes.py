@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..models.architecture import BRANCH, SIDE, Architecture, Axes, Builder, count_parameters
+from ..models.architecture import BRANCH, SIDE, STREAM, Architecture, Axes, Box, count_parameters
 from ..models.classifier import Classifier
 from ..models.decoder import Decoder
 from ..models.encoder_decoder import EncoderDecoder
@@ -138,7 +138,10 @@ class _Boxes:
         self.layers = layers
         self.calls = calls
         self.kv_heads = kv_heads
-        self.builder = Builder(model.sizes.d_model)
+        self.boxes = list[Box]()
+        self.arrows = list[tuple[str, str]]()
+        self.last = dict[int, str]()  # column -> name of the box whose output the next one reads
+        self.place, self.column = "before", 0  # of the next boxes
         self.order = ""
         paths = (path.split(".") for path in {call.path for call in calls})
         self.parents = {".".join(names[:n]) for names in paths for n in range(1, len(names))}
@@ -147,35 +150,50 @@ class _Boxes:
         stack = model.encoder
         self.position = next((name for name, kind in POSITIONS.items() if stack and type(stack.position) is kind), "")
         self.acts = stack.position.mechanisms if stack else frozenset[str]()
-        if any("rotary" in self._class(call.path) for call in calls):
+        self.rotary = next((call.path for call in calls if "rotary" in self._class(call.path)), "")
+        if self.rotary:
             self.position, self.acts = "rotary", frozenset(("rotate",))
 
     def build(self) -> Architecture:
         """Return the architecture."""
-        leaves, builder = self._leaves(), self.builder
+        leaves = self._leaves()
         for column, layer in enumerate(self.layers):
-            builder.column, builder.place = column, "before"
+            self.column, self.place = column, "before"
             reads = "text" if column else self.model.reads
             note = f"vocabulary {self.model.sizes.vocabulary:,}" if reads == "text" else f"of the {reads}"
-            builder.put("tokens", "tokens" if reads == "text" else "pieces", note, axes=(("i", None),))
+            self._append("tokens", "tokens" if reads == "text" else "pieces", note, axes=(("i", None),))
             calls = [call for call in leaves if call.column == column]
             groups = [[*some] for _, some in groupby(calls, key=_box_key)]
             for group in [group for group in groups if group[0].place == "before"]:
                 self._put(group, name="embedding norm" if group[0].kind == "norm" else "")
                 if group[0].kind == "embedding" and "add" in self.acts:
                     path = "target_position" if column else "position"
-                    builder.put("positions", "positions", f"{self.position}, added", paths=[path])
+                    self._append("positions", "positions", f"{self.position}, added", paths=[path])
             self._put_layer(layer, [group for group in groups if group[0].place == "layer"])
-            builder.place = "after"
+            self.place = "after"
             for group in [group for group in groups if group[0].place == "after"]:
                 self._put(group, name="final norm" if group[0].kind == "norm" else "")
         self._put_end()
-        cross = [(builder.last[0], box.name) for box in builder.boxes if box.kind == "cross-attention"]
-        builder.arrows += cross
+        cross = [(self.last[0], box.name) for box in self.boxes if box.kind == "cross-attention"]
+        self.arrows += cross
         root, n_layers = self.parts[""], self.model.sizes.n_layers
-        boxes = count_parameters(root, builder.boxes, n_layers)
+        boxes = count_parameters(root, self.boxes, n_layers)
         total = sum(weight.numel() for weight in root.parameters())
-        return Architecture(tuple(boxes), tuple(builder.arrows), n_layers, self.order, total)
+        return Architecture(tuple(boxes), tuple(self.arrows), n_layers, self.order, total)
+
+    def _append(
+        self, kind: str, title: str, note: str = "", *, name: str = "", axes: Axes | None = None,
+        paths: Iterable[str] = (), lane: int = STREAM,
+    ) -> str:  # fmt: skip
+        """Append a box that reads the last one, unless it enters from beside, and return its name."""
+        base, names = ("decoder " if self.column else "") + (name or kind), {box.name for box in self.boxes}
+        name = next(text for n in range(1, 99) if (text := base if n == 1 else f"{base} {n}") not in names)
+        shape: Axes = (("i", None), ("c", self.model.sizes.d_model)) if axes is None else axes
+        self.boxes.append(Box(name, kind, title, note, shape, tuple(paths), self.place, self.column, lane))
+        if lane != SIDE:
+            self.arrows += [(self.last[self.column], name)] if self.column in self.last else []
+            self.last[self.column] = name
+        return name
 
     def _class(self, path: str) -> str:
         return type(self.parts[path]).__name__.lower()
@@ -225,7 +243,7 @@ class _Boxes:
         """Append the box of some calls, which `merged` makes as one, and return its name."""
         first, last = calls[0], merged or calls[-1]
         layer, kind = self.layers[first.column], first.kind
-        self.builder.place = first.place
+        self.place = first.place
         part = self.parts[first.child or first.path if kind == "module" else first.path]
         titles = {"mlp": "MLP", "norm": "RMSNorm" if "rms" in type(part).__name__.lower() else "LayerNorm"}
         titles["module"] = type(part).__name__
@@ -233,7 +251,7 @@ class _Boxes:
         paths = [layer.template(call.path) for call in box_calls]
         paths += ["segment"] if kind == "embedding" and hasattr(self.model.encoder, "segment") else []
         note, axes = self._note(calls, part), self._axes(last)
-        return self.builder.put(kind, titles.get(kind, kind), note, name=name, axes=axes, paths=dict.fromkeys(paths))
+        return self._append(kind, titles.get(kind, kind), note, name=name, axes=axes, paths=dict.fromkeys(paths))
 
     def _note(self, calls: Sequence[_Call], part: nn.Module) -> str:
         first, sizes, weight = calls[0], self.model.sizes, getattr(part, "weight", None)
@@ -268,25 +286,25 @@ class _Boxes:
 
     def _put_layer(self, layer: _Layer, groups: list[list[_Call]]) -> None:
         """Append the boxes of a layer, and an addition wherever a tensor is the sum of earlier ones."""
-        builder, column = self.builder, self.builder.column
+        column = self.column
         ends = [next((call for call in self.calls if call.path == block), None) for block in layer.blocks]
-        chain: Chain = [(builder.last[column], ends[0].entering if ends[0] else torch.empty(0))]
+        chain: Chain = [(self.last[column], ends[0].entering if ends[0] else torch.empty(0))]
         kinds = [group[0].kind for group in groups]
         self.order = self.order or ("" if "norm" not in kinds else "pre-norm" if kinds[0] == "norm" else "post-norm")
         for number, group in enumerate(groups):
             merged = self._merged(group)
             chain = self._join(chain, merged.entering)
             reads = next((name for name, x in reversed(chain) if _equal(x, merged.entering)), chain[-1][0])
-            builder.place, side = "layer", ""
+            self.place, side = "layer", ""
             if group[0].kind == "attention" and self.acts - {"add"}:
-                paths = ["target_position" if column else "position"]
-                side = builder.put("positions", "positions", self.position, axes=(), paths=paths, lane=SIDE)
-            builder.last[column] = reads
+                paths = [self.rotary or ("target_position" if column else "position")]
+                side = self._append("positions", "positions", self.position, axes=(), paths=paths, lane=SIDE)
+            self.last[column] = reads
             others = [[kind for kind in some if kind != "norm"] for some in (kinds[number:], kinds[:number][::-1])]
             order = others if self.order == "pre-norm" else others[::-1]
             name = f"{[*order[0], *order[1], ''][0]} norm" if group[0].kind == "norm" else ""
             chain.append((self._put(group, merged, name), merged.leaving))
-            builder.arrows += [(side, chain[-1][0])] if side else []
+            self.arrows += [(side, chain[-1][0])] if side else []
         if ends[-1]:
             self._join(chain, ends[-1].leaving)
 
@@ -314,30 +332,30 @@ class _Boxes:
 
     def _add(self, names: list[str], other: str, x: Tensor) -> Chain:
         """Append the addition of the last of these boxes, and of another one, to the first."""
-        builder, (base, *branch) = self.builder, names
-        builder.boxes[:] = [replace(box, lane=BRANCH) if box.name in branch else box for box in builder.boxes]
-        kinds = [box.kind for box in builder.boxes if box.name in branch and box.kind != "norm"]
-        builder.place, builder.last[builder.column] = "layer", branch[-1]
-        total = builder.put("add", "add", "to the residual stream", name=f"{['residual', *kinds][-1]} add")
-        builder.arrows += [(source, total) for source in (base, other) if source]
+        base, *branch = names
+        self.boxes[:] = [replace(box, lane=BRANCH) if box.name in branch else box for box in self.boxes]
+        kinds = [box.kind for box in self.boxes if box.name in branch and box.kind != "norm"]
+        self.place, self.last[self.column] = "layer", branch[-1]
+        total = self._append("add", "add", "to the residual stream", name=f"{['residual', *kinds][-1]} add")
+        self.arrows += [(source, total) for source in (base, other) if source]
         return [(total, x)]
 
     def _put_end(self) -> None:
         """Append what follows the layers without a module of its own."""
-        builder, stack = self.builder, self.model.encoder
-        width: Axes = (("c", builder.d_model),)
+        stack = self.model.encoder
+        width: Axes = (("c", self.model.sizes.d_model),)
         if isinstance(stack, Classifier):  # a run stops before its head
             note = "the row of [CLS]" if stack.sizes.pooling == "[CLS]" else "the mean over the tokens"
-            builder.put("pooling", "pooling", note, axes=width)
+            self._append("pooling", "pooling", note, axes=width)
             axes: Axes = (("v", stack.sizes.classes),)
-            builder.put("head", "head", "two linear layers", axes=axes, paths=("connected", "out"))
+            self._append("head", "head", "two linear layers", axes=axes, paths=("connected", "out"))
         elif isinstance(stack, Decoder):
             axes = (("i", 1), ("v", stack.sizes.vocabulary))
-            builder.put("head", "head", "tied: the table of the embedding", axes=axes)
-        elif stack and builder.boxes[-1].kind != "head":
-            builder.put("pooling", "pooling", "the mean over the tokens, length 1", axes=width)
-        if builder.boxes[-1].kind == "head":
-            builder.put("probabilities", "probabilities", "softmax", axes=builder.boxes[-1].axes[-1:])
+            self._append("head", "head", "tied: the table of the embedding", axes=axes)
+        elif stack and self.boxes[-1].kind != "head":
+            self._append("pooling", "pooling", "the mean over the tokens, length 1", axes=width)
+        if self.boxes[-1].kind == "head":
+            self._append("probabilities", "probabilities", "softmax", axes=self.boxes[-1].axes[-1:])
 
 
 def _box_key(call: _Call) -> tuple[str, ...]:

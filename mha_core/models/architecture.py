@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -66,42 +66,6 @@ class Architecture:
     def sources(self, name: str) -> list[str]:
         """Return the names of the boxes whose output a box reads."""
         return [source for source, target in self.arrows if target == name]
-
-
-@dataclass
-class Builder:
-    """Boxes and arrows, appended in the order of the pass.
-
-    Attributes:
-        d_model: width of the stream.
-        place: of the next boxes.
-        column: of the next boxes.
-        boxes: so far.
-        arrows: so far.
-        last: column -> name of the box whose output the next one reads.
-    """
-
-    d_model: int
-    place: str = "before"
-    column: int = 0
-    boxes: list[Box] = field(default_factory=list)
-    arrows: list[tuple[str, str]] = field(default_factory=list)
-    last: dict[int, str] = field(default_factory=dict)
-
-    def put(
-        self, kind: str, title: str, note: str = "", *, name: str = "", axes: Axes | None = None,
-        paths: Iterable[str] = (), lane: int = STREAM,
-    ) -> str:  # fmt: skip
-        """Append a box that reads the last one, unless it enters from beside, and return its name."""
-        base, names = ("decoder " if self.column else "") + (name or kind), {box.name for box in self.boxes}
-        name = next(text for n in range(1, 99) if (text := base if n == 1 else f"{base} {n}") not in names)
-        shape: Axes = (("i", None), ("c", self.d_model)) if axes is None else axes
-        self.boxes.append(Box(name, kind, title, note, shape, tuple(paths), self.place, self.column, lane))
-        if lane != SIDE:
-            if self.column in self.last:
-                self.arrows.append((self.last[self.column], name))
-            self.last[self.column] = name
-        return name
 
 
 def count_parameters(module: nn.Module, boxes: Sequence[Box], n_layers: int) -> list[Box]:

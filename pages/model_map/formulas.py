@@ -37,15 +37,13 @@ def _attention(scene: Scene) -> list[Block]:
 
 
 def _sizes(scene: Scene) -> dict[str, tuple[Size, ...]]:
-    """Return the sizes of the tensors in a formula."""
+    """Return the sizes of the tensors in a formula, which is of one token."""
     box, c = scene.box, scene.model.sizes.d_model
-    axes = tuple((letter, scene.lengths[box.column] if size is None else size) for letter, size in box.axes)
-    sizes = {"x": axes if all(size for _, size in axes) else (("c", c),)}
+    sizes: dict[str, tuple[Size, ...]] = {"x": (("c", c),)}  # of each token
     if box.kind == "embedding":
         return sizes | {"E": (("v", scene.model.sizes.vocabulary), ("c", c))}
     if box.kind == "head":
-        matrix = (*axes[-1:], ("c", c))
-        return {"E": matrix, "W": matrix}
+        return sizes | dict.fromkeys("EW", (("v", dict(box.axes).get("v") or 0), ("c", c)))
     notes = box.note.rpartition(", ")[2].split(" → ")
     widths = [int(text.replace(",", "")) for text in notes] if len(notes) > 1 else []
     if len(widths) == 3:

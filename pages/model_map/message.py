@@ -34,7 +34,6 @@ class MapBox(TypedDict):
     column: int
     lane: int  # 0 the residual stream, 1 what is added to it, 2 what enters from beside
     shape: list[tuple[str, int]]  # letter and size of each axis of its output; 0 = unknown
-    parameters: int  # in all layers
 
 
 class ModelMap(PictureAnswer):
@@ -106,7 +105,6 @@ def _map_box(box: Box, lengths: tuple[int, int]) -> MapBox:
         "column": box.column,
         "lane": box.lane,
         "shape": [(letter, lengths[box.column] if size is None else size) for letter, size in box.axes],
-        "parameters": sum(box.parameters),
     }
 
 
@@ -120,7 +118,8 @@ def _summary(plan: Architecture, picture: Picture) -> str:
 
 def _links(query: LinkQuery, scene: Scene) -> list[tuple[str, str]]:
     """Return links to the pages that show a box, with the sentence, the switches and the layer of this one."""
-    place = Cursor(scene.layer, scene.cursor.head, scene.cursor.row)
+    row = None if query.cursor.row is None else scene.row  # a row that nobody chose is left to the page
+    place = Cursor(scene.layer, scene.cursor.head, row)
     pairs = [(key, text) for key, text in query.pairs if key not in _REPLACED]
     pairs += [("at", str(place)), *([] if query.name == MINILM else [("model", _group_name(query, scene.box))])]
     links = []

@@ -111,7 +111,11 @@ def _outputs(scene: Scene) -> list[Block]:
     names = [classes[n] if classes else scene.model.tokenizer.id_to_token(n) or str(n) for n in best.indices.tolist()]
     rest = number(max(0.0, 1 - math.fsum(best.values.tolist())), 4)
     note = f"the largest of {len(scores):,} scores" if is_head else f"all others together: {rest}"
-    return [sheet.bars("Logits" if is_head else "Probabilities", names, best.values.tolist(), note)]
+    return [
+        sheet.bars(
+            f"{'Logits' if is_head else 'Probabilities'} after the last token", names, best.values.tolist(), note
+        )
+    ]
 
 
 _SPECIAL = {

@@ -18,13 +18,7 @@ from .tab import Tab
 
 __all__ = ["PAGES", "agree"]
 
-PAGES: dict[str, type[Tab]] = {
-    "/": Explore,
-    "/model-map": ModelMap,
-    "/compare": Compare,
-    "/masks": Masks,
-    "/shapes": Shapes,
-}
+PAGES: dict[str, type[Tab]] = {kind.PATH: kind for kind in (Explore, ModelMap, Compare, Masks, Shapes)}
 
 
 def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import Unsupported
 from mha_core.measure import box_states
 from mha_core.measure.box_states import modules, record
 from mha_core.measure.module_boxes import architecture
@@ -132,14 +131,8 @@ def test_the_sums_of_a_foreign_model_are_its_hidden_states(loaded: Any) -> None:
     assert [box.lane for box in plan.boxes if box.place == "layer"] == [BRANCH, BRANCH, STREAM] * 2
 
 
-def test_the_model_itself_stays_as_it_is_and_a_recording_has_no_boxes(minilm: Model) -> None:
+def test_the_model_itself_stays_as_it_is(minilm: Model) -> None:
     calls = list[str]()
     twin = box_states.hooked(minilm, ["words"], lambda path, *_: calls.append(path))
     identical(minilm.run(TEXT).weights, twin.run(TEXT).weights)
     assert calls == ["words"], "only the twin reports its calls"
-
-    class Recorded(Model):
-        encoder, name, reasons = None, "maps", {"steps": "it was recorded"}
-
-    with pytest.raises(Unsupported, match="recorded"):
-        architecture(Recorded())

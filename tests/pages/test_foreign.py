@@ -39,6 +39,7 @@ from mha_core.pretrained import hub
 from mha_core.pretrained.hf_model import HfModel
 from pages.explore import handlers as explore
 from pages.explore import pair_channels
+from pages.model_map.message import DEPTHS
 from tests import hub_cache
 from tests.closeness import within_rounding
 from tests.hub_cache import REVISION, name_of
@@ -279,10 +280,13 @@ def test_unsupported_controls_are_named_and_disabled() -> None:
 @pytest.mark.parametrize("model", ALL)
 def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> None:
     changed = {"mask": "window", "t": "0.5", "off": ["L0 H1"], "look": "values_surprise_mean_random_all", "t2": "2"}
-    for route in ("maps", "focus", "pair", "initial", "masks", "entry", "outcomes", "shuffle"):
+    for route in ("maps", "focus", "pair", "initial", "masks", "entry", "outcomes", "shuffle", "architecture"):
         for more in ({}, changed):
             if route != "shuffle" or "~" not in model:
                 assert answer(route, query(model, **more)), route
+    for box in picture_of("architecture", model=model, s=TEXT)[0]["boxes"]:
+        for depth in DEPTHS:
+            assert answer("architecture", query(model, box=box["name"], depth=depth)), (box["name"], depth)
 
 
 def test_folder_name_does_not_reveal_its_path(home: Path, client: TestClient, tmp_path: Path) -> None:

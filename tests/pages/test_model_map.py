@@ -94,7 +94,7 @@ def test_the_texts_are_of_this_model() -> None:
     assert "the stream itself goes through the norm" in panel(box="mlp norm")[0]["text"]
     assert "the stream itself passes by" in panel(box="mlp norm", model="smollm2")[0]["text"]
     code = panel(box="mlp", depth="code")
-    assert [code[1]["lines"][index].strip() for index in code[1]["marks"]] == ["ff_out = self.feed_forward(x)"]
+    assert ["self.feed_forward(x)" in code[1]["lines"][index] for index in code[1]["marks"]] == [True]
     assert "mha_core/models/block.py" in code[0]["text"]
     formula = json.dumps(panel(box="mlp", depth="formula"))
     assert all(f'"{size}"' in formula for size in ("1,536", "384"))
@@ -102,11 +102,6 @@ def test_the_texts_are_of_this_model() -> None:
 
 
 def test_links_keep_sentence_switches_layer_and_group() -> None:
-    found = shown(s=TEXT, mask="causal", t="0.5", at="4.2.1", box="attention norm", model="words-2layers-1")
-    assert (
-        found["notices"] == ["The link says at=4.2.1, which cannot be used here; 1.0 is used instead."]
-        or found["links"]
-    )
     ((title, path),) = shown(s=TEXT, mask="causal", t="0.5", at="4.2.1", box="mlp norm")["links"]
     query = parse_qs(path.partition("?")[2])
     assert (title, query) == (

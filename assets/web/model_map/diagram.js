@@ -33,7 +33,11 @@ function placesOf(boxes, width, room, narrow) {
     const line = left + 0.2 * share;
     const hasSide = column.some(({ lane }) => lane === SIDE);
     const end = hasSide ? left + 0.7 * share : right - (count > 1 ? 4 : 0.12 * share);
-    const spans = [[left, left + 0.6 * share], [line + sizes.add / 2 + 14, end], [end + 18, right]];
+    const spans = [
+      [left, left + 0.6 * share],
+      [line + sizes.add / 2 + 14, end],
+      [end + 18, right],
+    ];
     let bottom = unit * tallest;
     for (const box of column) {
       const isAdd = box.kind === "add";
@@ -148,7 +152,7 @@ export class Diagram {
       const top = Math.min(...inside.map(({ y }) => y)) - gap * 0.62;
       const bottom = Math.max(...inside.map(({ y, height }) => y + height)) + gap * 0.62;
       const [x, wide] = [(column * width) / lines.length + 1, width / lines.length - 2];
-      const name = ["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual stream"];
+      const name = ["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual"];
       return [
         ["rect", { class: "layer", x, y: top, width: wide, height: bottom - top, rx: 10 }],
         ["text.times", { x: x + wide - 8, y: top + 18 }, ["tspan.which", `layer ${layer} `], `× ${repeats}`],
