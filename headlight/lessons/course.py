@@ -57,8 +57,8 @@ class Course:
 
     def address(self, link: str) -> str:
         """Return the path and query of a step, such as "it.2"; any other link as it is."""
-        found = self.find(link)
-        return found[0].address(found[2]) if found else link
+        step = self.find(link)
+        return step[0].address(step[2]) if step else link
 
     def claims(self) -> dict[str, str]:
         """Return name -> address of all claims."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from headlight.lessons.course import course
 from headlight.ui import pages, sheet
 from headlight.ui.terms import QUESTIONS, TERMS, Term
 from pages.frame import canvas
@@ -10,13 +9,15 @@ from pages.frame.layout import page
 
 
 def show() -> None:
-    """Draw a card of questions and one for each group of terms; the search of the bar leads to each of them."""
+    """Draw a card of questions and one for each group of terms; the search of the bar leads to all."""
     with page("glossary") as frame, frame.stage:
         cards = [_questions(), *(_card(name, terms) for name, terms in TERMS.items())]
         canvas.sheet("glossary", [sheet.notices(frame.notices), sheet.columns(cards)])
 
 
 def _questions() -> sheet.Block:
+    from headlight.lessons.course import course  # imports the core, for which the first page must not wait
+
     addresses = [course().address(question.link) for question in QUESTIONS]
     rows = [
         (question.text, question.answer, address, pages.PAGES[pages.page_at(address)].title)

@@ -41,7 +41,7 @@ PICTURES = {
     "panel kinds": ".sheet > .stack > .panel",
     "panel curves": "[class*='st-key-chart_panel_']",
     "two maps": ":is(.left, .right, .weights-before, .weights-after) .map",
-    "next words": ".next-list",
+    "next words": ":is(.next-list, .stages)",
     "panel rows": ".outcomes > :first-child",
     "panel padding": ".outcomes > :last-child",
     "panel lesson": ".lesson-room",

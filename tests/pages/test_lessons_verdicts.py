@@ -36,7 +36,10 @@ ANIMAL = "The animal didn't cross the street because it was too tired"
 WIDE = ANIMAL.replace("tired", "wide")
 IT, CAT = 10, 2  # where "it" and the subject stand
 LONG = pytest.mark.thorough("a model that writes, or one pass without each head, is needed for its steps")
-OF_LONG = {"capital", "copying", "seat", "explanation"}
+OF_LONG = {
+    "capital", "copying", "seat", "explanation", "whole", "residual", "mlp", "lens", "sampling", "cache", "pairs", "groups",
+    "example",
+}  # fmt: skip
 each_lesson = pytest.mark.parametrize(
     "lesson",
     [pytest.param(one, id=name, marks=LONG if name in OF_LONG else ()) for name, one in COURSE.lessons.items()],

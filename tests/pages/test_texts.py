@@ -129,4 +129,4 @@ def test_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
     (columns,) = [block for block in blocks(app_at("glossary").run()) if block.get("columns")]
     questions, *cards = [[name for name, *_ in card["blocks"][0]["rows"]] for card in columns["blocks"]]
     assert questions == [question.text for question in QUESTIONS]
-    assert sum(cards, []) == [term.name for term in every]
+    assert [name for names in cards for name in names] == [term.name for term in every]
