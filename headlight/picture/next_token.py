@@ -125,7 +125,8 @@ def _describe_stages(query: Query, counts: Sequence[int], shares: Sequence[float
         name, total, count = f"Top-{key[-1]} {query[key]:,g}", numbers.count(counts[stage - 1], "token"), counts[stage]
         if count < counts[stage - 1]:
             verb, share = "holds" if count == 1 else "hold", numbers.share(shares[stage - 1], 3)
-            sentences.append(f"{name} keeps {count:,} of {total}, which {verb} {share} of the probability.")
+            left = " that was left" if counts[stage - 1] < counts[0] else ""
+            sentences.append(f"{name} keeps {count:,} of {total}, which {verb} {share} of the probability{left}.")
         elif query[key] != query.default(key):
             sentences.append(f"{name} cuts none of {total}.")
     sentences = sentences or [f"Each of the {numbers.count(counts[-1], 'token')} can be drawn."]

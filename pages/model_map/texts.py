@@ -19,9 +19,9 @@ def blocks(scene: Scene) -> list[Block]:
     """Return the story of the box in focus, and its parameters."""
     box, total, scope = scene.box, sum(scene.box.parameters), ""
     if len(box.parameters) > 1:
-        scope = f" in {count(scene.plan.n_layers, 'layer')}, {box.parameters[scene.layer]:,} in this one"
+        scope = f"{box.parameters[scene.layer]:,} parameters in this layer; in all {scene.plan.n_layers} layers "
     share = percent(total / scene.plan.n_parameters)
-    size = f"{total:,} parameters{scope}: {share} of the model’s." if total else "No parameters of its own."
+    size = f"{scope}{total:,} parameters, {share} of the model’s." if total else "No parameters of its own."
     return [sheet.text(entry(scene)["story"].format(f=Facts(scene))), sheet.text(size, muted=True)]
 
 

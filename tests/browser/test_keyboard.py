@@ -142,7 +142,7 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_the_groups_and_the_t
     expect(tab.link("Explore")).to_be_focused()
     tabs = tab.house.get_by_role("navigation", name="Explore").get_by_role("link")
     assert tabs.all_inner_texts() == [page.title for page in PAGES.values() if page.group == "Explore"]
-    assert walked("Maps", *around) == ["Compare", "Masks", "Positions", "Maps", "Positions", "Maps"]
+    assert walked("Maps", *around) == ["The model", "Compare", "Positions", "Maps", "Positions", "Maps"]
 
 
 @pytest.mark.thorough("a long walk by keyboard alone; each page is walked in test_every_page")
@@ -201,7 +201,7 @@ def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: 
     dialog = page.get_by_role("dialog", name="Search")
     box, options = dialog.get_by_role("combobox"), dialog.get_by_role("option")
     expect(box).to_be_focused()
-    expect(page.get_by_role("status").filter(has_text="terms, 11 pages")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="terms, 12 pages")).to_be_visible()
     page.keyboard.press("Escape")
     expect(box).to_have_count(0)
     expect(chip).to_be_focused()
@@ -216,7 +216,7 @@ def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: 
     box.fill("xyzzy")
     expect(page.get_by_role("status").filter(has_text="Nothing matches “xyzzy”")).to_be_visible()
     box.fill("")
-    page.keyboard.type("KV cache")
+    page.keyboard.type("past_key_values")
     expect(options).to_have_count(1)
     page.keyboard.press("Enter")
     page.wait_for_url("**/glossary*")
