@@ -37,8 +37,8 @@ WIDE = ANIMAL.replace("tired", "wide")
 IT, CAT = 10, 2  # where "it" and the subject stand
 LONG = pytest.mark.thorough("a model that writes, or one pass without each head, is needed for its steps")
 OF_LONG = {
-    "capital", "copying", "seat", "explanation", "whole", "residual", "mlp", "lens", "sampling", "cache", "pairs", "groups",
-    "example",
+    "capital", "copying", "seat", "explanation",
+    "whole", "residual", "mlp", "lens", "sampling", "cache", "pairs", "groups", "example",
 }  # fmt: skip
 each_lesson = pytest.mark.parametrize(
     "lesson",
