@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import streamlit as st
+
 from headlight.ui import pages, sheet
 from headlight.ui.terms import QUESTIONS, TERMS, Term
 from pages.frame import canvas
@@ -9,9 +11,11 @@ from pages.frame.layout import page
 
 
 def show() -> None:
-    """Draw a card of questions and one for each group of terms; the search of the bar leads to all."""
+    """Draw the folded questions and a card for each group of terms; the search of the bar leads to all."""
     with page("glossary") as frame, frame.stage:
-        cards = [_questions(), *(_card(name, terms) for name, terms in TERMS.items())]
+        with st.expander("Questions that learners ask", key="folded_questions"):
+            canvas.sheet("questions", [_questions()])
+        cards = [_card(name, terms) for name, terms in TERMS.items()]
         canvas.sheet("glossary", [sheet.notices(frame.notices), sheet.columns(cards)])
 
 
@@ -23,7 +27,7 @@ def _questions() -> sheet.Block:
         (question.text, question.answer, address, pages.PAGES[pages.page_at(address)].title)
         for question, address in zip(QUESTIONS, addresses, strict=True)
     ]
-    return sheet.panel("Questions that learners ask", [sheet.terms("questions", rows, long=True)])
+    return sheet.terms("questions", rows, long=True)
 
 
 def _card(name: str, terms: Sequence[Term]) -> sheet.Block:

@@ -201,7 +201,7 @@ def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: 
     dialog = page.get_by_role("dialog", name="Search")
     box, options = dialog.get_by_role("combobox"), dialog.get_by_role("option")
     expect(box).to_be_focused()
-    expect(page.get_by_role("status").filter(has_text="terms, 12 pages")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="questions, 12 pages")).to_be_visible()
     page.keyboard.press("Escape")
     expect(box).to_have_count(0)
     expect(chip).to_be_focused()
