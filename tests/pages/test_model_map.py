@@ -89,7 +89,8 @@ def test_the_texts_are_of_this_model() -> None:
     assert "what the MLP computed is added to the vector that was there before" in panel(box="mlp add")[0]["text"]
     assert "67 % of this layer’s parameters" in panel(box="mlp")[0]["text"]
     assert (
-        panel(box="mlp")[1]["text"] == "1,181,568 parameters in this layer; in all 6 layers 7,089,408 parameters, 31 % of the model’s."
+        panel(box="mlp")[1]["text"]
+        == "1,181,568 parameters in this layer; in all 6 layers 7,089,408 parameters, 31 % of the model’s."
     )
     assert "the stream itself goes through the norm" in panel(box="mlp norm")[0]["text"]
     assert "the stream itself passes by" in panel(box="mlp norm", model="smollm2")[0]["text"]
