@@ -32,11 +32,11 @@ def blocks(scene: Scene) -> list[Block]:
 
 
 def _before_and_after(scene: Scene) -> list[Block]:
-    """Return the vector of the token in focus before the box and behind it."""
+    """Return the vector of the token in focus as the input of the box and as its output."""
     state = scene.state
     if state is None:
         return [sheet.text(MISSING[scene.runs_here].format(scene.model.group))]
-    vectors = [("before", scene.at_row(state.entering)), ("after", scene.at_row(state.leaving))]
+    vectors = [("input", scene.at_row(state.entering)), ("output", scene.at_row(state.leaving))]
     rows = [(name, vector) for name, vector in vectors if vector is not None]
     shapes = (" × ".join(f"{size:,}" for size in x.shape) for x in state)
     text = "It reads {} numbers and returns {}, not yet one vector for each token."

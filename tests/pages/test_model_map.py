@@ -73,7 +73,7 @@ def test_the_numbers_are_those_of_the_run_with_its_switches(model: Model) -> Non
     run = pictures.picture(settings).run
     link = {"off": "L2 H1", "at": "2.4.3", "depth": "numbers"}
     table, sentence = panel(box="mlp norm", **link), panel(box="mlp add", **link)
-    after = next(row[1:] for row in table[0]["rows"] if row[0] == "after")
+    after = next(row[1:] for row in table[0]["rows"] if row[0] == "output")
     assert after[:6] == [number(float(x), 3) for x in run.hidden[3, 3, :6]]
     assert after[-1] == number(float(run.hidden[3, 3].norm()), 3)
     assert [row[0] for row in sentence[0]["rows"]] == ["stream", "+ added", "= sum"]
