@@ -15,6 +15,7 @@ class Claims(Tab):
 
 class Glossary(Tab):
     PATH = "/glossary"
+    VIEW = ".st-key-glossary .sheet"  # the questions are folded
 
 
 class Phone(Tab):

@@ -196,17 +196,6 @@ class Shapes(Tab):
         """Chooses in one of the lists."""
         self.view.get_by_role("combobox", name=label, exact=True).select_option(option)
 
-    def control(self, name: str) -> Locator:
-        """The chip of a control, by the beginning of its name."""
-        return self.view.locator(f'.switch[aria-label^="{name}"]')
-
-    def controls(self, name: str) -> Locator:
-        """The panel of a control, opened."""
-        opener = self.control(name)
-        if opener.get_attribute("aria-expanded") != "true":
-            opener.click()
-        return self.view.get_by_role("group", name=name, exact=True).and_(self.view.locator(".settings"))
-
     def side(self, number: int = 0) -> Locator:
         return self.view.locator(".side").nth(number)
 

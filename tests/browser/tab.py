@@ -183,6 +183,17 @@ class Tab:
         """A tab, or an entry of the bar."""
         return self.house.get_by_role("navigation").get_by_role("link", name=title, exact=True)
 
+    def control(self, name: str) -> Locator:
+        """The chip of a control, by the beginning of its name."""
+        return self.view.locator(f'.switch[aria-label^="{name}"]')
+
+    def controls(self, name: str) -> Locator:
+        """The panel of a control, opened."""
+        opener = self.control(name)
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        return self.view.get_by_role("group", name=name, exact=True).and_(self.view.locator(".settings"))
+
     def share(self) -> Locator:
         """Open Share."""
         opener = self.house.get_by_role("button", name="Share", exact=True)

@@ -18,6 +18,7 @@ from .explore_page import Explore
 from .form_pages import ByHand
 from .lessons_page import Lessons
 from .masks_page import Masks
+from .model_map_page import ModelMap
 from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
@@ -37,7 +38,7 @@ def choose(tab: Tab) -> None:
             tab.set("Mask, right", "causal")
         case Masks():
             tab.card("causal").click()
-        case Shapes():
+        case Shapes() | ModelMap():
             tab.controls("Mask").get_by_role("radio", name="causal", exact=True).click()
 
 
