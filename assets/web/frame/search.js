@@ -48,7 +48,7 @@ class SearchBox {
     this.element = h("dialog", {
       id: "headlight-search",
       "aria-label": "Search",
-      onclose: () => this.element.remove(),
+      onclose: () => this.element.open || this.element.remove(), // it may be open again before the event comes
       onclick: ({ target }) => target === this.element && this.element.close(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
     });
