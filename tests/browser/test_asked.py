@@ -24,19 +24,19 @@ from tests.pages.numbers_shown import assert_shows
 from .explore_page import Explore
 
 
-class Asked(NamedTuple):
-    """A question.
+class Search(NamedTuple):
+    """A search for an answer.
 
     Attributes:
         typed: into the search.
-        seen: a heading or a sentence at the answer.
+        visible: a heading or a sentence at the answer.
         place: selector of the part of the page with the number that answers it; "" without one.
         text: pattern of the text around that number.
         rule: the number, computed by the core.
     """
 
     typed: str
-    seen: str
+    visible: str
     place: str = ""
     text: str = ""
     rule: str = ""
@@ -44,51 +44,51 @@ class Asked(NamedTuple):
 
 # The most frequent first; those that were not answered here have a number.
 ASKED = (
-    Asked("attention maps per head", "Why SDPA and flash attention return no maps"),
-    Asked("view or view and transpose", "The classic mistake: view without transpose"),
-    Asked(
+    Search("attention maps per head", "Why SDPA and flash attention return no maps"),
+    Search("view or view and transpose", "The classic mistake: view without transpose"),
+    Search(
         "RoPE halves or neighbours",
         "One vector, two pairings",
         ".lesson-room",
         r"neighbours, q and k as they are\s+\S+\s+\S+\s+(\S+)",
         'max(|rope_maps("neighbours") - rope_maps("halves")|)',
     ),
-    Asked("padding rows masked", "Padding rows do no harm"),
-    Asked("which axis is the batch", "Attention across the batch"),
-    Asked("first token bug", "How much of it is on [CLS], which stands for no word?"),
-    Asked("rows sum after dropout", "Dropout of the weights"),
-    Asked("True allowed or blocked", "Do both compute causal attention?"),
-    Asked("KV cache no queries", "There is no Q cache", ".view-room", r"that is (\S+) bytes", 'cache_bytes("model")'),
-    Asked("grouped heads tiled", "Repeat, or tile?"),
-    Asked("who asks in cross-attention", "Who asks whom? Add up one row, and one column."),
-    Asked("why divide by sqrt d", "With 512 numbers per word and no division, what is the mean entropy of a row?"),
-    Asked("may I average over the heads", "How much of the line on the previous word is left in the mean?"),
-    Asked("attention an explanation", "What is the rank of this head?"),
-    Asked("row may look at nobody", "Which version of the softmax assigns weights to masked words?"),
-    Asked("add −∞ or multiply", "Setting masked scores to −1e9 is as good as −∞."),
-    Asked("trained in parallel", "How many predictions of a next word does the pass give?"),
-    Asked("what are Q, K and V", "Which weights have changed?"),
-    Asked("why many heads", "What does this head do?"),
-    Asked("× √d_model", "The paper multiplies its embeddings by √d_model"),
-    Asked(
+    Search("padding rows masked", "Padding rows do no harm"),
+    Search("which axis is the batch", "Attention across the batch"),
+    Search("first token bug", "How much of it is on [CLS], which stands for no word?"),
+    Search("rows sum after dropout", "Dropout of the weights"),
+    Search("True allowed or blocked", "Do both compute causal attention?"),
+    Search("KV cache no queries", "There is no Q cache", ".view-room", r"that is (\S+) bytes", 'cache_bytes("model")'),
+    Search("grouped heads tiled", "Repeat, or tile?"),
+    Search("who asks in cross-attention", "Who asks whom? Add up one row, and one column."),
+    Search("why divide by sqrt d", "With 512 numbers per word and no division, what is the mean entropy of a row?"),
+    Search("may I average over the heads", "How much of the line on the previous word is left in the mean?"),
+    Search("attention an explanation", "What is the rank of this head?"),
+    Search("row may look at nobody", "Which version of the softmax assigns weights to masked words?"),
+    Search("add −∞ or multiply", "Setting masked scores to −1e9 is as good as −∞."),
+    Search("trained in parallel", "How many predictions of a next word does the pass give?"),
+    Search("what are Q, K and V", "Which weights have changed?"),
+    Search("why many heads", "What does this head do?"),
+    Search("× √d_model", "The paper multiplies its embeddings by √d_model"),
+    Search(
         "add or concatenate positions", "Positions, added or beside", ".lesson-room", r"queries (\S+)\.", "concatenated"
     ),
-    Asked(
+    Search(
         "MLP residual norm",
         "This running sum is the token’s residual stream",
         ".view-room",
         r"has length (\S+) before",
         "stream_norm[0,-1]",
     ),
-    Asked(
+    Search(
         "temperature, top-k and top-p",
         "The temperature acts first, then top-k, then top-p.",
         ".words",
         r"now has probability (\S+)\.",
         'chance_after("Paris", "top-p")',
     ),
-    Asked("head 0 in (n · b)", "Heads before tokens"),
-    Asked("pictures or sound", "Which shape is in the picture"),
+    Search("head 0 in (n · b)", "Heads before tokens"),
+    Search("pictures or sound", "Which shape is in the picture"),
 )
 OFTEN = pytest.mark.thorough("twenty visits that show a sentence each; those with a number are in the quick tests")
 
@@ -98,13 +98,13 @@ def test_each_question_of_the_file_is_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "asked"),
+    ("place", "search"),
     [pytest.param(at, one, id=one.typed, marks=() if one.rule else OFTEN) for at, one in enumerate(ASKED)],
 )
-def test_an_answer_is_two_clicks_from_the_first_page(place: int, asked: Asked, explore: Explore) -> None:
+def test_an_answer_is_two_clicks_from_the_first_page(place: int, search: Search, explore: Explore) -> None:
     page, question = explore.open().page, QUESTIONS[place]
     page.keyboard.press("/")
-    page.keyboard.type(asked.typed)
+    page.keyboard.type(search.typed)
     found = page.get_by_role("dialog", name="Search").get_by_role("option").first
     expect(found).to_contain_text(question.text)
     expect(found).to_contain_text(question.answer)
@@ -112,10 +112,10 @@ def test_an_answer_is_two_clicks_from_the_first_page(place: int, asked: Asked, e
     address = urlsplit(course().address(question.link))
     name = pages.page_at(address.geturl())
     page.wait_for_url(lambda url: urlsplit(url).path == f"/{pages.path(name)}")
-    expect(page.get_by_text(asked.seen).first).to_be_visible()
-    if asked.rule:
-        part = page.locator(asked.place).first
-        explore.until(lambda: re.search(asked.text, part.inner_text()) is not None, asked.text)
-        text = re.search(asked.text, part.inner_text())
+    expect(page.get_by_text(search.visible).first).to_be_visible()
+    if search.rule:
+        part = page.locator(search.place).first
+        explore.until(lambda: re.search(search.text, part.inner_text()) is not None, search.text)
+        text = re.search(search.text, part.inner_text())
         assert text
-        assert_shows(text[1], number(parse(asked.rule), page_scene(name, Query(address.query.encode()))))
+        assert_shows(text[1], number(parse(search.rule), page_scene(name, Query(address.query.encode()))))

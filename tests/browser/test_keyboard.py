@@ -205,7 +205,7 @@ def test_the_slash_opens_the_search_which_opens_a_term_of_the_glossary(explore: 
     box, options = dialog.get_by_role("combobox"), dialog.get_by_role("option")
     expect(box).to_be_focused()
     expect(page.get_by_role("status").filter(has_text="questions, 12 pages")).to_be_visible()
-    # closed and opened again before the browser tells of the closing
+    # closed and opened again before the browser reports the closing
     dialog.evaluate(f"dialog => {{ dialog.close(); document.body.{SLASH}; }}")
     expect(box).to_be_focused()
     page.keyboard.press("Escape")

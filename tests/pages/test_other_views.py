@@ -42,7 +42,7 @@ TEXT, DATE = "the cat sat on the mat", "1 May 2020"
 TRANSLATOR = pytest.mark.thorough("A translator of dates, or SmolLM2, is loaded and run.")
 
 
-def told(route: str, **link: str | list[str]) -> tuple[dict[str, Any], NDArray[np.float32]]:
+def answered(route: str, **link: str | list[str]) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """The header of an answer, and its numbers."""
     header, numbers = picture_of(route, **{"s": TEXT, "view": route, **link})
     return header, numbers.numpy()
@@ -55,7 +55,7 @@ def numbers_in(sentence: str) -> list[str]:
 
 @pytest.mark.parametrize("state", ["flow", "flow.norm"])
 def test_the_flow_is_the_cores(state: str, model: Model) -> None:
-    header, masses = told("flow", view=state, at="2.3.4.2", mask="causal")
+    header, masses = answered("flow", view=state, at="2.3.4.2", mask="causal")
     run = pictures.picture(Settings(TEXT, "causal")).run
     layers = [
         norm_shares(run.weights[layer], transformed_values(model.stack.block(layer), run.hidden[layer]))
@@ -78,19 +78,19 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
 def test_ablated_heads_carry_no_flow() -> None:
     heads = [f"L0 H{head}" for head in range(12)]
     for state, off in (("flow", heads), ("flow.norm", heads), ("flow", ["L0"]), ("flow.norm", ["L0"])):
-        masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
+        masses = answered("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
-    unreached = told("flow", mask="causal", at="0.0.2.5")[0]
+    unreached = answered("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
     assert unreached["sentences"][1].startswith("No path leads")
-    long, masses = told("flow", s="a cat " * 200, at="0.0.300")
+    long, masses = answered("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MAX_LINES
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
     within_rounding(sums, torch.ones(7), rounding.sum_bound(*[402, 1, 12] * 6))
 
 
 def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
-    header, values = told("residual", at="3.0.5", off=["L2 MLP"])
+    header, values = answered("residual", at="3.0.5", off=["L2 MLP"])
     settings = Settings(TEXT, mlps_off=(2,))
     run = pictures.picture(settings).run
     layers: list[dict[str, Addition]] = additions(model, run, lambda: settings.run(model))
@@ -112,16 +112,16 @@ def test_the_stream_is_the_cores_and_told_in_its_numbers(model: Model) -> None:
     assert header["effect"].startswith("Without the MLP of layer 2, the last vector of “the” has cosine")
     quoted(float(cosine), numbers_in(header["effect"])[1])
     off = [f"L{layer}" for layer in range(6)]
-    nothing, values = told("residual", off=off, at="0.0.5")
+    nothing, values = answered("residual", off=off, at="0.0.5")
     assert not values.any(), "everything is ablated"
     assert len(nothing["sentences"]) == 1
-    assert told("residual", model="words-2layers-1", s="boat drum key")[0]["notes"] == [NO_MLP]
+    assert answered("residual", model="words-2layers-1", s="boat drum key")[0]["notes"] == [NO_MLP]
 
 
 def test_the_lens_tells_from_which_layer_on_the_answer_is_the_likeliest() -> None:
     text = " ".join(f"{a} {b}" for a, b in product(("boat", "drum", "key"), ("wolf", "apple", "rain")))
     link = {"model": "words-2layers-1", "s": text}
-    header, values = told("lens", **link, at="0.0.17")
+    header, values = answered("lens", **link, at="0.0.17")
     run = pictures.picture(Settings(text, model="words-2layers-1")).run
     n = len(run.tokens)
     assert (header["first"], header["row"], len(header["labels"])) == (n - MAX_ROWS, n - 1, 3)
@@ -135,18 +135,18 @@ def test_the_lens_tells_from_which_layer_on_the_answer_is_the_likeliest() -> Non
     since = next(level for level in range(3) if set(own[level:]) == {own[-1]})
     place = {0: "at every layer", 1: "from layer 0 on", 2: "only after the last layer"}[since]
     assert place in header["sentence"]
-    earlier = told("lens", **link, at="0.0.3")[0]
+    earlier = answered("lens", **link, at="0.0.3")[0]
     assert (earlier["first"], len(earlier["labels"][0])) == (0, MAX_ROWS)
     with pytest.raises(HeadlightError, match="choose a language model"):
-        told("lens")
+        answered("lens")
 
 
 @TRANSLATOR
 def test_flow_of_cross_attention_is_refused() -> None:
     with pytest.raises(HeadlightError, match="these maps attend from one text to another"):
-        told("flow", s=DATE, model="dates-sinusoidal-1~cross")
+        answered("flow", s=DATE, model="dates-sinusoidal-1~cross")
     with pytest.raises(HeadlightError, match="attends to the other text"):
-        told("flow", model="dates-sinusoidal-1~decoder", s=DATE, view="flow.norm")
+        answered("flow", model="dates-sinusoidal-1~decoder", s=DATE, view="flow.norm")
     _, values = overview(model="dates-sinusoidal-1~cross")
     assert set(values) == {"entropy"}, "rows and columns are different texts"
 
@@ -164,7 +164,7 @@ def test_flow_of_cross_attention_is_refused() -> None:
     ids=str,
 )
 def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
-    header, floats = told("channels", **link)
+    header, floats = answered("channels", **link)
     q, k, products = floats.reshape(3, -1)
     np.testing.assert_array_equal(products, (q.astype("f8") * k).astype("f4"))
     settings = Settings(

@@ -224,14 +224,14 @@ def test_invalid_cursor_display_view_and_pin() -> None:
         return lambda text: read(text, LAYERS, HEADS)
 
     masks = ("everything", "none|" * 500 + "none", "none/6.rx!")
-    of_pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it"]
-    of_pins += [f"3.1~none~trained~1~{off}~it" for off in ("9.9", "!!6", "!!!6", "!!!0!0")]
+    pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it"]
+    pins += [f"3.1~none~trained~1~{off}~it" for off in ("9.9", "!!6", "!!!6", "!!!0!0")]
     wrong: list[tuple[Callable[[str], object], list[str]]] = [
         (in_layers(parse_at), ["", "3", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "3.1.x"]),
         (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),
         (lambda text: any(parse_view(text)), ["", "clouds.3", ".heads"]),
         (lambda text: parse_pin(text, "auto"), [
-            "", *of_pins, f"3.1~none~trained~1~~{'x' * (MAX_TEXT_LENGTH + 1)}",
+            "", *pins, f"3.1~none~trained~1~~{'x' * (MAX_TEXT_LENGTH + 1)}",
             *(f"3.1~none~trained~{t}~~it" for t in ("nan", "1e999")),
             *(f"3.1~{mask}~trained~1~~how are you" for mask in masks),
         ]),
