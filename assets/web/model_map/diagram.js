@@ -155,7 +155,7 @@ export class Diagram {
       const name = ["text", { transform: `translate(${line - beside} ${bottom - 12}) rotate(-90)` }, "residual"];
       return [
         ["rect", { class: "layer", x, y: top, width: wide, height: bottom - top, rx: 10 }],
-        ["text.times", { x: x + wide - 8, y: top + 18 }, ["tspan.which", `shown: layer ${layer} `], `× ${repeats}`],
+        ["text.times", { x: x + wide - 8, y: top + 18 }, ["tspan.which", `layer ${layer} · `], `× ${repeats}`],
         hasStream && name,
       ];
     });
