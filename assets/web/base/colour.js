@@ -169,17 +169,32 @@ export function inks(element) {
   return { text, muted, line, accent, query, key, head, panel, less, none, more, hatch, allowed, ...fonts };
 }
 
-/** Make the hatching of blocked cells, to be laid over a map; empty if this browser shows none. @param {number} rows @param {number} columns
+/** Hatch the blocked cells of a map that is drawn in this box.
+ * @param {CanvasRenderingContext2D} context @param {number} rows @param {number} columns
+ * @param {(i: number, j: number) => boolean} isBlocked
+ * @param {{left?: number, top?: number, width: number, height: number}} box pixels
+ * @param {string} ink @param {number} [gap] pixels between two lines
+ */
+export function drawHatch(context, rows, columns, isBlocked, box, ink, gap) {
+  const lines = hatchOf(rows, columns, isBlocked, box, ink, gap);
+  if (lines) context.drawImage(lines, box.left ?? 0, box.top ?? 0, box.width, box.height);
+}
+
+/** Make the hatching of blocked cells; null if no cell is blocked or this browser shows none. @param {number} rows @param {number} columns
  * @param {(i: number, j: number) => boolean} isBlocked @param {{width: number, height: number}} room pixels
  * @param {string} ink @param {number} gap pixels between two lines
  */
 export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
   const ratio = pixelRatio();
-  if (isPlain) return document.createElement("canvas");
+  let isAny = false;
   const blocked = canvasOf(columns, rows, (pixels) => {
-    for (let index = 0; index < pixels.length; index++)
-      if (isBlocked(Math.floor(index / columns), index % columns)) pixels[index] = 0xff000000;
+    for (let index = 0; index < pixels.length; index++) {
+      if (!isBlocked(Math.floor(index / columns), index % columns)) continue;
+      pixels[index] = 0xff000000;
+      isAny = true;
+    }
   });
+  if (isPlain || !isAny) return null;
   const canvas = document.createElement("canvas");
   // a canvas without a size, as before the first layout, cannot be drawn
   [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));

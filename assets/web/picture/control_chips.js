@@ -3,7 +3,7 @@
 
 import { allows, nameOf } from "../link/changes.js";
 import { numbers } from "../base/choice.js";
-import { hatchOf, pixel, pixels, rgb } from "../base/colour.js";
+import { drawHatch, pixel, pixels, rgb } from "../base/colour.js";
 import { button, contextOf, div, h, pixelRatio, render, setText } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
 import { MLP, headName, headNames, headsOf, offText } from "../link/look.js";
@@ -73,14 +73,7 @@ export function drawThumbnail(canvas, { side, n, kind, inks }, isAllowed) {
   const cells = Uint8Array.from({ length: n * n }, (_, index) => Number(isAllowed(Math.floor(index / n), index % n)));
   const colours = [inks.none, inks.allowed].map((ink) => pixel(rgb(ink)));
   context.drawImage(pixels({ size: n, bytes: cells }, Uint32Array.from(colours)), 0, 0, side, side);
-  const room = { width: side, height: side };
-  context.drawImage(
-    hatchOf(n, n, (i, j) => !isAllowed(i, j), room, inks.hatch),
-    0,
-    0,
-    side,
-    side,
-  );
+  drawHatch(context, n, n, (i, j) => !isAllowed(i, j), { width: side, height: side }, inks.hatch);
 }
 
 /** A toggle for each head, MLP and layer, with labels.

@@ -172,7 +172,8 @@ export class HeadsGrid {
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       const text = forbidden[pair[1]] ?? forbidden[0];
-      if (text) context.drawImage(this.hatch(text, pair[1], rect, inks.hatch), x, y, width, height);
+      const hatching = text && this.hatch(text, pair[1], rect, inks.hatch);
+      if (hatching) context.drawImage(hatching, x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });

@@ -1,7 +1,7 @@
 // An enlarged map: rows are queries, columns are keys, with token labels at both sides and numbers in cells that fit
 // them.
 
-import { inkOn, isPlain, mostOf, picture, hatchOf } from "../base/colour.js";
+import { drawHatch, inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { clamp } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
@@ -171,9 +171,8 @@ export class BigMap extends DrawnGrid {
     const { first, forbids } = /** @type {MapPicture} */ (this.picture);
     if (step < 5) return;
     const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => forbids(i + first, j + first);
-    const room = { width: across, height: side };
-    const lines = hatchOf(visible.length, seen.length, isBlocked, room, this.inks.hatch, Math.max(5, HATCH * step));
-    context.drawImage(lines, left, top, across, side);
+    const box = { left, top, width: across, height: side };
+    drawHatch(context, visible.length, seen.length, isBlocked, box, this.inks.hatch, Math.max(5, HATCH * step));
   }
 
   /** Draw the numbers, from float32 weights only.

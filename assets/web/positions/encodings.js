@@ -1,6 +1,6 @@
 // One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
-import { hatchOf, picture } from "../base/colour.js";
+import { drawHatch, picture } from "../base/colour.js";
 import { contentWidth, contextOf, div, h, panel, render, setText, span } from "../base/dom.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { headChoice } from "../picture/map_choice.js";
@@ -133,8 +133,7 @@ class Encodings extends View {
       const context = contextOf(tile.firstElementChild, side, side);
       context.imageSmoothingEnabled = false;
       context.drawImage(picture(this.bytes[index], this.theme, "root"), 0, 0, side, side);
-      const room = { width: side, height: side };
-      context.drawImage(hatchOf(tokens.length, keys.length, isBlocked, room, this.inks.hatch), 0, 0, side, side);
+      drawHatch(context, tokens.length, keys.length, isBlocked, { width: side, height: side }, this.inks.hatch);
     }
   }
 
