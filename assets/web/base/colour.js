@@ -169,45 +169,50 @@ export function inks(element) {
   return { text, muted, line, accent, query, key, head, panel, less, none, more, hatch, allowed, ...fonts };
 }
 
-/** Hatch the blocked cells of a map that is drawn in this box.
+/** The hatching as a pattern of lines with this gap in pixels.
+ * @param {CanvasRenderingContext2D} context @param {string} ink @param {number} gap
+ */
+function hatchPattern(context, ink, gap) {
+  const ratio = pixelRatio();
+  const side = Math.round(gap * ratio);
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = side;
+  const lines = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
+  lines.strokeStyle = ink;
+  lines.lineWidth = ratio;
+  for (const shift of [-side, 0, side]) {
+    lines.moveTo(shift - 1, side + 1); // beyond the corners, so that the lines join those of the next tile
+    lines.lineTo(shift + side + 1, -1);
+  }
+  lines.stroke();
+  const pattern = /** @type {CanvasPattern} */ (context.createPattern(tile, "repeat"));
+  pattern.setTransform(new DOMMatrix().scale(1 / ratio));
+  return pattern;
+}
+
+/** Hatch the blocked cells of a map that is drawn in this box, unless this browser shows no hatching.
  * @param {CanvasRenderingContext2D} context @param {number} rows @param {number} columns
  * @param {(i: number, j: number) => boolean} isBlocked
  * @param {{left?: number, top?: number, width: number, height: number}} box pixels
  * @param {string} ink @param {number} [gap] pixels between two lines
  */
-export function drawHatch(context, rows, columns, isBlocked, box, ink, gap) {
-  const lines = hatchOf(rows, columns, isBlocked, box, ink, gap);
-  if (lines) context.drawImage(lines, box.left ?? 0, box.top ?? 0, box.width, box.height);
-}
-
-/** Make the hatching of blocked cells; null if no cell is blocked or this browser shows none. @param {number} rows @param {number} columns
- * @param {(i: number, j: number) => boolean} isBlocked @param {{width: number, height: number}} room pixels
- * @param {string} ink @param {number} gap pixels between two lines
- */
-export function hatchOf(rows, columns, isBlocked, { width, height }, ink, gap = 5) {
+export function drawHatch(context, rows, columns, isBlocked, { left = 0, top = 0, width, height }, ink, gap = 5) {
+  if (isPlain) return;
   const ratio = pixelRatio();
-  let isAny = false;
-  const blocked = canvasOf(columns, rows, (pixels) => {
-    for (let index = 0; index < pixels.length; index++) {
-      if (!isBlocked(Math.floor(index / columns), index % columns)) continue;
-      pixels[index] = 0xff000000;
-      isAny = true;
+  const snap = (/** @type {number} */ at) => Math.round(at * ratio) / ratio; // no seams between rows
+  context.save();
+  context.fillStyle = hatchPattern(context, ink, gap);
+  for (let i = 0; i < rows; i++) {
+    const [y, below] = [i, i + 1].map((row) => snap(top + (row * height) / rows));
+    let start = -1; // of a run of blocked cells
+    for (let j = 0; j <= columns; j++) {
+      const inRun = j < columns && isBlocked(i, j);
+      if (inRun && start < 0) start = j;
+      if (inRun || start < 0) continue;
+      const [x, end] = [start, j].map((column) => snap(left + (column * width) / columns));
+      context.fillRect(x, y, end - x, below - y);
+      start = -1;
     }
-  });
-  if (isPlain || !isAny) return null;
-  const canvas = document.createElement("canvas");
-  // a canvas without a size, as before the first layout, cannot be drawn
-  [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  context.imageSmoothingEnabled = false;
-  context.drawImage(blocked, 0, 0, canvas.width, canvas.height);
-  context.globalCompositeOperation = "source-in";
-  context.strokeStyle = ink;
-  context.lineWidth = ratio;
-  for (let offset = 0; offset < canvas.width + canvas.height; offset += gap * ratio) {
-    context.moveTo(offset, 0);
-    context.lineTo(offset - canvas.height, canvas.height);
   }
-  context.stroke();
-  return canvas;
+  context.restore();
 }

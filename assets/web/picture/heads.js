@@ -1,6 +1,6 @@
 // The grid of heads: DOM elements for names, toggles and focus, and one canvas over the grid for all maps.
 
-import { picture, hatchOf } from "../base/colour.js";
+import { drawHatch, picture } from "../base/colour.js";
 import { HEAD_KINDS } from "../base/facts.js";
 import { button, contextOf, div, frame, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
@@ -172,8 +172,7 @@ export class HeadsGrid {
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       const text = forbidden[pair[1]] ?? forbidden[0];
-      const hatching = text && this.hatch(text, pair[1], rect, inks.hatch);
-      if (hatching) context.drawImage(hatching, x, y, width, height);
+      if (text) context.drawImage(this.hatch(text, pair[1], rect, inks.hatch), x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });
@@ -206,7 +205,9 @@ export class HeadsGrid {
     if (cached) return cached;
     const isBlocked = forbids(forbidden, head, n, keys.length);
     const [rows, columns] = [n, keys.length].map((all) => all - first - last);
-    const image = hatchOf(rows, columns, (i, j) => isBlocked(first + i, first + j), room, ink);
+    const image = document.createElement("canvas");
+    const context = contextOf(image, Math.max(1, room.width), Math.max(1, room.height)); // no size before the first layout
+    drawHatch(context, rows, columns, (i, j) => isBlocked(first + i, first + j), room, ink);
     this.images.set(id, image);
     return image;
   }
