@@ -331,7 +331,7 @@ export class ApiView extends View {
     this.pause = setTimeout(() => this.writeAddress(), typing ? PAUSE.typing : PAUSE.choosing);
     // typed text is not stale before its response or debounce is due
     if (typing) setAttribute(this.element, "data-typing", "");
-    else this.redraw();
+    else setTimeout(() => this.drawNow()); // not in the next frame, when the response may already wait for its drawing
   }
 
   /** Handle a choice in the bar, so that the script need not rerun. @param {CustomEvent} event */
