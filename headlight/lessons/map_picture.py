@@ -2,13 +2,13 @@
 
 import io
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
+from plotly.colors import make_colorscale, sample_colorscale
 from torch import Tensor
 
-from headlight.link.mask_codec import read_cells
+from headlight.ui import numbers
 from headlight.ui.palette import PALETTES
 from mha_core.token_text import make_visible, quote
 
@@ -38,13 +38,13 @@ def to_png(header: HandoutMap, weights: Tensor, covered: Collection[int], *, has
     """Return the picture of a map, whose covered rows are blank.
 
     Args:
-        header: its tokens, layer, head and forbidden cells.
+        header: its tokens, layer and head.
         weights: (i, j).
         covered: indices of the rows to leave blank.
         has_numbers: whether each cell shows its weight with two decimals.
     """
     font = ImageFont.load_default(_TEXT)
-    labels = [_cut(make_visible(token)) for token in header["tokens"]]
+    labels = [numbers.cut(make_visible(token), _MAX_LABEL) for token in header["tokens"]]
     widths = [round(font.getlength(label)) for label in labels]
     margin, n = max(widths) + 2 * _GAP, len(labels)
     side = margin + n * _CELL
@@ -52,7 +52,6 @@ def to_png(header: HandoutMap, weights: Tensor, covered: Collection[int], *, has
     width = max(side + _GAP, round(font.getlength(caption)) + 2 * _GAP)
     image = Image.new("RGB", (width, side + _TEXT + 3 * _GAP), "white")
     pen = ImageDraw.Draw(image)
-    forbidden = _forbidden(header, n)
     for index, (label, length) in enumerate(zip(labels, widths, strict=True)):
         middle = margin + index * _CELL + _CELL // 2
         pen.text((margin - _GAP, middle), label, _INK, font, anchor="rm")
@@ -61,20 +60,13 @@ def to_png(header: HandoutMap, weights: Tensor, covered: Collection[int], *, has
         image.paste(column.rotate(90, expand=True), (middle - _CELL // 2, margin - _GAP - length - 2))
     small = ImageFont.load_default(_TEXT - 5)
     for i, row in enumerate(weights.tolist()):
-        for j, weight in enumerate(row):
+        colours = sample_colorscale(make_colorscale(_STOPS), [weight**0.5 for weight in row])
+        for j, (weight, colour) in enumerate(zip(row, colours, strict=True)):
             left, top = margin + j * _CELL, margin + i * _CELL
-            box = (left, top, left + _CELL, top + _CELL)
-            colour = (255, 255, 255) if i in covered else _colour(weight)
-            pen.rectangle(box, colour, _LINE)
-            if i in covered:
-                continue
-            if forbidden[i * n + j]:
-                pen.line((left, top + _CELL, left + _CELL, top), _LINE, 2)
-            elif has_numbers:
-                ink = "white" if weight > 0.4 else _INK
-                pen.text(
-                    (left + _CELL // 2, top + _CELL // 2), f"{weight:.2f}".removeprefix("0"), ink, small, anchor="mm"
-                )
+            pen.rectangle((left, top, left + _CELL, top + _CELL), "white" if i in covered else colour, _LINE)
+            if has_numbers and weight and i not in covered:  # a blocked cell is empty
+                ink, number = "white" if weight > 0.4 else _INK, f"{weight:.2f}".removeprefix("0")
+                pen.text((left + _CELL // 2, top + _CELL // 2), number, ink, small, anchor="mm")
     pen.text((_GAP, side + _GAP), caption, _INK, font)
     buffer = io.BytesIO()
     image.quantize().save(buffer, "PNG", optimize=True)
@@ -100,26 +92,3 @@ def describe(header: HandoutMap, weights: Tensor, covered: Collection[int], *, h
 
 def _caption(header: HandoutMap) -> str:
     return f"layer {header['layer']}, head {header['head']} · {header['label']}"
-
-
-def _cut(label: str) -> str:
-    return label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
-
-
-def _forbidden(header: HandoutMap, n: int) -> list[bool]:
-    """Return whether each cell is forbidden, row by row."""
-    texts = header["forbidden"] or [""]
-    cells = read_cells(texts[header["head"]] if len(texts) > 1 else texts[0], n * n)
-    return [False] * (n * n) if cells is None else [bool(cell) for cell in cells.tolist()]
-
-
-def _colour(weight: float) -> tuple[int, int, int]:
-    """Return the colour of a weight, on the scale of its square root."""
-    place = min(max(weight, 0.0), 1.0) ** 0.5 * (len(_STOPS) - 1)
-    step = min(int(place), len(_STOPS) - 2)
-    low, high = list(pairwise(_STOPS))[step]
-    mixed = [
-        round(int(low[c : c + 2], 16) + (int(high[c : c + 2], 16) - int(low[c : c + 2], 16)) * (place - step))
-        for c in (1, 3, 5)
-    ]
-    return mixed[0], mixed[1], mixed[2]

@@ -3,10 +3,10 @@
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 from torch import Tensor
 
@@ -22,32 +22,34 @@ LICENCE: Final = (
     "Creative Commons Attribution 4.0 International (CC BY 4.0), https://creativecommons.org/licenses/by/4.0/. "
     "Credit: the Headlight authors. Sentences that a claim quotes from a tutorial belong to their authors."
 )
-_QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
-_CP = "http://www.imsglobal.org/xsd/imscp_v1p1"
-_LOM = "http://ltsc.ieee.org/xsd/LOM"
-_XSI = "http://www.w3.org/2001/XMLSchema-instance"
-_LOCATIONS = {
-    _QTI: "http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd",
-    _CP: "http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd",
-    _LOM: "http://www.imsglobal.org/xsd/imsmd_loose_v1p3p2.xsd",
-}
-_TEST = "test.xml"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BY_LETTER = re.compile(r"\b(?:answers?|choices?|options?) [A-D]\b|\b[A-D] (?:and|or) [A-D]\b|\b(?:above|below)\b")
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same questions make the same package
+_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
+_QTI = (
+    'xmlns="http://www.imsglobal.org/xsd/imsqti_v2p1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    'xsi:schemaLocation="http://www.imsglobal.org/xsd/imsqti_v2p1 '
+    'http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd" toolName="Headlight"'
+)
+# the score becomes 1 for the right choice; the feedback is shown in any case
+_PROCESSING = """<responseProcessing>
+<responseCondition>
+<responseIf><match><variable identifier="RESPONSE"/><correct identifier="RESPONSE"/></match>
+<setOutcomeValue identifier="SCORE"><baseValue baseType="float">1</baseValue></setOutcomeValue></responseIf>
+</responseCondition>
+<setOutcomeValue identifier="FEEDBACK"><baseValue baseType="identifier">REASON</baseValue></setOutcomeValue>
+</responseProcessing>"""
 
-_Attributes = Mapping[str, str]
 _Maps = Sequence[tuple[HandoutMap, Tensor]]
 
 
 @dataclass(frozen=True)
 class _Item:
-    """A question: its file, and those of its pictures."""
+    """A question: its file, and those of its pictures, by path."""
 
     identifier: str
-    title: str
-    document: ET.Element
-    pictures: Mapping[str, bytes]  # by path
+    document: str
+    pictures: Mapping[str, bytes]
 
     @property
     def path(self) -> str:
@@ -65,26 +67,36 @@ def package(title: str, lessons: Sequence[Lesson], *, licence: str = LICENCE) ->
     Raises:
         HeadlightError: a step has no answer; the message has a line for each.
     """
-    sections, missing = list[tuple[Lesson, list[_Item]]](), list[str]()
+    sections, errors = list[str](), list[str]()
+    items = list[_Item]()
     for lesson in lessons:
-        items, maps = list[_Item](), [step_maps(step) for step in lesson.steps]
+        maps, first = [step_maps(step) for step in lesson.steps], len(items)
         for number in range(1, len(lesson.steps) + 1):
             try:
                 items.append(_item(lesson, number, maps))
             except HeadlightError as error:
-                missing.append(f"{lesson.id}, step {number}: {str(error).rstrip('.')}")
-        sections.append((lesson, items))
-    if missing:
-        raise HeadlightError(".\n".join(missing))
-    questions = [item for _, items in sections for item in items]
-    files = {"imsmanifest.xml": _write(_manifest(title, questions, licence)), _TEST: _write(_test(title, sections))}
-    for item in questions:
-        files |= {item.path: _write(item.document), **item.pictures}
+                errors.append(f"{lesson.id}, step {number}: {str(error).rstrip('.')}")
+        references = [
+            f'<assessmentItemRef identifier="{item.identifier}" href="{item.path}"/>' for item in items[first:]
+        ]
+        head = f'<assessmentSection identifier="section-{lesson.id}" title="{_text(lesson.title)}" visible="true">'
+        sections.append(_lines(head, *references, "</assessmentSection>"))
+    if errors:
+        raise HeadlightError(".\n".join(errors))
+    test = _lines(
+        f'{_HEAD}<assessmentTest {_QTI} identifier="test" title="{_text(title)}">',
+        '<testPart identifier="part" navigationMode="nonlinear" submissionMode="individual">',
+        *sections,
+        "</testPart>\n</assessmentTest>",
+    )
+    files: dict[str, str | bytes] = {"imsmanifest.xml": _manifest(title, items, licence), "test.xml": test}
+    for item in items:
+        files |= {item.path: item.document, **item.pictures}
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for path, content in files.items():
             archive.writestr(zipfile.ZipInfo(path, _DATE), content, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue(), len(questions), sum(len(item.pictures) for item in questions)
+    return buffer.getvalue(), len(items), sum(len(item.pictures) for item in items)
 
 
 def _item(lesson: Lesson, number: int, maps: Sequence[_Maps]) -> _Item:
@@ -93,32 +105,35 @@ def _item(lesson: Lesson, number: int, maps: Sequence[_Maps]) -> _Item:
     answer = verdict(step, Query(step.query.encode("ascii")))
     if answer.picked is None:
         raise HeadlightError(answer.sentence)
-    identifier, title = f"item-{lesson.id}-{number}", f"{lesson.title} {number}"
-    pictures, covers, wholes = dict[str, bytes](), list[ET.Element](), list[ET.Element]()
-    for index, (header, weights) in enumerate(maps[number - 1]):
+    identifier, pictures = f"item-{lesson.id}-{number}", dict[str, bytes]()
+    covers, wholes = list[str](), list[str]()
+    for index, (header, weights) in enumerate(maps[number - 1], 1):
         hidden = [*step.hidden, *_rows_asked_about(header, lesson, maps)]
-        covered = covered_rows(header, hidden, is_second=index > 0)
+        covered = covered_rows(header, hidden, is_second=index > 1)
         for name, rows, place in (("", covered, covers), ("-answer", frozenset[int](), wholes)):
             if len(rows) < len(header["tokens"]):
-                path = f"pictures/{identifier}-{index + 1}{name}.png"
+                path = f"pictures/{identifier}-{index}{name}.png"
                 pictures[path] = to_png(header, weights, rows, has_numbers=bool(name))
                 text = describe(header, weights, rows, has_numbers=bool(name))
-                place.append(_node("p", {}, _node("img", {"src": path, "alt": text})))
-    document = _root("assessmentItem", _QTI, {
-        "identifier": identifier, "title": title, "adaptive": "false", "timeDependent": "false", "xml:lang": "en",
-        "toolName": "Headlight",
-    })  # fmt: skip
-    _add(
-        document,
-        _declaration("responseDeclaration", "RESPONSE", "identifier", answer.picked),
-        _declaration("outcomeDeclaration", "SCORE", "float", "0"),
-        _declaration("outcomeDeclaration", "MAXSCORE", "float", "1"),
-        _declaration("outcomeDeclaration", "FEEDBACK", "identifier"),
+                place.append(f'<p><img src="{path}" alt="{_text(text)}"/></p>')
+    title = _text(f"{lesson.title} {number}")
+    document = _lines(
+        f'{_HEAD}<assessmentItem {_QTI} identifier="{identifier}" title="{title}" xml:lang="en" adaptive="false" '
+        'timeDependent="false">',
+        '<responseDeclaration identifier="RESPONSE" cardinality="single" baseType="identifier">'
+        f"<correctResponse><value>{answer.picked}</value></correctResponse></responseDeclaration>",
+        *(
+            f'<outcomeDeclaration identifier="{name}" cardinality="single" baseType="float">'
+            f"<defaultValue><value>{value}</value></defaultValue></outcomeDeclaration>"
+            for name, value in {"SCORE": 0, "MAXSCORE": 1}.items()
+        ),
+        '<outcomeDeclaration identifier="FEEDBACK" cardinality="single" baseType="identifier"/>',
         _body(step, covers),
-        _processing(),
+        _PROCESSING,
         _feedback(answer, wholes),
+        "</assessmentItem>",
     )
-    return _Item(identifier, title, document, pictures)
+    return _Item(identifier, document, pictures)
 
 
 def _rows_asked_about(header: HandoutMap, lesson: Lesson, maps: Sequence[_Maps]) -> list[HiddenPart]:
@@ -132,132 +147,70 @@ def _rows_asked_about(header: HandoutMap, lesson: Lesson, maps: Sequence[_Maps])
     ]
 
 
-def _body(step: LessonStep, pictures: Sequence[ET.Element]) -> ET.Element:
+def _body(step: LessonStep, pictures: Sequence[str]) -> str:
     """Return what is asked: the instruction, the sentences, the code, the pictures and the choices."""
-    code = layer(step)
     texts = (step.question, step.explanation, *(choice.text for choice in step.choices))
     may_shuffle = not step.cases and not any(map(_BY_LETTER.search, texts))
-    choices = [
-        _node("simpleChoice", {"identifier": choice.letter, "fixed": "false"}, choice.text) for choice in step.choices
-    ]
-    options = {"responseIdentifier": "RESPONSE", "shuffle": str(may_shuffle).lower(), "maxChoices": "1"}
-    return _node(
-        "itemBody",
-        {},
-        _node("p", {}, step.instruction),
-        *([_node("p", {}, f"The claim is from {step.source}.")] if step.source else []),
-        *(_node("p", {}, f"“{text}”") for text in sentences(step)),
-        *([_node("pre", {}, code)] if code else []),
+    quotes = [f"“{sentence}”" for sentence in sentences(step)]
+    source = [f"The claim is from {step.source}."] if step.source else []
+    code = layer(step)
+    return _lines(
+        "<itemBody>",
+        *_tags("p", [step.instruction, *source, *quotes]),
+        *_tags("pre", [code] if code else []),
         *pictures,
-        _node("choiceInteraction", options, _node("prompt", {}, step.question), *choices),
+        f'<choiceInteraction responseIdentifier="RESPONSE" shuffle="{str(may_shuffle).lower()}" maxChoices="1">',
+        *_tags("prompt", [step.question]),
+        *(f'<simpleChoice identifier="{choice.letter}">{_text(choice.text)}</simpleChoice>' for choice in step.choices),
+        "</choiceInteraction>\n</itemBody>",
     )
 
 
-def _processing() -> ET.Element:
-    """Return the rule of the score: 1 for the right choice, otherwise 0; the feedback shows in both cases."""
-    match = _node(
-        "match", {}, _node("variable", {"identifier": "RESPONSE"}), _node("correct", {"identifier": "RESPONSE"})
-    )
-    condition = _node("responseIf", {}, match, _outcome("SCORE", "float", "1"))
-    wrong = _node("responseElse", {}, _outcome("SCORE", "float", "0"))
-    return _node(
-        "responseProcessing",
-        {},
-        _node("responseCondition", {}, condition, wrong),
-        _outcome("FEEDBACK", "identifier", "REASON"),
-    )
-
-
-def _outcome(name: str, kind: str, value: str) -> ET.Element:
-    return _node("setOutcomeValue", {"identifier": name}, _node("baseValue", {"baseType": kind}, value))
-
-
-def _feedback(answer: Verdict, pictures: Sequence[ET.Element]) -> ET.Element:
+def _feedback(answer: Verdict, pictures: Sequence[str]) -> str:
     """Return the right answer and its reason, with the numbers and the whole pictures."""
-    numbers = [_node("li", {}, f"{label}: {text}") for label, _, text in answer.numbers]
-    return _node(
-        "modalFeedback",
-        {"outcomeIdentifier": "FEEDBACK", "identifier": "REASON", "showHide": "show", "title": "Answer"},
-        _node("p", {}, answer.sentence.partition(": ")[2]),
-        *([_node("p", {}, answer.explanation)] if answer.explanation else []),
-        *([_node("ul", {}, *numbers)] if numbers else []),
+    numbers = _tags("li", [f"{label}: {text}" for label, _, text in answer.numbers])
+    return _lines(
+        '<modalFeedback outcomeIdentifier="FEEDBACK" identifier="REASON" showHide="show" title="Answer">',
+        *_tags("p", filter(None, [answer.sentence.partition(": ")[2], answer.explanation])),
+        *(["<ul>", *numbers, "</ul>"] if numbers else []),
         *pictures,
+        "</modalFeedback>",
     )
 
 
-def _test(title: str, sections: Sequence[tuple[Lesson, Sequence[_Item]]]) -> ET.Element:
-    """Return the test over all questions, a section for each lesson."""
-    part = _node("testPart", {"identifier": "part", "navigationMode": "nonlinear", "submissionMode": "individual"})
-    for lesson, items in sections:
-        section = {"identifier": f"section-{lesson.id}", "title": lesson.title, "visible": "true"}
-        references = [_node("assessmentItemRef", {"identifier": item.identifier, "href": item.path}) for item in items]
-        _add(part, _node("assessmentSection", section, *references))
-    test = _root("assessmentTest", _QTI, {"identifier": "test", "title": title, "toolName": "Headlight"})
-    return _add(test, part)
-
-
-def _manifest(title: str, items: Sequence[_Item], licence: str) -> ET.Element:
+def _manifest(title: str, items: Sequence[_Item], licence: str) -> str:
     """Return the manifest, which names every file of the package."""
-    general = _node("general", {}, _node("title", {}, _text(title)), _node("language", {}, "en"))
-    lom = _node("lom", {"xmlns": _LOM}, general)
-    if licence:
-        value = [_node("source", {}, "LOMv1.0"), _node("value", {}, "yes")]
-        restrictions = _node("copyrightAndOtherRestrictions", {}, *value)
-        _add(lom, _node("rights", {}, restrictions, _node("description", {}, _text(licence))))
-    schema = [_node("schema", {}, "QTIv2.1 Package"), _node("schemaversion", {}, "1.0.0")]
-    resources = [_resource("test", "imsqti_test_xmlv2p1", [_TEST], [f"resource-{item.identifier}" for item in items])]
-    resources += [
-        _resource(f"resource-{item.identifier}", "imsqti_item_xmlv2p1", [item.path, *item.pictures]) for item in items
-    ]
-    manifest = _root("manifest", _CP, {"identifier": "manifest"}, _LOM)
-    metadata = _node("metadata", {}, *schema, lom)
-    return _add(manifest, metadata, _node("organizations", {}), _node("resources", {}, *resources))
-
-
-def _resource(identifier: str, kind: str, paths: Sequence[str], others: Sequence[str] = ()) -> ET.Element:
-    return _node(
-        "resource",
-        {"identifier": identifier, "type": kind, "href": paths[0]},
-        *(_node("file", {"href": path}) for path in paths),
-        *(_node("dependency", {"identifierref": other}) for other in others),
+    rights = f"""<rights>
+<copyrightAndOtherRestrictions><source>LOMv1.0</source><value>yes</value></copyrightAndOtherRestrictions>
+<description><string language="en">{_text(licence)}</string></description>
+</rights>"""
+    dependencies = [f'<dependency identifierref="{item.identifier}"/>' for item in items]
+    return _lines(
+        f'{_HEAD}<manifest xmlns="http://www.imsglobal.org/xsd/imscp_v1p1" identifier="manifest">',
+        "<metadata><schema>QTIv2.1 Package</schema><schemaversion>1.0.0</schemaversion>",
+        '<lom xmlns="http://ltsc.ieee.org/xsd/LOM">',
+        f'<general><title><string language="en">{_text(title)}</string></title><language>en</language></general>',
+        rights if licence else "",
+        "</lom></metadata>\n<organizations/>\n<resources>",
+        _resource("test", "test", ["test.xml"], dependencies),
+        *(_resource(item.identifier, "item", [item.path, *item.pictures]) for item in items),
+        "</resources>\n</manifest>",
     )
 
 
-def _declaration(tag: str, identifier: str, kind: str, value: str = "") -> ET.Element:
-    """Return the declaration of a variable with its right or first value."""
-    holder = "correctResponse" if tag == "responseDeclaration" else "defaultValue"
-    values = [_node(holder, {}, _node("value", {}, value))] if value else []
-    return _node(tag, {"identifier": identifier, "cardinality": "single", "baseType": kind}, *values)
+def _resource(identifier: str, kind: str, paths: Sequence[str], dependencies: Sequence[str] = ()) -> str:
+    head = f'<resource identifier="{identifier}" type="imsqti_{kind}_xmlv2p1" href="{paths[0]}">'
+    return _lines(head, *(f'<file href="{path}"/>' for path in paths), *dependencies, "</resource>")
 
 
-def _text(text: str) -> ET.Element:
-    return _node("string", {"language": "en"}, text)
+def _tags(tag: str, texts: Iterable[str]) -> list[str]:
+    return [f"<{tag}>{_text(text)}</{tag}>" for text in texts]
 
 
-def _root(tag: str, namespace: str, attributes: _Attributes, *others: str) -> ET.Element:
-    """Return a root element; its namespaces are attributes, so that no element needs a prefix."""
-    places = " ".join(f"{name} {_LOCATIONS[name]}" for name in (namespace, *others))
-    return _node(tag, {"xmlns": namespace, "xmlns:xsi": _XSI, "xsi:schemaLocation": places, **attributes})
+def _text(text: str) -> str:
+    """Escape a text for an element or an attribute; characters that XML cannot hold are replaced."""
+    return escape(_NOT_IN_XML.sub("\ufffd", text), {'"': "&quot;"})
 
 
-def _node(tag: str, attributes: _Attributes, *children: ET.Element | str) -> ET.Element:
-    """Return an element; characters that XML cannot hold are replaced."""
-    return _add(ET.Element(tag, {key: _clean(value) for key, value in attributes.items()}), *children)
-
-
-def _add(element: ET.Element, *children: ET.Element | str) -> ET.Element:
-    for child in children:
-        if isinstance(child, str):
-            element.text = _clean(child)
-        else:
-            element.append(child)
-    return element
-
-
-def _clean(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
-
-
-def _write(root: ET.Element) -> bytes:
-    document: bytes = ET.tostring(root, "utf-8", xml_declaration=True)
-    return document
+def _lines(*parts: str) -> str:
+    return "\n".join(filter(None, parts))

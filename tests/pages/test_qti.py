@@ -87,9 +87,10 @@ def score(item: ET.Element, response: str) -> tuple[float, str]:
         f"{QTI}variable",
         f"{QTI}correct",
     ]
-    branch = condition[0] if response == right(item) else condition[1]
-    value = float(branch.findtext(f"{QTI}setOutcomeValue/{QTI}baseValue") or "nan")
-    return value, feedback.findtext(f"{QTI}baseValue") or ""
+    score = item.findtext(f"{QTI}outcomeDeclaration[@identifier='SCORE']/{QTI}defaultValue/{QTI}value")
+    if response == right(item):
+        score = condition.findtext(f"{QTI}responseIf/{QTI}setOutcomeValue/{QTI}baseValue")
+    return float(score or "nan"), feedback.findtext(f"{QTI}baseValue") or ""
 
 
 def export(folder: Path, selected: str, code: int = 0) -> Path:
