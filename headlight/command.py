@@ -27,6 +27,7 @@ from urllib.parse import urlencode
 from headlight import ROOT
 
 from .arguments import Parser, UsageError, check_folder
+from .server.missing import missing_package
 
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
@@ -175,11 +176,11 @@ def missing_models() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
-        exit_code: int = importlib.import_module(f"headlight.{COMMANDS[arguments[0]]}").main(arguments[1:])
-        return exit_code
-    args = build_parser().parse_args(arguments)
     try:
+        if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
+            exit_code: int = importlib.import_module(f"headlight.{COMMANDS[arguments[0]]}").main(arguments[1:])
+            return exit_code
+        args = build_parser().parse_args(arguments)
         check_address(args.host, args.port)
         lessons = ["--lessons", str(check_lessons(args.lessons))] if args.lessons else []
         if args.store:
@@ -196,13 +197,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if (package := missing_package(error)) is None:
+            raise
+        install = f'pip install "{PROJECT}[app]"'
+        print(f"headlight: this needs the app, and {package} is not installed: {install}.", file=sys.stderr)
+        return 1
     return 0
 
 
 def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     """Run the app in this process. Raises UsageError for an unavailable device, model or recording."""
-    if message := missing_models():
-        print(message, flush=True)
     os.environ["HEADLIGHT_PUBLIC"] = "1" if args.public else os.environ.get("HEADLIGHT_PUBLIC", "")
     start_folder = Path.cwd()
     for variable in CACHES & os.environ.keys():
@@ -219,6 +224,8 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     from mha_core.errors import DeviceError, HeadlightError
     from mha_core.pretrained import folders
 
+    if message := missing_models():
+        print(message, flush=True)
     try:
         kind = device.pick(args.device).type
     except DeviceError as error:
