@@ -11,7 +11,7 @@ from pathlib import Path
 from headlight import ROOT
 from mha_core.errors import HeadlightError
 
-from .arguments import Parser, UsageError
+from .arguments import Parser, UsageError, check_folder
 from .lessons.course import CLAIMS, SHIPPED, read_folders
 from .lessons.course import course as read_course
 from .lessons.schema import Lesson
@@ -70,7 +70,7 @@ def _select(course: str) -> tuple[str, str, list[Lesson], bool]:
         title = "Claims" if lesson.claims else lesson.course or "First course"
         groups.setdefault(re.sub(r"\W+", "-", title.lower()), (title, []))[1].append(lesson)
     errors = shipped.errors
-    if course not in groups and Path(course).is_dir():
+    if course and course not in groups and Path(course).is_dir():
         folder = read_folders((Path(course),))
         groups = {course: (Path(course).resolve().name, list(folder.lessons.values()))}
         errors = folder.errors or (() if folder.lessons else (f"“{course}” has no lessons (*.toml).",))
@@ -88,6 +88,7 @@ def _check_new(file: Path) -> None:
         raise UsageError(f"“{file}” exists already; choose another name with -o")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"there is no folder “{file.absolute().parent}”")
+    check_folder("--output", file.absolute().parent)
 
 
 def write_new(file: Path, content: bytes) -> None:
