@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 FORMS = ("vpat.md", "hecvat.md", "privacy.md", "model-cards.md")
 SCRIPTS = {file: file.read_text("utf-8") for file in sorted((ROOT / "assets" / "web").glob("*/*.js"))}
-LEVELS = {"Supports", "Partially supports", "Does not support", "Not applicable"}
+LEVELS = ("Supports", "Partially supports", "Does not support", "Not applicable")
 # WCAG 2.1 and 2.2 without what is AAA: guideline -> its criteria of level A, of level AA
 CRITERIA = {
     "1.1": ("1", ""), "1.2": ("1 2 3", "4 5"), "1.3": ("1 2 3", "4 5"), "1.4": ("1 2", "3 4 5 10 11 12 13"),
@@ -36,20 +36,19 @@ def test_the_accessibility_report_has_every_criterion_with_its_level_and_evidenc
         for number, level, remark in rows:
             counts[level] += 1
             assert level == "Not applicable" or re.search(r"`tests/|access\.md", remark) or number == "4.1.1", number
-    said = re.search(r"Of (\d+) criteria (\d+) are supported, (\d+) in part, none not, and (\d+) do not apply", report)
-    assert said
-    numbers = [sum(counts.values()), counts["Supports"], counts["Partially supports"], counts["Not applicable"]]
-    assert [*map(int, said.groups())] == numbers
-    assert not counts["Does not support"]
-    failing = re.search(r"\*\*One fails, ([\d.]+)\.\*\*", text("access.md"))
-    assert failing
-    assert f"| {failing[1]} Content on hover or focus | Partially supports |" in report
+    assert (
+        "Of {} criteria {} are supported, {} in part, {} not, and {} do not apply.".format(
+            sum(counts.values()), *counts.values()
+        )
+        in report
+    )
 
 
-def test_every_file_that_a_form_names_exists() -> None:
+def test_every_file_that_a_form_names_exists_and_what_it_is_takes_a_hundred_words() -> None:
     for form in FORMS:
         named = re.findall(r"`((?:tests|docs|assets|deploy|headlight|\.github)/[^`\s*]*)`", text(form))
         assert [name for name in named if not (ROOT / name).exists()] == [], form
+    assert len(text("index.md").split("\n## What it is and is not\n")[1].split()) <= 100
 
 
 def stored_keys() -> set[tuple[str, str]]:
@@ -85,8 +84,3 @@ def test_model_cards_have_the_files_that_are_loaded() -> None:
     for digest, file in ((bert.MINILM_SHA256, folder / "model.safetensors"), (smollm2.SMOLLM2_SHA256, smollm2.file())):
         assert f"`{digest}`" in cards
         assert f"{file.stat().st_size:,} bytes" in cards
-
-
-def test_what_it_is_takes_a_hundred_words() -> None:
-    _, said = text("index.md").split("\n## What it is and is not\n")
-    assert len(said.split()) <= 100

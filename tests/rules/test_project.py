@@ -25,18 +25,6 @@ LOCKS = ("requirements.lock", "requirements-dev.lock")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
 APP = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["app"]]
-WITHOUT = """
-import sys
-from importlib.metadata import packages_distributions
-
-class Refusal:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in missing:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-missing = {module for module, of in packages_distributions().items() if {one.lower() for one in of} & set(sys.argv[1:])}
-sys.meta_path.insert(0, Refusal())
-"""
 
 
 def entries(name: str) -> list[tuple[Requirement, list[str]]]:
@@ -92,32 +80,23 @@ def test_packages_of_data_bring_nothing_along() -> None:
     assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
 
 
-def run_without(packages: list[Requirement], code: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process that finds none of these packages."""
-    names = [package.name for package in packages]
-    return subprocess.run([sys.executable, "-c", WITHOUT + code, *names], cwd=ROOT, capture_output=True, text=True)
-
-
-def test_the_core_runs_with_torch_alone() -> None:
-    code = """
-import torch, mha_core, mha_core.check, mha_core.training, mha_core.pretrained
-layer = mha_core.IMPLEMENTATIONS["einsum"](d_model=8, n_heads=2)
-print(tuple(layer(torch.randn(1, 3, 8))[1].shape))
-"""
-    others = [package for package in CORE if package.name not in ("torch", "numpy")]  # numpy is imported by torch
-    done = run_without([*others, *APP], code)
-    assert (done.stdout, done.stderr) == ("(1, 2, 3, 3)\n", "")
-
-
-@pytest.mark.parametrize("arguments", ["--no-open --port", "export --qti it", "train --out nowhere"])
-def test_the_command_says_which_extra_is_missing(arguments: str) -> None:
+def test_the_core_runs_with_torch_alone_and_the_command_names_the_extra_of_the_app() -> None:
+    layer = "mha_core.IMPLEMENTATIONS['einsum'](d_model=8, n_heads=2)"
+    core = f"import torch, mha_core, mha_core.training; print(*{layer}(torch.randn(1, 3, 8))[1].shape)"
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = [str(free.getsockname()[1])] if arguments.endswith("--port") else []
-    line = [*arguments.split(), *port]
-    done = run_without(APP, f"from headlight import command; sys.exit(command.main({line!r}))")
-    said = re.fullmatch(r'headlight: .* is not installed: pip install "headlight-attention\[app\]"\.\n', done.stderr)
-    assert (done.returncode, done.stdout, bool(said)) == (1, "", True), done.stderr
-    assert done.stderr.count("\n") == 1
+        lines = (f"--no-open --port {free.getsockname()[1]}", "export --qti it", "train --out nowhere")
+    command = "from headlight import command; sys.exit(command.main({!r}))"
+    others = [package for package in CORE if package.name not in ("torch", "numpy")]  # numpy is imported by torch
+    said = r'headlight: [^\n]* is not installed: pip install "headlight-attention\[app\]"\.\n'
+    for packages, code, wanted in (
+        ([*others, *APP], core, (0, "1 2 3 3\n", "")),
+        *((APP, command.format(line.split()), (1, "", said)) for line in lines),
+    ):
+        modules = [{"pillow": "PIL"}.get(package.name, package.name) for package in packages]
+        without = f"import sys; sys.modules.update(dict.fromkeys({modules})); "  # as if they were not there
+        done = subprocess.run([sys.executable, "-c", without + code], cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == wanted[:2], code
+        assert re.fullmatch(wanted[2], done.stderr), done.stderr
 
 
 class Runs:
