@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from headlight import ROOT
+from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 
 from .arguments import Parser, UsageError, check_folder
@@ -53,11 +54,11 @@ def export_questions(args: Namespace) -> int:
     from .lessons import qti
 
     count = sum(len(lesson.steps) for lesson in lessons)
-    print(f"Computing the answers of {_count(count, 'question')} …", flush=True)
+    print(f"Computing the answers of {numbers.count(count, 'question')} …", flush=True)
     content, questions, pictures = qti.package(title, lessons, licence=qti.LICENCE if is_ours else "")
     write_new(output, content)
     size = f"{len(content) / 1e6:.1f} MB"
-    print(f"Wrote {output}: {_count(questions, 'question')}, {_count(pictures, 'picture')}, {size}.", flush=True)
+    print(f"Wrote {output}: {numbers.count(questions, 'question')}, {numbers.count(pictures, 'picture')}, {size}.", flush=True)
     return 0
 
 
@@ -102,7 +103,3 @@ def write_new(file: Path, content: bytes) -> None:
         raise UsageError(f"“{file}” cannot be written ({error.strerror})") from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s'[: number != 1]}"
