@@ -57,8 +57,8 @@ def export_questions(args: Namespace) -> int:
     print(f"Computing the answers of {numbers.count(count, 'question')} …", flush=True)
     content, questions, pictures = qti.package(title, lessons, licence=qti.LICENCE if is_ours else "")
     write_new(output, content)
-    size = f"{len(content) / 1e6:.1f} MB"
-    print(f"Wrote {output}: {numbers.count(questions, 'question')}, {numbers.count(pictures, 'picture')}, {size}.", flush=True)
+    size = f"{numbers.count(pictures, 'picture')}, {len(content) / 1e6:.1f} MB"
+    print(f"Wrote {output}: {numbers.count(questions, 'question')}, {size}.", flush=True)
     return 0
 
 
