@@ -305,7 +305,7 @@ def lock(*args: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "torch").write_text(TORCH, encoding="utf-8")
         Path(folder, "cuda").write_text("\n".join(CUDA_ONLY), encoding="utf-8")
-        extras = ("--extra=models", "--extra=rooms")
+        extras = ("--extra=app", "--extra=models", "--extra=rooms")
         compile_to(RUNTIME, *extras)
         packages = sorted(set(package_names(RUNTIME.read_text(encoding="utf-8"))))
         compile_to(

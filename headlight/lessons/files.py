@@ -78,15 +78,15 @@ def handout(raw: bytes) -> bytes:
 
 def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """Return the message of a step and its float32 maps (i, j)."""
-    maps, address = _maps(step), _address(origin, f"/{lesson.address(number)}")
+    maps, address = step_maps(step), _address(origin, f"/{lesson.address(number)}")
     is_short = address and len(address.encode()) <= MAX_QR_BYTES
     try:
         answer = verdict_message(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
         answer = {"picked": step.answer, "numbers": [], "sentence": words.error_sentence(error), "explanation": ""}
     message: HandoutStep = {
-        "sentences": _sentences(step),
-        "layer": BUGS[name].code if (name := Query(step.query.encode("ascii"))["lesson"]) in BUGS else "",
+        "sentences": sentences(step),
+        "layer": layer(step),
         "address": address,
         "code": f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}" if is_short else "",
         "answer": answer,
@@ -95,7 +95,7 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     return message, [weights for _, weights in maps]
 
 
-def _sentences(step: LessonStep) -> list[str]:
+def sentences(step: LessonStep) -> list[str]:
     """Return the sentences of the step's page, those of both sides if they differ."""
     if step.page not in (*MAP_PAGES, "shapes"):
         return []
@@ -104,7 +104,13 @@ def _sentences(step: LessonStep) -> list[str]:
     return [numbers.cut(text, MAX_SENTENCE_LENGTH) for text in dict.fromkeys(typed) if text]
 
 
-def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
+def layer(step: LessonStep) -> str:
+    """Return the code of the broken layer that the step shows, or ""."""
+    name = Query(step.query.encode("ascii"))["lesson"]
+    return BUGS[name].code if name in BUGS else ""
+
+
+def step_maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
     """Return the maps that the step shows, unless they are too large for paper."""
     if step.picture not in ("map", "two maps"):
         return []

@@ -31,7 +31,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = [one for extra in PROJECT["optional-dependencies"].values() for one in extra]
 DECLARED = {str(Requirement(one)) for one in [*PROJECT["dependencies"], *EXTRAS]}
 LOCKED = "".join(file.read_text("utf-8") for file in (make.RUNTIME, make.DEV))
-PACKAGES = {*make.package_names(LOCKED), *(Requirement(one).name for one in DECLARED)}
+PACKAGES = {PROJECT["name"], *make.package_names(LOCKED), *(Requirement(one).name for one in DECLARED)}
 
 
 def blocks(kind: str) -> list[str]:

