@@ -1,0 +1,69 @@
+// In a frame of another site: with embed=1 a strip with the origin of the page in place of the bar, and the height of
+// the page for the host, if the server allows that site to frame it (headlight/server/framing.py).
+
+import { h, setAttribute } from "../base/dom.js";
+import { omit, read } from "../link/link.js";
+import { MAIN } from "../link/navigation.js";
+
+const KEY = "embed"; // 1; Streamlit has a meaning of its own for "true"
+const PAUSE = 150; // ms without a change, after which the height is told
+const LEAST = 640; // pixels; the lowest window that views are laid out for while the host follows their height
+
+const hostWindow = /** @type {any} */ (window).headlightHost ?? window.parent; // boot.js hides it from Streamlit
+const { dataset } = document.documentElement;
+if (new URLSearchParams(location.search).get(KEY) === "1") dataset.embed = "";
+
+/** The link to the whole page, in a tab of its own. */
+export function makeOrigin() {
+  const link = h("a", { class: "origin", target: "_blank" }, "Headlight · open in full");
+  const follow = () => {
+    const query = omit(read(), KEY);
+    setAttribute(link, "href", location.pathname + (query && `?${query}`));
+  };
+  addEventListener("headlight-address", follow);
+  addEventListener("popstate", follow);
+  follow();
+  return link;
+}
+
+/** The origin of the page around this one, "" if the browser does not tell it. */
+function hostOrigin() {
+  const [ancestor] = /** @type {any} */ (location).ancestorOrigins ?? [];
+  return ancestor ?? (document.referrer && new URL(document.referrer).origin);
+}
+
+/** The origin that may hear of the height, "" without one. */
+function listener() {
+  const sites = JSON.parse(document.getElementById("headlight-framing")?.textContent ?? "[]");
+  const origin = hostWindow === window.self ? "" : hostOrigin();
+  return sites.includes(origin) || sites.includes("*") ? origin : "";
+}
+
+const origin = listener();
+const told = { height: 0, timer: 0 };
+
+/** Tell the host a height that has changed, once it rests; a picture that fills the window has none of its own. */
+const observer = new ResizeObserver(([{ target }]) => {
+  clearTimeout(told.timer);
+  told.timer = setTimeout(() => {
+    const { classList } = document.documentElement;
+    const least = classList.contains("learning") ? Number(dataset.height) : 0; // a lesson fills its window
+    const height = Math.max(least, Math.ceil(target.getBoundingClientRect().height));
+    if (height === told.height || classList.contains("projector")) return;
+    told.height = height;
+    hostWindow.postMessage({ headlight: { height } }, origin);
+  }, PAUSE);
+});
+
+/** Follow the height of the page that has just been mounted. */
+export function followHeight() {
+  const page = origin && document.querySelector(`${MAIN} > *`);
+  if (!page) return;
+  if (!dataset.height) {
+    // a page that grew with its window would grow without end
+    dataset.height = `${Math.max(LEAST, innerHeight)}`;
+    document.body.style.setProperty("--window", `${dataset.height}px`);
+  }
+  observer.disconnect();
+  observer.observe(page);
+}
