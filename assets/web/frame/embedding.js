@@ -10,6 +10,7 @@ const PAUSE = 150; // ms without a change, after which the height is told
 const LEAST = 640; // pixels; the lowest window that views are laid out for while the host follows their height
 
 const hostWindow = /** @type {any} */ (window).headlightHost ?? window.parent; // boot.js hides it from Streamlit
+export const isFramed = hostWindow !== window.self;
 const { dataset } = document.documentElement;
 if (new URLSearchParams(location.search).get(KEY) === "1") dataset.embed = "";
 
@@ -35,7 +36,7 @@ function hostOrigin() {
 /** The origin that may hear of the height, "" without one. */
 function listener() {
   const sites = JSON.parse(document.getElementById("headlight-framing")?.textContent ?? "[]");
-  const origin = hostWindow === window.self ? "" : hostOrigin();
+  const origin = isFramed ? hostOrigin() : "";
   return sites.includes(origin) || sites.includes("*") ? origin : "";
 }
 
