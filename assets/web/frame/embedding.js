@@ -43,18 +43,21 @@ function listener() {
 const origin = listener();
 const told = { height: 0, timer: 0 };
 
-/** Tell the host a height that has changed, once it rests; a picture that fills the window has none of its own. */
-const observer = new ResizeObserver(([{ target }]) => {
+/** Tell the host a height that has changed, once it rests. @param {Element} page */
+function tell(page) {
   clearTimeout(told.timer);
   told.timer = setTimeout(() => {
+    if (document.getElementById("headlight-early")) return tell(page); // its picture is still on the way
     const { classList } = document.documentElement;
     const least = classList.contains("learning") ? Number(dataset.height) : 0; // a lesson fills its window
-    const height = Math.max(least, Math.ceil(target.getBoundingClientRect().height));
-    if (height === told.height || classList.contains("projector")) return;
+    const height = Math.max(least, Math.ceil(page.getBoundingClientRect().height));
+    if (height === told.height || classList.contains("projector")) return; // which fills the window too
     told.height = height;
     hostWindow.postMessage({ headlight: { height } }, origin);
   }, PAUSE);
-});
+}
+
+const observer = new ResizeObserver(([{ target }]) => tell(target));
 
 /** Follow the height of the page that has just been mounted. */
 export function followHeight() {
