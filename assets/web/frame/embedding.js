@@ -8,6 +8,7 @@ import { MAIN } from "../link/navigation.js";
 const KEY = "embed"; // 1; Streamlit has a meaning of its own for "true"
 const PAUSE = 150; // ms without a change, after which the height is told
 const LEAST = 640; // pixels; the lowest window that views are laid out for while the host follows their height
+const LOWEST = 400; // pixels; less is a page that waits for its picture
 
 const hostWindow = /** @type {any} */ (window).headlightHost ?? window.parent; // boot.js hides it from Streamlit
 export const isFramed = hostWindow !== window.self;
@@ -49,7 +50,7 @@ function tell(page) {
   told.timer = setTimeout(() => {
     if (document.getElementById("headlight-early")) return tell(page); // its picture is still on the way
     const { classList } = document.documentElement;
-    const least = classList.contains("learning") ? Number(dataset.height) : 0; // a lesson fills its window
+    const least = classList.contains("learning") ? Number(dataset.height) : LOWEST; // a lesson fills its window
     const height = Math.max(least, Math.ceil(page.getBoundingClientRect().height));
     if (height === told.height || classList.contains("projector")) return; // which fills the window too
     told.height = height;
