@@ -30,13 +30,13 @@ def parse(text: str) -> tuple[str, ...]:
 
 def warnings(sites: Iterable[str]) -> list[str]:
     """Return a sentence for every site that puts users at risk."""
-    found = []
+    sentences = []
     for site in sites:
         if site == WILDCARD:
-            found.append("Every site may show Headlight in a frame and lay its own buttons over it.")
+            sentences.append("Every site may show Headlight in a frame and lay its own buttons over it.")
         elif site.startswith("http:") and urlsplit(site).hostname not in LOOPBACK:
-            found.append(f"{site} is not encrypted: anyone on the way to its readers can change the page around.")
-    return found
+            sentences.append(f"{site} is not encrypted: anyone on the way to its readers can change the page around.")
+    return sentences
 
 
 def _origin(name: str) -> str:

@@ -76,6 +76,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 fields = MutableHeaders(scope=message)
+                del fields["X-Frame-Options"]
                 fields.update(headers)
                 if is_secure and "set-cookie" in fields:  # Streamlit's, once
                     fields["set-cookie"] = fields["set-cookie"].replace("SameSite=Lax", FRAMED_COOKIE)

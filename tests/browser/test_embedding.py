@@ -26,10 +26,11 @@ from .explore_page import Explore
 from .lessons_page import Beside, Lessons
 from .masks_page import Masks
 from .measures import scrolls_sideways, small_targets
-from .server import ROOT, OwnServer, Server
+from .server import HEALTH, ROOT, OwnServer, Server
 from .shapes_page import Shapes
 from .tab import Tab
 from .test_every_page import KINDS
+from .test_safety import fetch
 from .watch import Watch
 
 DOCUMENT = (ROOT / "docs" / "embedding.md").read_text("utf-8")
@@ -241,6 +242,7 @@ def test_file_is_left_in_a_frame_with_a_cookie_of_its_own(host: str, framed: Ser
     with tab.expect_response(lambda answer: "upload_file" in answer.url and answer.request.method == "PUT") as sent:
         field.set_input_files({"name": "a.zip", "mimeType": "application/zip", "buffer": b"no run"})
     assert sent.value.status == 204
+    assert fetch(framed.url + HEALTH)[1]["set-cookie"].endswith("SameSite=Lax"), "without TLS a browser keeps no other"
     (cookie,) = tab.context.cookies()
     assert (cookie["sameSite"], cookie["secure"], cookie.get("partitionKey")) == ("None", True, "http://localhost")
 

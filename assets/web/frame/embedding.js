@@ -42,18 +42,18 @@ function listener() {
 }
 
 const origin = listener();
-const told = { height: 0, timer: 0 };
+const latest = { height: 0, timer: 0 };
 
 /** Tell the host a height that has changed, once it rests. @param {Element} page */
 function tell(page) {
-  clearTimeout(told.timer);
-  told.timer = setTimeout(() => {
+  clearTimeout(latest.timer);
+  latest.timer = setTimeout(() => {
     if (document.getElementById("headlight-early")) return tell(page); // its picture is still on the way
     const { classList } = document.documentElement;
     const least = classList.contains("learning") ? Number(dataset.height) : LOWEST; // a lesson fills its window
     const height = Math.max(least, Math.ceil(page.getBoundingClientRect().height));
-    if (height === told.height || classList.contains("projector")) return; // which fills the window too
-    told.height = height;
+    if (height === latest.height || classList.contains("projector")) return; // which fills the window too
+    latest.height = height;
     hostWindow.postMessage({ headlight: { height } }, origin);
   }, PAUSE);
 }
