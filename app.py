@@ -28,14 +28,15 @@ from streamlit import net_util
 from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import store
-from headlight.server import logs, memory, readiness
+from headlight.server import framing, logs, memory, readiness
+from headlight.server.base_path import BASE
 from headlight.server.headers import SecurityHeaders
 from headlight.server.host_middleware import HostMiddleware
 from headlight.server.memory_files import MemoryFiles
 from headlight.server.mounts import LazyApp, MountMiddleware
 from headlight.server.readiness import ReadinessMiddleware
 from headlight.server.sockets import NoDelay, allow_open_files
-from headlight.ui import web
+from headlight.ui import pages, web
 from pages.frame.socket_middleware import SocketMiddleware
 from pages.frame.upload_middleware import UploadMiddleware
 
@@ -43,7 +44,8 @@ ROOT = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
 # Files of another version, which a proxy may find on another replica.
 OTHER_VERSION = PlainTextResponse("This file belongs to another version.", 404, {"Cache-Control": "no-store"})
-STACK = (NoDelay, SecurityHeaders, ReadinessMiddleware, HostMiddleware)
+STACK = (ReadinessMiddleware, HostMiddleware, SocketMiddleware, UploadMiddleware)
+PAGE_PATHS = {f"{BASE}/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
 
 allow_open_files()
 memory.limit_malloc_arenas()
@@ -58,6 +60,12 @@ try:
     STORE = store.open_store(os.environ.get(store.VARIABLE, ""))
 except ValueError as error:
     sys.exit(f"headlight: {store.VARIABLE}: {error}.")
+try:
+    FRAMING_SITES = framing.origins()
+except ValueError as error:
+    sys.exit(f"headlight: {framing.VARIABLE}: {error}.")
+for risk in framing.warnings(FRAMING_SITES):
+    print(f"headlight: {risk}", file=sys.stderr, flush=True)
 
 # On an unknown Origin Streamlit asks an external host for this machine's address; no request may leave the machine.
 net_util.get_external_ip = lambda: None
@@ -115,7 +123,9 @@ app = st.App(
         Route(room.PRIVACY, room.privacy),
     ],
     middleware=[
-        *(Middleware(layer) for layer in (*STACK, SocketMiddleware, UploadMiddleware)),
+        Middleware(NoDelay),
+        Middleware(SecurityHeaders, PAGE_PATHS, FRAMING_SITES),
+        *(Middleware(layer) for layer in STACK),
         Middleware(
             MountMiddleware,
             {

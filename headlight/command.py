@@ -27,6 +27,7 @@ from urllib.parse import urlencode
 from headlight import ROOT
 
 from .arguments import Parser, UsageError, check_folder
+from .server import framing
 from .server.missing import missing_package
 
 PROJECT = "headlight-attention"
@@ -80,6 +81,13 @@ def build_parser() -> argparse.ArgumentParser:
         default=os.environ.get(ROOMS) or None,
         help="where the rooms of classes are held: a Valkey that several servers share, as valkey://HOST:6379/0, "
         "or off (default: in this process)",
+    )
+    parser.add_argument(
+        "--framed-by",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="a site whose pages may show Headlight in a frame, such as https://moodle.example.org; can be repeated",
     )
     parser.add_argument(
         "--open",
@@ -151,6 +159,14 @@ def check_rooms(address: str) -> str:
     return address
 
 
+def check_framing() -> None:
+    """Check the sites that may frame the app. Raises UsageError."""
+    try:
+        framing.origins()
+    except ValueError as error:
+        raise UsageError(f"--framed-by: {error}") from None
+
+
 def check_recording(file: Path) -> Path:
     """Return the absolute path of an existing file, not yet read. Raises UsageError."""
     if not file.is_file():
@@ -189,6 +205,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.environ[STORE] = str(check_folder("--store", Path(args.store)))
         if args.rooms:
             os.environ[ROOMS] = check_rooms(args.rooms)
+        if args.framed_by:
+            os.environ[framing.VARIABLE] = " ".join(args.framed_by)
+        check_framing()
         if args.recording and args.model:
             raise UsageError("give either a recording or --model, not both")
         if args.recording:

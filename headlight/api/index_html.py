@@ -2,8 +2,10 @@
 
 import base64
 import html
+import json
 import re
 
+from headlight.server import framing
 from headlight.server.base_path import BASE
 from headlight.ui import pages
 from headlight.ui.web import PREFIX, SCRIPT, font_face
@@ -26,6 +28,8 @@ def inject_head(index: str, module: str | None, message: bytes | None, more: str
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
+    if origins := framing.origins():
+        more += f'<script type="application/json" id="headlight-framing">{json.dumps(origins)}</script>'
     head = "".join([f"<style>{font_face()}</style>", _HEAD_TAGS, page_data, more, block])
     # Streamlit's own scripts wait in a template, which boot.js empties when the picture is drawn
     if scripts := _SCRIPT.findall(index):

@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import re
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -42,13 +43,25 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+FRAMED_COOKIE = "SameSite=None; Secure; Partitioned"  # accepted in a frame, separately for each site around it
+
+
+def framed_headers(origins: Sequence[str]) -> dict[str, str]:
+    """Return the headers of a page that these sites may show in a frame."""
+    headers = {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"}
+    ancestors = f"frame-ancestors {' '.join(origins)}"
+    policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", ancestors)
+    return {**headers, "Content-Security-Policy": policy}
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds `HEADERS` to every HTTP response."""
+    """ASGI middleware that adds `HEADERS` to every HTTP response, and lets sites frame the pages at `paths`.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    Nothing else can be framed: neither rooms and handouts nor files and data.
+    """
+
+    def __init__(self, app: ASGIApp, paths: Collection[str] = (), origins: Sequence[str] = ()) -> None:
+        self.app, self._paths, self._framed = app, paths, framed_headers(origins) if origins else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the connection on and add the headers to its response."""
@@ -56,9 +69,17 @@ class SecurityHeaders:
             await self.app(scope, receive, send)
             return
 
+        headers = self._framed if self._framed and scope["path"].rstrip("/") in self._paths else HEADERS
+        # browsers name the site of a request over HTTPS and to their own machine alone
+        is_secure = self._framed is not None and "sec-fetch-site" in Headers(scope=scope)
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                fields = MutableHeaders(scope=message)
+                del fields["X-Frame-Options"]
+                fields.update(headers)
+                if is_secure and "set-cookie" in fields:  # Streamlit's, once
+                    fields["set-cookie"] = fields["set-cookie"].replace("SameSite=Lax", FRAMED_COOKIE)
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -96,6 +96,7 @@ def test_the_proxy_is_configured_as_the_copies_need_it() -> None:
     for said in (
         "proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header Host $http_host;",
         "hash $visitor consistent;", 'proxy_set_header Forwarded "";', "server_name ${HEADLIGHT_NAME};", "return 421;",
+        'iframe "SameSite=None; Secure; Partitioned";',
         "proxy_cache_revalidate on;", "error_log /dev/stderr alert;", "large_client_header_buffers 4 64k;", "${COPIES}",
     ):  # fmt: skip
         assert said in code, said

@@ -23,7 +23,7 @@ from headlight import command
 from headlight.picture import pictures
 from headlight.registry import available, foreign, recordings
 from headlight.rooms import store as rooms
-from headlight.server import store
+from headlight.server import framing, store
 from headlight.server.public import VARIABLE, is_public
 from mha_core import device
 from mha_core.pretrained.recordings import Group, Recording
@@ -107,6 +107,26 @@ def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
     monkeypatch.setitem(sys.modules, "valkey", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert "headlight-attention[rooms]" in refused("--rooms", "valkey://here")
+
+
+def test_sites_that_may_frame_it_are_origins(served: list[Run], refused: Refused, port: int) -> None:
+    for site in (
+        "a.example.org",
+        "ftp://a.org",
+        "https://*.a.org",
+        "https://a.org;x",
+        "https://me@a.org",
+        "http://a:99999",
+    ):
+        assert f"“{site}” is not the origin of a site" in refused("--framed-by", site)
+    assert "has a path; write https://a.org." in refused("--framed-by", "https://A.org:443/course")
+    assert "“*” would let every site show Headlight" in refused("--framed-by", "*")
+    sites = ("--framed-by", "https://Book.example.org:443", "--framed-by", "http://a.org:8080")
+    assert command.main([*sites, "--no-open", "--port", str(port)]) == 0
+    assert framing.origins() == ("https://book.example.org", "http://a.org:8080")
+    (warning,) = framing.warnings((*framing.origins(), "http://localhost", "http://127.0.0.1:3"))
+    assert warning.startswith("http://a.org:8080 is not encrypted")
+    assert framing.warnings(framing.parse("anyone"))[0].startswith("Every site may show Headlight")
 
 
 @pytest.mark.faults

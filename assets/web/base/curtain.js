@@ -2,7 +2,7 @@
 // part is neither visible, focusable nor read by a screen reader; where a view cannot hide one part, the whole view is
 // covered.
 
-import { setAttribute, topOf } from "./dom.js";
+import { setAttribute, topOf, windowHeight } from "./dom.js";
 
 /** @typedef {Record<string, string>} Parts name of a hidden part -> selector of the elements that reveal it */
 
@@ -61,7 +61,7 @@ export const isDrawn = () => curtain.hidden.length > 0;
  */
 export function heightLeft(element) {
   const panel = document.getElementById("headlight-lesson")?.getBoundingClientRect();
-  const bottom = panel && panel.width >= window.innerWidth ? panel.top : window.innerHeight;
+  const bottom = panel && panel.width >= window.innerWidth ? panel.top : windowHeight();
   return Math.max(160, bottom - topOf(element));
 }
 

@@ -191,6 +191,9 @@ export function contextOf(canvas, width, height) {
 export const topOf = (element) =>
   element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
 
+/** The height of the window for layouts; in a frame that follows the page's height, the height that it began with. */
+export const windowHeight = () => Number(document.documentElement.dataset.height ?? window.innerHeight);
+
 /** Scroll an element to the top, under the navigation bar. @param {Element} element */
 export const bringUnderBar = (element) => element.scrollIntoView({ block: "start" }); // its container has the padding
 

@@ -10,7 +10,8 @@ import { NOBODY } from "../base/facts.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { IN_TABLE } from "../picture/differences.js";
 import { choice } from "../base/choice.js";
-import { button, contentWidth, div, h, LETTERS, panel, rem, render, setAttribute, setText, span } from "../base/dom.js";
+import { button, contentWidth, div, h, LETTERS, panel, rem, render, setAttribute } from "../base/dom.js";
+import { setText, span, windowHeight } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MAX_WORDS } from "../picture/lines.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
@@ -48,11 +49,11 @@ export function roomFor({ all, alone, changes, foot, narrow, compact, picture, t
   if (foot.isOn) return { width, height: foot.heightOver(element) };
   if (narrow && tiles.open) {
     const above = element.getBoundingClientRect().top - changes.element.getBoundingClientRect().top;
-    return { width, height: Math.max(160, FREE * window.innerHeight - 60 - above) }; // below the bar
+    return { width, height: Math.max(160, FREE * windowHeight() - 60 - above) }; // below the bar
   }
-  if (all.isOpen && !narrow) return { width, height: Math.max(260, window.innerHeight - 310) };
+  if (all.isOpen && !narrow) return { width, height: Math.max(260, windowHeight() - 310) };
   const around = 455 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
-  return { width, height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
+  return { width, height: Math.max(narrow ? 400 : 300, windowHeight() - around) };
 }
 
 export class FocusPanel {

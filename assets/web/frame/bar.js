@@ -3,12 +3,14 @@
 
 import { addressOf, PAGES, pageNow } from "../link/navigation.js";
 import { makeOpener, makeSheet } from "./control_sheet.js";
+import { makeOrigin } from "./embedding.js";
 import { button, div, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
 import { makeSearch } from "./search.js";
 import { share } from "./share.js";
+import { store } from "../base/storage.js";
 import { explain, forgetTerms } from "../base/terms.js";
 
 const ID = "headlight-bar";
@@ -24,9 +26,9 @@ function close(target = null) {
 }
 
 function switchTheme() {
-  const theme = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
-  for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), theme);
-  localStorage.setItem(storeOf(location.pathname), theme);
+  const theme = document.getElementById(ID)?.className === "light" ? "Dark" : "Light";
+  for (const { path } of PAGES) store("localStorage", storeOf(addressOf(path)), theme);
+  store("localStorage", storeOf(location.pathname), theme);
   location.reload();
 }
 
@@ -103,6 +105,7 @@ function make() {
     { id: ID },
     makeSkip(),
     makeLetters(),
+    makeOrigin(),
     home,
     h("nav", { class: "groups", "aria-label": "Pages" }, ...groups),
     h("nav", { class: "tabs" }),

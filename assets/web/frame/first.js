@@ -7,6 +7,7 @@ import { drawBar, makeTitle } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
+import { stored } from "../base/storage.js";
 import { views } from "../base/view_base.js";
 
 const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
@@ -27,7 +28,7 @@ const COLOURS = {
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */
 function theme() {
   const options = new URLSearchParams(location.search).getAll("embed_options");
-  const savedTheme = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
+  const savedTheme = stored("localStorage", `stActiveTheme-${location.pathname}-v2`)?.toLowerCase();
   if (options.includes("dark_theme") || savedTheme === "dark") return "dark";
   if (options.includes("light_theme") || savedTheme === "light") return "light";
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";

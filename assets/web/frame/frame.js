@@ -4,6 +4,7 @@ import { drawBar, makeTitle } from "./bar.js";
 import { listenToCharts } from "./chart_keys.js";
 import { themeOf } from "../base/colour.js";
 import { openSheet } from "./control_sheet.js";
+import { followHeight } from "./embedding.js";
 import { h, urlOf } from "../base/dom.js";
 import { listenToFragments } from "./landing.js";
 import { drawLesson } from "../lessons/lesson.js";
@@ -30,7 +31,7 @@ addEventListener("afterprint", () => {
   drawViews();
 });
 
-const OURS = ["big", "learn", "film"]; // parameters that no script writes
+const OURS = ["big", "embed", "learn", "film"]; // parameters that no script writes
 
 const OWN = ".view, .sheet, .question"; // elements without Streamlit controls
 
@@ -135,6 +136,7 @@ export function house({ data, parentElement }) {
     drawPickers(house.models, house.devices, house);
     drawShare(house);
     drawRoom(house.address, theme);
+    followHeight();
   }
 }
 

@@ -3,6 +3,7 @@
 import { button, div, fetchRoute, fold, h, makeCopy, render, setAttribute, setText, urlOf } from "../base/dom.js";
 import { CALLED } from "../base/facts.js";
 import { leftOut, read } from "../link/link.js";
+import { isFramed } from "./embedding.js";
 import { TakeAlong } from "../files/take_along.js";
 import { openRoom, room } from "../rooms/room_line.js";
 
@@ -51,6 +52,7 @@ class SharePanel {
     this.room = button(OPEN_ROOM, () => this.openRoom(), {
       title: "phones join with a code, follow what you show, and vote",
     });
+    this.room.hidden = isFramed; // the page around it could lure a host's clicks
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");

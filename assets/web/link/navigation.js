@@ -3,7 +3,7 @@
 
 import { push, leftOut, setParam, read, setHistory } from "./link.js";
 
-const STAYS = ["big", "embed_options"]; // parameters of the window, kept on every page
+const STAYS = ["big", "embed", "embed_options"]; // parameters of the window, kept on every page
 const BAR = "#headlight-bar";
 export const MAIN = '[data-testid="stMain"]'; // the scroll container
 

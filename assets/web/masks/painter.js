@@ -1,7 +1,7 @@
 // The Masks page: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { heightLeft } from "../base/curtain.js";
-import { contentWidth, div, h, LETTERS, panel, rem, setText, span } from "../base/dom.js";
+import { contentWidth, div, h, LETTERS, panel, rem, setText, span, windowHeight } from "../base/dom.js";
 import { drawGallery, MaskSwitches } from "./gallery.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
@@ -34,7 +34,7 @@ const READABLE = 1.5; // rem of such a cell
 const AROUND = 1.1; // rem of a panel's padding
 const LABEL = 0.43; // rem per letter of a label
 
-const NO_KEYS = ["embed_options", "big"]; // parameters unrelated to the picture
+const NO_KEYS = ["embed", "embed_options", "big"]; // parameters unrelated to the picture
 const PLACE = ["at", "pad", "big"]; // parameters that do not change the maps
 
 /** @extends {PlaceView<Masks>} */
@@ -457,6 +457,6 @@ function roomOf(maps, { alone, foot }, n) {
 }
 
 /** The height that leaves the gallery on the first screen, unless numbers need more. @param {number} n */
-const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
+const usualHeight = (n) => Math.max(260, windowHeight() - 400, Math.min(640, n * READABLE * rem() + 100));
 
 export const view = mount(Painter);

@@ -1,7 +1,7 @@
 // One head under each positional encoding: a thumbnail each, and the selected one enlarged.
 
 import { drawHatch, picture } from "../base/colour.js";
-import { contentWidth, contextOf, div, h, panel, render, setText, span } from "../base/dom.js";
+import { contentWidth, contextOf, div, h, panel, render, setText, span, windowHeight } from "../base/dom.js";
 import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { headChoice } from "../picture/map_choice.js";
 import { forbids } from "../link/painted.js";
@@ -89,7 +89,7 @@ class Encodings extends View {
   /** The height available to the large map in pixels. @param {number} width */
   room(width) {
     if (!this.projector) return Math.min(HIGH, Math.max(280, width));
-    return Math.max(320, window.innerHeight - AROUND);
+    return Math.max(320, windowHeight() - AROUND);
   }
 
   unpack() {

@@ -84,7 +84,7 @@ export async function answerTo({ learn }, link) {
 }
 
 const OPEN = "open"; // part of a room's link: the curtain is open
-const OURS = ["big", "embed_options"]; // parameters of the host's own window
+const OURS = ["big", "embed", "embed_options"]; // parameters of the host's own window
 
 /** The room's link of a page. @param {string} path @param {string} query @param {boolean} open */
 export function writeShown(path, query, open) {
