@@ -6,7 +6,7 @@ import { Memory, roomFor } from "./memory.js";
 const FORMAT = "headlight model ";
 const VERSION = "1";
 const LINE = 128; // bytes of the first line
-const GROUP = 64; // values that share a scale
+const GROUP = 96; // values that share a scale
 
 /** @typedef {{name: string, shape: number[], type: "float32" | "int18"}} Tensor */
 /** @typedef {{vocabulary: number, d_model: number, n_heads: number, n_layers: number, max_len: number,
