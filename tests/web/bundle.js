@@ -34,7 +34,10 @@ async function compiled(source, features) {
 const PRODUCT = readFileSync(join(WEB, "compute/product.wat"), "utf8");
 const SUM = /\(f32x4\.add \(f32x4\.mul (\(local\.get \$\w+\)) (\(local\.get \$\w+\))\) (\(local\.get \$\w+\))\)/g;
 const plain = await compiled(PRODUCT, { simd: true, relaxed_simd: false });
-const relaxed = await compiled(PRODUCT.replace(SUM, "(f32x4.relaxed_madd $1 $2 $3)"), { simd: true, relaxed_simd: true });
+const relaxed = await compiled(PRODUCT.replace(SUM, "(f32x4.relaxed_madd $1 $2 $3)"), {
+  simd: true,
+  relaxed_simd: true,
+});
 const KERNELS = `export const PLAIN =\n  "${plain}";\nexport const RELAXED =\n  "${relaxed}";\n`;
 put("assets/web/compute/kernel.js", `// Built by \`make scripts\` from product.wat.\n\n${KERNELS}`);
 

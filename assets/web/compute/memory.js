@@ -35,7 +35,8 @@ export class Memory {
    * @param {Sizes} sizes
    */
   product(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
-    if (!this.kernel || depth % 4) return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
+    if (!this.kernel || depth % 4)
+      return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
     const addresses = [x.byteOffset, w.byteOffset, bias?.byteOffset ?? 0, y.byteOffset];
     this.kernel(...addresses, rows, columns, depth, 4 * xStride, 4 * wStride, 4 * yStride);
   }

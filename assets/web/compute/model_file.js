@@ -44,7 +44,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
   const start = 4 + new DataView(content.buffer).getUint32(0, true);
   /** @type {Header} */
   const header = JSON.parse(new TextDecoder().decode(content.subarray(4, start)));
-  return { ...header, ...placed(header, content.subarray(start)) };
+  return { ...header, ...placed(header, content.subarray(start), wasm) };
 }
 
 /** A tensor as it is in the file. */
@@ -87,9 +87,9 @@ export class Stored {
 }
 
 /** The weights of a file in the memory in which they are multiplied, and its tables.
- * @param {Header} header @param {Uint8Array<ArrayBuffer>} body
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm
  */
-function placed(header, body) {
+function placed(header, body, wasm) {
   const [tables, matrices] = [new Map(), new Map()];
   let start = 0;
   for (const tensor of header.tensors) {
@@ -98,7 +98,10 @@ function placed(header, body) {
     start += stored.bytes;
   }
   const rooms = [...matrices.values()].map((stored) => roomFor(stored.length));
-  const memory = new Memory(rooms.reduce((sum, room) => sum + room, scratch(header.sizes)));
+  const memory = new Memory(
+    rooms.reduce((sum, room) => sum + room, scratch(header.sizes)),
+    wasm,
+  );
   const weights = new Map();
   for (const [name, stored] of matrices) {
     const values = memory.take(stored.length);
