@@ -103,28 +103,24 @@ def sentence(model: Model, rng: random.Random) -> str:
     """Return words of the model's vocabulary, and some that are not in it."""
     joined = "" if model.history and model.history.recipe.task == "text" else " "
     known = [token for token in model.tokenizer.get_vocab() if token.isalnum() or joined]  # type: ignore[attr-defined]
-    words = [rng.choice(known).removeprefix("##") for _ in range(rng.randint(1, 10))]
-    return joined.join(word if rng.random() < 0.9 else "§" for word in words)
+    words = [rng.choice(known).removeprefix("##") for _ in range(rng.randint(1, 8))]
+    text = joined.join(word if rng.random() < 0.9 else "§" for word in words)
+    return text if len(model.encode(text)[1]) <= model.sizes.max_len else sentence(model, rng)
 
 
-@pytest.mark.parametrize("wasm", [True, False])
-def test_every_small_model_computes_the_same(tmp_path: Path, wasm: bool) -> None:
-    rng, files, cases, runs = random.Random(int(wasm)), {}, list[Case](), list[Run]()
+def test_every_small_model_computes_the_same(tmp_path: Path) -> None:
+    rng, files, cases, runs = random.Random(0), {}, list[Case](), list[Run]()
     for name in SMALL:
         model = shipped(name)
         files[name] = pack_model(model, name)
         for group in model.groups:
             part = model.for_group(group)
             for position in altered(part) if group != "cross" else ["trained"] * 3:
-                while True:
-                    text = sentence(model, rng)
-                    try:
-                        n_q, n_k = part.run(text).weights.shape[-2:]
-                        break
-                    except HeadlightError:  # more tokens than it has positions
-                        continue
+                text = sentence(model, rng)
+                n = len(part.tokenize(text)[1])
+                n_q, n_k = part.run(text).weights.shape[-2:] if len(model.groups) > 1 else (n, n)
                 python, script = options(part, n_q, n_k, position, rng)
-                cases.append({"file": name, "text": text, "wasm": wasm, "options": script})
+                cases.append({"file": name, "text": text, "wasm": rng.random() < 0.5, "options": script})
                 runs.append(part.run(text, **python))
     for each, run, result in zip(cases, runs, in_browser(tmp_path, files, cases), strict=True):
         with case(each):

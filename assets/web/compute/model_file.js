@@ -33,7 +33,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
   if (version !== VERSION) {
     throw new Error(`This model file has format ${version}, and this page reads format ${VERSION}; export both again.`);
   }
-  const content = bytes.slice(LINE); // copied: aligned, and nobody changes it
+  const content = new Uint8Array(bytes.subarray(LINE)); // copied: aligned, and nobody changes it
   if (content.length < Number(length) || !digest) {
     const sizes = `${bytes.length.toLocaleString("en")} of ${(Number(length) + LINE).toLocaleString("en")} bytes`;
     throw new Error(`The model file is cut off: ${sizes} are here. Load it again.`);
