@@ -90,9 +90,7 @@ def _tables(model: Model) -> dict[str, Tensor]:
     """Return the random tables of the encodings that have one, as `Model.run` builds them by name."""
     sizes, tables = model.stack.sizes, dict[str, Tensor]()
     for name in ("learned", "t5", "shaw"):
-        encoding = positions.build(
-            name, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=sizes.max_len, seed=0
-        )
+        encoding = positions.build(name, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=sizes.max_len, seed=0)
         tables[f"random.{name}"] = encoding.get_parameter("table")
     return tables
 

@@ -29,7 +29,9 @@ WEB = Path(__file__).parents[1] / "web"
 BOUND = 1e-4  # of a weight, as docs/core.md states it
 EXACT = 1e-5  # with equal weights only the order of summation differs
 SMALL = sorted(
-    folder.name for folder in SHIPPED.iterdir() if (folder / "model.safetensors").exists() and "shapes" not in folder.name
+    folder.name
+    for folder in SHIPPED.iterdir()
+    if (folder / "model.safetensors").exists() and "shapes" not in folder.name
 )
 SENTENCES = (
     "How are you",
@@ -69,7 +71,9 @@ def options(model: Model, n_q: int, n_k: int, position: str, rng: random.Random)
     mask = None if shape is None else torch.rand(shape, generator=generator) > 0.3
     off = [(layer, head) for layer in range(layers) for head in range(heads) if rng.random() < 0.2]
     values = [j for j in range(n_k) if rng.random() < 0.1]
-    mlps, whole = ([n for n in range(layers) if name in model.can and rng.random() < 0.15] for name in ("mlps", "layers"))
+    mlps, whole = (
+        [n for n in range(layers) if name in model.can and rng.random() < 0.15] for name in ("mlps", "layers")
+    )
     temperature = rng.choice([0.5, 1.0, 1.0, 2.0])
     python = {"mask": "none" if mask is None else mask, "heads_off": off, "values_off": values, "mlps_off": mlps,
               "layers_off": whole, "temperature": temperature, "position": position}  # fmt: skip
@@ -233,7 +237,9 @@ def test_tokens_are_those_of_the_library(tmp_path: Path, minilm: Model, minilm_f
             except HeadlightError as error:  # too long, or no token
                 expected.append({"error": str(error)})
     cases.append({"file": "minilm", "text": "a " * 600})
-    expected.append({"error": "the text has 602 tokens, special tokens included; the model can read 512: remove about 68 words"})
+    expected.append(
+        {"error": "the text has 602 tokens, special tokens included; the model can read 512: remove about 68 words"}
+    )
     for each, want, got in zip(cases, expected, in_browser(tmp_path, files, cases), strict=True):
         with case(each):
             assert got == want
