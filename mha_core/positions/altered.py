@@ -26,10 +26,7 @@ def altered(learned: Learned, name: str) -> Learned:
         PositionError: another name, or a factor that is not a finite number.
     """
     table = learned.table.detach()
-    if name == "shuffled":
-        table = table[shuffled_rows(len(table)).to(table.device)]
-    else:
-        table = table * _factor(name)
+    table = table[shuffled_rows(len(table)).to(table.device)] if name == "shuffled" else table * _factor(name)
     twin = copy.deepcopy(learned)
     twin.table = nn.Parameter(table, requires_grad=learned.table.requires_grad)
     return twin
