@@ -18,7 +18,7 @@ import { roomFor } from "./memory.js";
  * @param {number} first row of W
  */
 export function linear(model, name, x, n, y, first = 0) {
-  const [weight, bias] = [weightOf(model, `${name}.weight`), model.weights.get(`${name}.bias`)];
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const depth = x.length / n;
   const sizes = { rows: n, columns: y.length / n, depth };
   model.memory.product(x, weight.subarray(first * depth), bias?.subarray(first), y, sizes);
@@ -29,7 +29,7 @@ export function linear(model, name, x, n, y, first = 0) {
  * @param {number} eps
  */
 export function layerNorm(model, name, x, n, y, eps) {
-  const [weight, bias] = [weightOf(model, `${name}.weight`), weightOf(model, `${name}.bias`)];
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const c = weight.length;
   for (let start = 0; start < n * c; start += c) {
     let mean = 0;
@@ -143,7 +143,7 @@ export function block(model, part, layer, x, maps) {
   const n = x.length / sizes.d_model;
   const [input, output] = [memory.take(x.length), memory.take(x.length)];
   const norm = (/** @type {string} */ name, /** @type {Float32Array} */ y) => {
-    if (weights.has(`${prefix}.${name}.weight`)) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
+    if (`${prefix}.${name}.weight` in weights) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
     else if (y !== x) y.set(x);
   };
   const add = () => {
@@ -155,7 +155,7 @@ export function block(model, part, layer, x, maps) {
   if (!part.switches.layersOff.has(layer)) {
     add();
     if (sizes.norm_after) norm("attention_norm", x);
-    if (weights.has(`${prefix}.feed_forward.1.weight`)) {
+    if (`${prefix}.feed_forward.1.weight` in weights) {
       norm("feed_forward.0", input);
       const wide = memory.take(n * sizes.d_feed_forward);
       linear(model, `${prefix}.feed_forward.1`, input, n, wide);
@@ -167,11 +167,4 @@ export function block(model, part, layer, x, maps) {
     }
   }
   memory.used = mark;
-}
-
-/** @param {BrowserModel} model @param {string} name @returns {Float32Array} */
-function weightOf(model, name) {
-  const weight = model.weights.get(name);
-  if (!weight) throw new Error(`The model file has no weight ${name}.`);
-  return weight;
 }

@@ -22,7 +22,7 @@ const SHAW_DISTANCE = 16;
  */
 export function encoding(model, name, table = "position.table") {
   const { sizes, tables } = model;
-  const trained = sizes.position === "learned" ? tables.get(table) : undefined;
+  const trained = sizes.position === "learned" ? tables[table] : undefined;
   if (name === "shuffled" || name.startsWith("scaled:")) {
     const [factor, order] = name === "shuffled" ? [1, model.shuffled[table]] : [Number(name.slice(7) || "x"), null];
     if (trained && Number.isFinite(factor)) return learned(trained, factor, order);
@@ -30,7 +30,7 @@ export function encoding(model, name, table = "position.table") {
   }
   const isTrained = name === "trained";
   const kind = isTrained ? sizes.position : name;
-  const stored = () => /** @type {Stored} */ (tables.get(isTrained ? table : `random.${kind}`));
+  const stored = () => tables[isTrained ? table : `random.${kind}`];
   switch (kind) {
     case "none":
       return {};
