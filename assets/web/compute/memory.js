@@ -4,7 +4,8 @@
 import { PLAIN, RELAXED } from "./kernel.js";
 
 /** Sizes of a product, in floats; a stride is the distance between two rows, by default their length.
- * @typedef {{rows: number, columns: number, depth: number, xStride?: number, wStride?: number, yStride?: number}} Sizes */
+ * @typedef {{rows: number, columns: number, depth: number} & {[stride in "xStride" | "wStride" | "yStride"]?: number}}
+ *   Sizes */
 
 /** Memory of fixed size, from which arrays are taken one behind the other. */
 export class Memory {
@@ -32,8 +33,7 @@ export class Memory {
 
   /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth); all of this memory.
    * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
-   * @param {Sizes} sizes
-   */
+   * @param {Sizes} sizes */
   product(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
     if (!this.kernel || depth % 4)
       return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
@@ -46,8 +46,7 @@ export class Memory {
 export const roomFor = (length) => (length + 3) & ~3;
 
 /** The product in JavaScript. @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias
- * @param {Float32Array} y @param {number[]} sizes
- */
+ * @param {Float32Array} y @param {number[]} sizes */
 function productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]) {
   for (let column = 0; column < columns; column++) {
     for (let row = 0; row < rows; row++) {

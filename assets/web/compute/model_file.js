@@ -23,8 +23,7 @@ const GROUP = 96; // values that share a scale
 /** Open the bytes of a model's file.
  * @param {Uint8Array} bytes @param {{wasm?: boolean}} options without WebAssembly plain JavaScript computes the same
  * @returns {Promise<BrowserModel>}
- * @throws {Error} with a sentence: no such file, another version, cut off or changed
- */
+ * @throws {Error} with a sentence: no such file, another version, cut off or changed */
 export async function openModel(bytes, { wasm = true } = {}) {
   const line = new TextDecoder("latin1").decode(bytes.subarray(0, LINE));
   if (!line.startsWith(FORMAT)) throw new Error("This is not a model file of Headlight.");
@@ -47,8 +46,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
 }
 
 /** SHA-256 as 64 hexadecimal digits. A page that came over plain http has none; there the length alone is checked.
- * @param {Uint8Array<ArrayBuffer>} bytes
- */
+ * @param {Uint8Array<ArrayBuffer>} bytes */
 async function sha256(bytes) {
   if (!globalThis.crypto?.subtle) return null;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -71,7 +69,7 @@ export class Stored {
     this.bytes += 2 * this.length + this.length / 4;
   }
 
-  /** Read values, into a memory if there is one. @param {number} first @param {number} count @param {Memory} [memory] */
+  /** Read values, into a memory if given. @param {number} first @param {number} count @param {Memory} [memory] */
   read(first, count, memory) {
     const { floats, integers, bits } = this;
     const values = memory ? memory.take(count) : new Float32Array(count);
@@ -91,8 +89,7 @@ export class Stored {
 }
 
 /** The weights of a file in the memory in which they are multiplied, and its tables.
- * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm
- */
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm */
 function placed({ tensors, sizes, tokenizer }, body, wasm) {
   let start = 0;
   const stored = tensors.map((tensor) => {

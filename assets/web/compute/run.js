@@ -17,7 +17,7 @@ const EPS = 1e-5; // of nn.LayerNorm, in the heads
  *   valuesOff?: Iterable<number>, mlpsOff?: Iterable<number>, layersOff?: Iterable<number>,
  *   group?: string, target?: string | null,
  * }} Options `allow`: n·m or heads·n·m cells, 1 = may attend; `headsOff`: "layer.head", counted from 0; `group`:
- *   "encoder", "decoder" or "cross" of an encoder-decoder; `target`: what its decoder reads in place of its translation */
+ *   "encoder", "decoder" or "cross" of an encoder-decoder; `target`: what its decoder reads, not its translation */
 /** @typedef {{
  *   tokens: string[], ids: number[], ends: [number, number], n: number, m: number, keyTokens: string[] | null,
  *   layers: number, heads: number, weights: Float32Array, hidden: Float32Array,
@@ -28,8 +28,7 @@ const EPS = 1e-5; // of nn.LayerNorm, in the heads
 /** Compute every map and hidden state of one text.
  * @param {BrowserModel} model @param {string} text @param {Options} options
  * @returns {Run}
- * @throws {Error} with a sentence, as `tokenize`, or about an option
- */
+ * @throws {Error} with a sentence, as `tokenize`, or about an option */
 export function computeRun(model, text, options = {}) {
   const { kind, sizes, groups, memory } = model;
   const group = options.group ?? Object.keys(groups)[0];
@@ -63,8 +62,7 @@ export function computeRun(model, text, options = {}) {
 
 /** The rows of a decoder and its blocks; the rows are START and the translation, or the target.
  * @param {BrowserModel} model @param {Tokens} source @param {string} group @param {Options} options
- * @returns {Tokens & {parts: Part[]}}
- */
+ * @returns {Tokens & {parts: Part[]}} */
 function decoderRows(model, source, group, options) {
   const { sizes, tokenizer, groups } = model;
   if (group === "cross" && (options.position ?? "trained") !== "trained") {
@@ -82,8 +80,7 @@ function decoderRows(model, source, group, options) {
 }
 
 /** Embed tokens and run them through the layers, each of one block or, in a decoder, of two.
- * @param {BrowserModel} model @param {number[]} ids @param {Part[]} parts
- */
+ * @param {BrowserModel} model @param {number[]} ids @param {Part[]} parts */
 function forward(model, ids, parts) {
   const { n_layers: layers, n_heads: heads } = model.sizes;
   const x = embed(model, ids, parts[0].switches.position);
@@ -102,8 +99,7 @@ function forward(model, ids, parts) {
 }
 
 /** Return the first hidden state (n, c): embeddings of the tokens and positions, in MiniLM normed.
- * @param {BrowserModel} model @param {number[]} ids @param {import("./positions.js").Position} position
- */
+ * @param {BrowserModel} model @param {number[]} ids @param {import("./positions.js").Position} position */
 function embed(model, ids, position) {
   const { sizes, tables, weights, memory, kind } = model;
   const c = sizes.d_model;
@@ -119,8 +115,7 @@ function embed(model, ids, position) {
 }
 
 /** Scores over the vocabulary behind the last token: norm, then a linear layer.
- * @param {BrowserModel} model @param {Float32Array} x (n, c)
- */
+ * @param {BrowserModel} model @param {Float32Array} x (n, c) */
 function nextToken(model, x) {
   const { d_model: c, vocabulary } = model.sizes;
   const [last, logits] = [c, vocabulary].map((length) => model.memory.take(length));
@@ -131,8 +126,7 @@ function nextToken(model, x) {
 }
 
 /** Scores of the classes: the row of [CLS] or the mean, and two linear layers with ReLU.
- * @param {BrowserModel} model @param {Float32Array} x (n, c)
- */
+ * @param {BrowserModel} model @param {Float32Array} x (n, c) */
 function classify(model, x) {
   const { sizes, weights, memory, classes } = model;
   const c = sizes.d_model;
@@ -149,16 +143,16 @@ function classify(model, x) {
 }
 
 /** START and the ids of characters; what is not known has the last id.
- * @param {BrowserModel} model @param {string[]} characters
- */
+ * @param {BrowserModel} model @param {string[]} characters */
 function targetIds({ ids }, characters) {
   return [START, ...characters].map((token) => ids.get(token) ?? ids.size - 1);
 }
 
 /** START and the greedy translation. @param {BrowserModel} model @param {Float32Array} encoded (m, c) */
 function translate(model, encoded) {
-  const ids = targetIds(model, []);
+  const [ids, mark] = [targetIds(model, []), model.memory.used];
   while (ids.length < (model.sizes.target_len ?? 0)) {
+    model.memory.used = mark;
     const { x } = forward(model, ids, decoderParts(model, ids.length, encoded));
     const logits = nextToken(model, x);
     const next = logits.indexOf(Math.max(...logits));
@@ -175,9 +169,8 @@ function stackPart(model, group, n, options) {
 }
 
 /** The two kinds of blocks of a decoder; the options are those of one group.
- * @param {BrowserModel} model @param {number} n @param {Float32Array} encoded @param {string} group @param {Options} options
- * @returns {Part[]}
- */
+ * @param {BrowserModel} model @param {number} n @param {Float32Array} encoded @param {string} group
+ * @param {Options} options @returns {Part[]} */
 function decoderParts(model, n, encoded, group = "", options = {}) {
   const { mlpsOff, layersOff } = options; // the MLP and the layer are parts of both kinds of attention
   const [own, cross] = ["decoder", "cross"].map((kind) => (kind === group ? options : { mlpsOff, layersOff }));
@@ -191,9 +184,7 @@ function decoderParts(model, n, encoded, group = "", options = {}) {
 
 /** Check options and make them the switches of a pass.
  * @param {BrowserModel} model @param {Options} options @param {string} group @param {number} n @param {number} m
- * @param {import("./positions.js").Position} position
- * @returns {Part["switches"]}
- */
+ * @param {import("./positions.js").Position} position @returns {Part["switches"]} */
 function switchesOf(model, options, group, n, m, position) {
   const { allow = null, headsOff, temperature = 1, valuesOff, mlpsOff, layersOff } = options;
   const { n_layers: layers, n_heads: heads } = model.sizes;
@@ -201,11 +192,10 @@ function switchesOf(model, options, group, n, m, position) {
     throw new Error(`The temperature ${temperature} cannot divide the scores; choose a number above 0.`);
   }
   const off = new Set(headsOff);
-  for (let layer = 0; layer < layers; layer++) for (let head = 0; head < heads; head++) off.delete(`${layer}.${head}`);
-  if (off.size)
-    throw new Error(`There is no head ${[...off][0]}; heads are “layer.head”, 0.0 to ${layers - 1}.${heads - 1}.`);
+  for (let index = 0; index < layers * heads; index++) off.delete(`${Math.floor(index / heads)}.${index % heads}`);
+  if (off.size) throw new Error(`There is no head ${[...off][0]}; heads are 0.0 to ${layers - 1}.${heads - 1}.`);
   if (allow && allow.length !== n * m && allow.length !== heads * n * m) {
-    throw new Error(`The mask has ${allow.length} cells; it needs ${n} × ${m}, or as many for each of ${heads} heads.`);
+    throw new Error(`The mask has ${allow.length} cells; it needs ${n} × ${m}, or as many for each of the heads.`);
   }
   // the model's own mask is "none" or "causal"
   const isCausal = model.groups[group].ownMask !== "none";
