@@ -40,6 +40,7 @@ open("frame/first.js").begin(open);`;
 const SCRIPTS = {
   "assets/app.js": APP,
   "mha_core/show/standalone.js": 'export { open } from "./standalone/standalone.js";',
+  "mha_core/show/live.js": 'export { open } from "./standalone/live.js";',
   "mha_core/show/widget.js": 'import { render } from "./standalone/widget.js";\nexport default { render };',
 };
 
