@@ -9,7 +9,7 @@ import { build, transform } from "esbuild";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const WEB = join(ROOT, "assets/web");
-const APART = /^standalone\/|^frame\/boot\.js$/; // what no page of the app imports
+const APART = /^standalone\/|^compute\/|^frame\/boot\.js$/; // what no page of the app imports
 
 const sources = readdirSync(WEB, { recursive: true, withFileTypes: false })
   .map((name) => String(name).replaceAll("\\", "/"))
