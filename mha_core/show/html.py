@@ -160,7 +160,7 @@ def describe_run(
     return {
         "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
-        "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
+        "origin": f"{_count(layers, 'layer')} of {_count(heads, 'head')}, {_count(rows, 'token')}, computed on {run.device}",
         "changed": changed or changes.summary,
         "off": [f"{off_layer}.{off_head}" for off_layer, off_head in changes.heads_off],
         "forbidden": [] if changes.allow is None else [write_cells(~mask) for mask in changes.allow],
@@ -225,6 +225,10 @@ def _packed_model(model: bytes) -> str:
 
 def _pack_base64(content: bytes, level: int = LEVEL) -> str:
     return base64.b64encode(zlib.compress(content, level)).decode("ascii")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _sentence(run: Run) -> str:

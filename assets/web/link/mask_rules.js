@@ -25,9 +25,12 @@ function parsePart(text) {
   const kind = MASKS.find((mask) => mask.name === name);
   const least = FROM_ZERO.includes(name) ? 0 : 1;
   const isNamed = kind?.numbers.length === numbers.length && numbers.every((number) => number >= least);
-  if (!isNamed && !(name in OF_PLACES && numbers.length)) throw new UserError(`${WRONG}, joined by & and |, ! for not.`);
+  if (!isNamed && !(name in OF_PLACES && numbers.length))
+    throw new UserError(`${WRONG}, joined by & and |, ! for not.`);
   const values = Object.fromEntries((kind?.numbers ?? []).map(([key], index) => [key, numbers[index]]));
-  const rule = isNamed ? (/** @type {number} */ i, /** @type {number} */ j) => allows(name, values, i, j) : OF_PLACES[name](numbers);
+  const rule = isNamed
+    ? (/** @type {number} */ i, /** @type {number} */ j) => allows(name, values, i, j)
+    : OF_PLACES[name](numbers);
   return not ? (i, j) => !rule(i, j) : rule;
 }
 
@@ -44,10 +47,14 @@ export function allowedCells(rule, n) {
 
 /** The normal form of a valid rule, without parts and terms that change nothing. @param {string} rule */
 export function normalRule(rule) {
-  const short = (/** @type {string} */ part) => part.replace(/\s/g, "").replace(/\d+/g, (digits) => String(Number(digits)));
-  const terms = rule.split("|").map((term) => [...new Set(term.split("&").map(short))].filter((part) => part !== "none"));
+  const short = (/** @type {string} */ part) =>
+    part.replace(/\s/g, "").replace(/\d+/g, (digits) => String(Number(digits)));
+  const terms = rule
+    .split("|")
+    .map((term) => [...new Set(term.split("&").map(short))].filter((part) => part !== "none"));
   if (terms.some((term) => !term.length)) return "none";
-  const isPossible = (/** @type {string[]} */ term) => !term.some((part) => part === "!none" || term.includes(`!${part}`));
+  const isPossible = (/** @type {string[]} */ term) =>
+    !term.some((part) => part === "!none" || term.includes(`!${part}`));
   return [...new Set(terms.filter(isPossible).map((term) => term.join(" & ")))].join(" | ") || "!none";
 }
 
@@ -63,7 +70,9 @@ export function masksOf(controls, n, heads, ownMask) {
   const isPainted = controls.mask === "painted" && paintedTokens(controls.p) === n;
   const flips = isPainted ? readFlips(controls.p ?? "", n, heads) : [new Uint8Array(n * n)];
   const isShared = !/\.\d/.test(isPainted ? (controls.p ?? "") : "");
-  return (isShared ? flips.slice(0, 1) : flips).map((cells) => ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]));
+  return (isShared ? flips.slice(0, 1) : flips).map((cells) =>
+    ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]),
+  );
 }
 
 /** The forbidden cells of masks as text, as in a message. @param {Uint8Array[]} masks */

@@ -5,22 +5,22 @@ import { UserError } from "../base/dom.js";
 import { MASKS, MAX_WINDOW, MODEL, TEMPERATURES } from "../base/facts.js";
 import { isolated } from "../base/token_text.js";
 import { counted, number } from "../base/words.js";
-import { CORE_NAMES, mapsMessage, runUnder, sentenceOf } from "../compute/local_run.js";
-import * as measures from "../compute/map_measures.js";
+import { CORE_NAMES, headsOfRun, mapsMessage, runUnder, sentenceOf } from "../wire/local_run.js";
+import * as measures from "../wire/map_measures.js";
 import { controlsOf, maskOf, ruleOf, unseenOf, valuesOff, withoutUnseen } from "../link/changes.js";
 import { headName, headNames, headsOf, meanOf, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { forbiddenCells, normalRule, paintedTokens } from "../link/mask_rules.js";
 import { pack, packParts, pooled, specials } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Header */
-/** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
+/** @typedef {import("../wire/local_run.js").LocalRun & {ms: number}} LocalRun */
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
 /** `template`: the header of a recorded answer of the model, of this text if there is one.
  * @typedef {{open(name: string, onProgress?: (share: number) => void): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models
  */
 /** `rule` and `painted`: the mask; `position`: as in the core; `isPlain`: nothing is changed.
- * @typedef {import("../compute/local_run.js").LocalSettings & {name: string, rule: string, painted: string,
+ * @typedef {import("../wire/local_run.js").LocalSettings & {name: string, rule: string, painted: string,
  *   position: string, isPlain: boolean}} Settings
  */
 
@@ -85,7 +85,8 @@ const digestOf = (settings) => `browser ${pinTail(settings)}`;
 
 /** The usable part of a link, and warnings about the rest by key. @param {URLSearchParams} query @param {Header} template */
 function readLink(query, { layers, heads, positions, fixed, defaults }) {
-  const isNumber = (/** @type {string} */ text) => /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_WINDOW;
+  const isNumber = (/** @type {string} */ text) =>
+    /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_WINDOW;
   const isHead = (/** @type {string} */ text) => {
     const [layer, head = 0] = text.split(".").map(Number);
     return layer < layers && head < heads;
@@ -102,7 +103,10 @@ function readLink(query, { layers, heads, positions, fixed, defaults }) {
     ...{ w: isNumber, first: isNumber, gap: isNumber },
   };
   const usable = new URLSearchParams(query);
-  const [warnings, unusable] = [/** @type {Record<string, string>} */ ({}), /** @type {Record<string, string[]>} */ ({})];
+  const [warnings, unusable] = [
+    /** @type {Record<string, string>} */ ({}),
+    /** @type {Record<string, string[]>} */ ({}),
+  ];
   const ignore = (/** @type {string} */ key, /** @type {string[]} */ kept = [], why = "") => {
     const used = [kept.length ? kept : (defaults[key] ?? [])].flat().join(", ") || "nothing";
     const says = `The link says ${key}=${query.getAll(key).join(", ")}`;
@@ -125,7 +129,14 @@ function settingsOf(query, { model: name, group, defaults }) {
   const rule = normalRule(ruleOf(controls));
   const painted = (controls.mask === "painted" && controls.p) || "";
   const position = CORE_NAMES[controls.pos ?? "as trained"] ?? String(controls.pos);
-  const changes = [rule !== "none", painted, position !== "trained", Number(controls.t ?? 1) !== 1, off.size, controls.unheard];
+  const changes = [
+    rule !== "none",
+    painted,
+    position !== "trained",
+    Number(controls.t ?? 1) !== 1,
+    off.size,
+    controls.unheard,
+  ];
   const text = query.get("s") ?? String(defaults.s);
   return { name, text, controls, off, group, rule, painted, position, isPlain: !changes.some(Boolean) };
 }
@@ -145,13 +156,11 @@ function placeOf({ template, link, settings, now }) {
 /** The maps of which a mean is displayed; null for that of one head. @param {Look} look @param {Spot} at
  * @param {LocalRun} run @returns {[number, number][] | null}
  */
-function headsToAverage(look, at, { layers, heads }) {
+function headsToAverage(look, at, run) {
   const mean = meanOf(look);
   if (!mean) return null;
-  const ofLayer = Array.from({ length: heads }, (_, head) => /** @type {[number, number]} */ ([at.layer, head]));
-  const all = Array.from({ length: layers * heads }, (_, index) =>
-    /** @type {[number, number]} */ ([Math.floor(index / heads), index % heads]),
-  );
+  const all = headsOfRun(run);
+  const ofLayer = all.filter(([layer]) => layer === at.layer);
   if (mean !== "meanseen") return mean === "mean" ? ofLayer : all;
   const { layer, head } = parseAt(look.solo ?? "");
   if (look.solo) return [[layer, head]];
@@ -163,9 +172,11 @@ function headsToAverage(look, at, { layers, heads }) {
  * @param {Shown} view @param {Spot} at
  */
 function focusMessage({ model, template, link, settings, now, before, pin, look }, at) {
-  const { tokens, keyTokens, n, m, layers, heads, weights, ms, ends } = now;
+  const { tokens, keyTokens, n, m, layers, weights, ms, ends } = now;
   const averaged = headsToAverage(look, at, now);
-  const hidden = look.renorm ? specials({ tokens, ends, columns: keyTokens }, look) : /** @type {[number, number]} */ ([0, 0]);
+  const hidden = look.renorm
+    ? specials({ tokens, ends, columns: keyTokens }, look)
+    : /** @type {[number, number]} */ ([0, 0]);
   const isReading = look.words || hidden.some(Boolean);
   const drawn = (/** @type {LocalRun} */ run) => {
     const map = averaged ? measures.meanMap(run, averaged) : measures.mapOf(run, at.layer, at.head).slice();
@@ -202,7 +213,14 @@ function focusMessage({ model, template, link, settings, now, before, pin, look 
     forbidden: forbiddenOf(now),
     mean: averaged && meanNote(now, averaged),
     reading: isReading
-      ? { rows: null, columns: null, rowOf: order(n), columnOf: order(m), sentence: look.words ? NO_WORDS : "", hiddenShares: shares }
+      ? {
+          rows: null,
+          columns: null,
+          rowOf: order(n),
+          columnOf: order(m),
+          sentence: look.words ? NO_WORDS : "",
+          hiddenShares: shares,
+        }
       : null,
     columns: columnNote(settings, tokens, cosine),
     figures: figuresOf(model, settings, now, cosine),
@@ -211,7 +229,7 @@ function focusMessage({ model, template, link, settings, now, before, pin, look 
     effect: change && { ...change, focusMaximum: largest },
     baseline: before && base && { forbidden: forbiddenOf(before), distances: measures.rowDistances(base, map, m) },
     pinTail: pinTail(settings),
-    pin: pin && pin.header,
+    pin: pin?.header ?? null,
   };
   return pack(header, map, ...(base ? [base] : []), ...(pin ? [pin.weights] : []));
 }
@@ -224,7 +242,9 @@ function packMaps(run, layer, digest) {
   const { n, m, layers, heads } = run;
   if (Math.max(n, m) <= ALL_LAYERS_UP_TO && body.length <= MAX_WHOLE_WEIGHTS) return pack(header, body);
   const mapBytes = (/** @type {number} */ index) => body.subarray(index * n * m, (index + 1) * n * m);
-  const small = Array.from({ length: layers * heads }, (_, index) => pooled({ size: n, bytes: mapBytes(index) }, ALL_LAYERS_UP_TO));
+  const small = Array.from({ length: layers * heads }, (_, index) =>
+    pooled({ size: n, bytes: mapBytes(index) }, ALL_LAYERS_UP_TO),
+  );
   const whole = body.subarray(layer * heads * n * m, (layer + 1) * heads * n * m);
   return pack({ ...header, fullLayers: [layer], thumbnail: small[0].size }, whole, ...small.map(({ bytes }) => bytes));
 }
@@ -250,7 +270,11 @@ const tokensAt = (places, tokens) => [...places].sort((a, b) => a - b).flatMap((
 function partsOf(off) {
   const parts = [...off].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const mlps = parts.filter((part) => part.endsWith(".mlp")).map((part) => part.split(".")[0]);
-  return { heads: parts.filter((part) => /\.\d+$/.test(part)), mlps, layers: parts.filter((part) => /^\d+$/.test(part)) };
+  return {
+    heads: parts.filter((part) => /\.\d+$/.test(part)),
+    mlps,
+    layers: parts.filter((part) => /^\d+$/.test(part)),
+  };
 }
 
 /** What differs from the unmodified model, as `label` of headlight/picture/words.py.
@@ -262,7 +286,11 @@ function labelOf({ rule, painted, position, controls, off }, tokens, { positions
   const name = controls.pos ?? "";
   const note = positions.find(([encoding]) => encoding === name)?.[1] ?? "";
   const text = position === "none" ? "no positions" : `${name} positions`;
-  const fit = note.endsWith(FITS) ? ", as in training" : position === "none" ? "" : " (this model was not trained for them)";
+  const fit = note.endsWith(FITS)
+    ? ", as in training"
+    : position === "none"
+      ? ""
+      : " (this model was not trained for them)";
   const { heads, mlps, layers } = partsOf(off);
   const unheard = quotedAll(tokensAt(valuesOff(controls), tokens));
   const parts = [
@@ -283,8 +311,13 @@ function labelOf({ rule, painted, position, controls, off }, tokens, { positions
 function allOffNotes({ off }, { layers: nLayers, heads: nHeads }) {
   const { heads, mlps, layers } = partsOf(off);
   if (layers.length === nLayers)
-    return ["Every layer with these maps is ablated: each hands on its input unchanged, so the last one gives the embeddings."];
-  const silent = new Set([...heads, ...layers.flatMap((layer) => Array.from({ length: nHeads }, (_, head) => `${layer}.${head}`))]);
+    return [
+      "Every layer with these maps is ablated: each hands on its input unchanged, so the last one gives the embeddings.",
+    ];
+  const silent = new Set([
+    ...heads,
+    ...layers.flatMap((layer) => Array.from({ length: nHeads }, (_, head) => `${layer}.${head}`)),
+  ]);
   if (silent.size < nLayers * nHeads) return [];
   const too = mlps.length === nLayers ? "; every MLP is ablated too" : "";
   return [`Every head is ablated: in these layers no token receives anything from another${too}.`];
@@ -293,13 +326,16 @@ function allOffNotes({ off }, { layers: nLayers, heads: nHeads }) {
 /** @param {string[]} tokens */
 function unknownNotes(tokens) {
   const unknown = tokens.filter((token) => token === "[UNK]").length;
-  return unknown ? [`This model does not know ${unknown} of these ${tokens.length} tokens; it reads each of them as [UNK].`] : [];
+  return unknown
+    ? [`This model does not know ${unknown} of these ${tokens.length} tokens; it reads each of them as [UNK].`]
+    : [];
 }
 
 /** The mean that is displayed, and the head nearest to it. @param {LocalRun} run @param {[number, number][]} pairs */
 function meanNote(run, pairs) {
   const oneLayer = new Set(pairs.map(([layer]) => layer)).size === 1;
-  if (pairs.length === 1 && run.heads === 1) return `Layer ${pairs[0][0]} has one head, so the mean is the map of that head.`;
+  if (pairs.length === 1 && run.heads === 1)
+    return `Layer ${pairs[0][0]} has one head, so the mean is the map of that head.`;
   if (pairs.length === 1) return `The map of ${headName(pairs[0].join("."))}.`;
   const mean = measures.meanMap(run, pairs);
   const far = pairs.map(([layer, head]) => {
@@ -309,7 +345,8 @@ function meanNote(run, pairs) {
   const least = Math.min(...far);
   const best = pairs[far.indexOf(least)];
   const name = oneLayer ? `head ${best[1]}` : headName(best.join("."));
-  if (!least) return `The mean of ${pairs.length} heads. ${name[0].toUpperCase()}${name.slice(1)} has exactly this map.`;
+  if (!least)
+    return `The mean of ${pairs.length} heads. ${name[0].toUpperCase()}${name.slice(1)} has exactly this map.`;
   return `The mean of ${pairs.length} heads; no single head has this map. The nearest is ${name}; on average ${number(least)} of a row’s weight is elsewhere (total variation).`;
 }
 
@@ -317,7 +354,8 @@ function meanNote(run, pairs) {
 function columnNote({ rule, painted, position, controls, off }, tokens, cosine) {
   const [unseen, unheard] = [unseenOf(rule), valuesOff(controls)].map((places) => quotedAll(tokensAt(places, tokens)));
   if (!unseen && !unheard) return "";
-  const others = withoutUnseen(rule) !== "none" || painted || position !== "trained" || Number(controls.t ?? 1) !== 1 || off.size;
+  const others =
+    withoutUnseen(rule) !== "none" || painted || position !== "trained" || Number(controls.t ?? 1) !== 1 || off.size;
   return [
     unseen && `${unseen} is masked for all other tokens, so the softmax distributes its weight over the other keys.`,
     unheard && `The weights on ${unheard} stay, but its value is zeroed for all other tokens.`,
@@ -361,7 +399,10 @@ function answerOf(logits, classes) {
     const short = chance.toFixed(2);
     return chance < 1 && short === "1.00" ? ">0.99" : number(chance);
   };
-  const [first, ...others] = chances.sort((a, b) => b[0] - a[0]).slice(0, 3).map(([chance, name]) => `${name} ${text(chance)}`);
+  const [first, ...others] = chances
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, 3)
+    .map(([chance, name]) => `${name} ${text(chance)}`);
   const then = others.length ? `; then ${others.join(", ")}` : "";
   return { value: first, label: `the model’s answer for this sentence with these settings${then}` };
 }
@@ -369,7 +410,10 @@ function answerOf(logits, classes) {
 /** A picture's settings in the text of a pin, after the cursor, as pages/explore/pins.py. @param {Settings} settings */
 function pinTail({ name, text, rule, painted, position, controls, off }) {
   const { heads, mlps, layers } = partsOf(off);
-  const ablations = [heads, valuesOff(controls), mlps, layers].map((places) => places.join("-")).join("!").replace(/!+$/, "");
+  const ablations = [heads, valuesOff(controls), mlps, layers]
+    .map((places) => places.join("-"))
+    .join("!")
+    .replace(/!+$/, "");
   const model = name === MODEL ? "" : `@${name.replaceAll("~", "!")}`;
   const mask = painted ? `${rule}/${painted}` : rule;
   return [model, mask, position, String(Number(controls.t ?? 1)), ablations, text].join("~");
@@ -384,12 +428,15 @@ async function pinnedMap(link, template, models) {
   const [place, mask = "", position, t, ablations = "", ...words] = pin.split("~");
   const [at, model = ""] = place.split("@");
   const [rule, p] = mask.split("/");
-  const [heads, unheard, mlps, layers] = [...ablations.split("!"), "", "", ""].map((places) => places.split("-").filter(Boolean));
+  const [heads, unheard, mlps, layers] = [...ablations.split("!"), "", "", ""].map((places) =>
+    places.split("-").filter(Boolean),
+  );
   const pos = Object.keys(CORE_NAMES).find((name) => CORE_NAMES[name] === position) ?? position;
   const controls = { ...(p ? { mask: "painted", on: rule, p } : maskOf(rule)), pos, t, unheard: unheard.join("-"), at };
   const query = new URLSearchParams({ s: words.join("~") });
   for (const [key, value] of Object.entries(controls)) if (value) query.set(key, value);
-  for (const part of headNames([...heads, ...mlps.map((layer) => `${layer}.mlp`), ...layers])) query.append("off", part);
+  for (const part of headNames([...heads, ...mlps.map((layer) => `${layer}.mlp`), ...layers]))
+    query.append("off", part);
   try {
     const name = model.replaceAll("!", "~") || MODEL;
     const other = name === template.model ? template : await models.template(name, query.get("s"));

@@ -1,12 +1,12 @@
 // The picture of a run in a file that carries its model (mha_core/show): one's own sentence, masks, positions, the
 // temperature and ablated heads, whose maps this browser computes itself.
 
-import { choice, numbers } from "../base/choice.js";
-import { button, div, fillNotices, h, notices, setAttribute, setText } from "../base/dom.js";
+import { choice } from "../base/choice.js";
+import { button, div, fillNotices, h, notices, pixelRatio, setAttribute, setText } from "../base/dom.js";
 import { MASKS, RULE } from "../base/facts.js";
 import { counted, toggle } from "../base/words.js";
-import { mapsMessage, runUnder, sentenceOf } from "../compute/local_run.js";
-import { worstRowSum } from "../compute/map_measures.js";
+import { headsOfRun, mapsMessage, runUnder, sentenceOf } from "../wire/local_run.js";
+import { worstRowSum } from "../wire/map_measures.js";
 import { openModel } from "../compute/model_file.js";
 import { changed, maskOf, ruleOf } from "../link/changes.js";
 import { headNames, headsOf } from "../link/look.js";
@@ -40,9 +40,9 @@ const SCOPES = [
 
 /** The enlarged map, on which strokes paint the mask; its colours are those of the weights. */
 class PaintedMap extends PaintGrid {
-  /** @param {Bytes} cut @param {number} room */
-  image(cut, room) {
-    return BigMap.prototype.image.call(this, cut, room);
+  /** @param {Bytes} cut */
+  image(cut) {
+    return BigMap.prototype.image.call(this, cut, this.side * pixelRatio());
   }
 
   /** Begin a stroke, which blocks cells if the first one is allowed. @param {Cell} cell */
@@ -58,7 +58,7 @@ class PaintedMap extends PaintGrid {
 class LiveRun extends Standalone {
   /** @param {HTMLElement} root @param {Uint8Array} bytes @param {BrowserModel} model */
   constructor(root, bytes, model) {
-    super(root, bytes, () => {}, [choicesCss]);
+    super(root, bytes, () => {}, " live", [choicesCss]);
     this.model = model;
     this.given = /** @type {LiveModel} */ (this.state.live);
     this.saved = { state: this.state, maps: this.maps, floats: this.floats };
@@ -172,11 +172,12 @@ class LiveRun extends Standalone {
     }
   }
 
-  /** @param {import("../compute/local_run.js").LocalRun} run */
+  /** @param {import("../wire/local_run.js").LocalRun} run */
   take(run) {
     const { given, text, controls, off } = this;
     const { layers, heads, tokens, forbidden, weights } = run;
-    const maps = mapsMessage(run, String((this.count += 1)));
+    this.count += 1;
+    const maps = mapsMessage(run, String(this.count));
     const changes = changed(controls, off, tokens).map((change) => change.text);
     const builtIn = given.ownMask === "none" ? [] : [`${given.ownMask} mask: built in`];
     this.maps = mapsOf(maps);
@@ -185,9 +186,9 @@ class LiveRun extends Standalone {
       ...this.state,
       title: `${text} · ${given.title}`,
       changed: [...(changes.length ? changes : ["nothing changed"]), ...builtIn].join(", "),
-      origin: `${layers} layers of ${heads} heads, ${counted(tokens.length, "token")}, computed in this browser`,
+      origin: `${counted(layers, "layer")} of ${counted(heads, "head")}, ${counted(tokens.length, "token")}, computed in this browser`,
       forbidden,
-      exact: maps.header.fullLayers.flatMap((layer) => numbers(heads).map((head) => [layer, Number(head)])),
+      exact: headsOfRun(run),
     };
   }
 
@@ -198,15 +199,16 @@ class LiveRun extends Standalone {
     const painted = paintedTokens(painting.painted);
     return [
       problem,
-      unknown && `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].`,
-      painted && painted !== maps.n && `The mask was painted for ${painted} tokens; now only its rule applies.`,
-    ].filter((sentence) => typeof sentence === "string" && sentence !== "");
+      unknown ? `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].` : "",
+      painted && painted !== maps.n ? `The mask was painted for ${painted} tokens; now only its rule applies.` : "",
+    ].filter(Boolean);
   }
 
   draw() {
     if (this.isStale) this.compute();
     const { maps, at, floats, isPainting, asTable } = this;
-    if (at.row >= maps.n || (at.key ?? 0) >= maps.n) Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: null });
+    if (at.row >= maps.n || (at.key ?? 0) >= maps.n)
+      Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: null });
     this.map.use(isPainting ? this.grid : this.plain);
     super.draw();
     this.box.text = this.text;
@@ -219,6 +221,7 @@ class LiveRun extends Standalone {
     this.back.hidden = isSaved && !this.problem;
     this.brush.hidden = asTable;
     setAttribute(this.brush, "aria-pressed", String(isPainting));
+    this.large.toggleAttribute("data-painting", isPainting && !asTable);
     this.scopes.element.hidden = asTable || !isPainting;
     this.scopes.press(this.mask.scope);
     setAttribute(this.clear, "disabled", !this.painting.painted);

@@ -1,6 +1,6 @@
 // Numbers about the maps of a run, as mha_core/measure and pages/explore compute them.
 
-/** Maps (layers, h, n, m). @typedef {Pick<import("./run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
+/** Maps (layers, h, n, m). @typedef {Pick<import("../compute/run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
 
 /** The row sum of maps that is farthest from 1. @param {Float32Array} weights @param {number} keys */
 export function worstRowSum(weights, keys) {
@@ -77,7 +77,7 @@ export function largestChange(run, baseline) {
 }
 
 /** The cosine of the sentence vectors of two runs: the means of the tokens' last hidden states.
- * @param {import("./run.js").Run} run @param {import("./run.js").Run} other
+ * @param {import("../compute/run.js").Run} run @param {import("../compute/run.js").Run} other
  */
 export function sentenceCosine(run, other) {
   const [left, right] = [run, other].map(({ hidden, layers, n }) => {
@@ -88,6 +88,7 @@ export function sentenceCosine(run, other) {
     });
     return sums;
   });
-  const product = (/** @type {Float64Array} */ a, /** @type {Float64Array} */ b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
+  const product = (/** @type {Float64Array} */ a, /** @type {Float64Array} */ b) =>
+    a.reduce((sum, value, c) => sum + value * b[c], 0);
   return product(left, right) / Math.sqrt(product(left, left) * product(right, right));
 }
