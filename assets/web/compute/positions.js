@@ -155,8 +155,7 @@ function shaw(table, d) {
         for (let j = 0; j < m; j++) {
           const row = rows[Math.max(-SHAW_DISTANCE, Math.min(SHAW_DISTANCE, j - i)) + SHAW_DISTANCE];
           let sum = 0;
-          for (let channel = 0; channel < d; channel++)
-            sum += q.values[q.start + i * q.stride + channel] * row[channel];
+          for (let channel = 0; channel < d; channel++) sum += q.values[q.start + i * q.stride + channel] * row[channel];
           scores[i * stride + j] += sum / Math.sqrt(d);
         }
       }

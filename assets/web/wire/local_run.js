@@ -12,7 +12,7 @@ import { computeRun, tokenize } from "../compute/run.js";
 /** @typedef {ReturnType<typeof runUnder>} LocalRun */
 
 /** Positions of a link whose name in the core is another. @type {Record<string, string>} */
-export const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "scaled:2" };
+const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "scaled:2" };
 
 /** Compute a run. Throws an error with a sentence for a text or rule that cannot be used.
  * @param {BrowserModel} model @param {LocalSettings} settings

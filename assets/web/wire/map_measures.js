@@ -75,20 +75,3 @@ export function largestChange(run, baseline) {
   ]);
   return { layers: maxima, cell, weights: [baseline.weights[place], weights[place]] };
 }
-
-/** The cosine of the sentence vectors of two runs: the means of the tokens' last hidden states.
- * @param {import("../compute/run.js").Run} run @param {import("../compute/run.js").Run} other
- */
-export function sentenceCosine(run, other) {
-  const [left, right] = [run, other].map(({ hidden, layers, n }) => {
-    const width = hidden.length / (layers + 1) / n;
-    const sums = new Float64Array(width);
-    hidden.subarray(layers * n * width).forEach((value, index) => {
-      sums[index % width] += value;
-    });
-    return sums;
-  });
-  const product = (/** @type {Float64Array} */ a, /** @type {Float64Array} */ b) =>
-    a.reduce((sum, value, c) => sum + value * b[c], 0);
-  return product(left, right) / Math.sqrt(product(left, left) * product(right, right));
-}
