@@ -101,5 +101,5 @@ def _page(settings: Settings, cursor: Cursor, controls: dict[str, str | list[str
         positions = words.encodings(model)
         live = LiveModel(text=settings.text, controls=controls, positions=positions, group=model.group, fixed=fixed)
         with suppress(SizeError, Unsupported):  # then the file shows the picture alone
-            return page(live=live, model=pack_model(model, source.title)).encode("utf-8", "replace")
+            return page(live=live, model=pack_model(model, settings.model, source.title)).encode("utf-8", "replace")
     return page().encode("utf-8", "replace")

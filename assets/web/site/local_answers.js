@@ -84,6 +84,7 @@ const refusal = (key, sentence) => Object.assign(new UserError(sentence), { key 
 function check(query, { layers, heads, positions, fixed }) {
   const isHead = (/** @type {number[]} */ [layer, head = 0]) => layer < layers && head < heads;
   const isSize = (/** @type {string} */ text) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_WINDOW;
+  const lacks = (/** @type {string} */ text) => fixed[text.endsWith("MLP") ? "mlps" : text.includes(" ") ? "" : "layers"];
   /** @type {Record<string, (text: string) => boolean>} */
   const checks = {
     mask: (text) => KINDS.includes(text),
@@ -91,7 +92,7 @@ function check(query, { layers, heads, positions, fixed }) {
     t: (text) => Number(text) >= TEMPERATURES[0] && Number(text) <= TEMPERATURES[1],
     p: (text) => text === "" || paintedTokens(text, heads) > 0,
     at: (text) => /^\d+(\.\d+){1,3}$/.test(text) && isHead(text.split(".").map(Number)),
-    off: (text) => /^L\d+( H\d+| MLP)?$/.test(text) && isHead((text.match(/\d+/g) ?? []).map(Number)),
+    off: (text) => /^L\d+( H\d+| MLP)?$/.test(text) && isHead((text.match(/\d+/g) ?? []).map(Number)) && !lacks(text),
     unheard: (text) => /^(\d+(-\d+)*)?$/.test(text),
     ...{ w: isSize, first: isSize, gap: isSize },
   };
