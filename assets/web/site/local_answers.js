@@ -84,7 +84,8 @@ const refusal = (key, sentence) => Object.assign(new UserError(sentence), { key 
 function check(query, { layers, heads, positions, fixed }) {
   const isHead = (/** @type {number[]} */ [layer, head = 0]) => layer < layers && head < heads;
   const isSize = (/** @type {string} */ text) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_WINDOW;
-  const lacks = (/** @type {string} */ text) => fixed[text.endsWith("MLP") ? "mlps" : text.includes(" ") ? "" : "layers"];
+  const lacks = (/** @type {string} */ text) =>
+    fixed[text.endsWith("MLP") ? "mlps" : text.includes(" ") ? "" : "layers"];
   /** @type {Record<string, (text: string) => boolean>} */
   const checks = {
     mask: (text) => KINDS.includes(text),

@@ -171,10 +171,10 @@ class LiveRun extends Standalone {
   /** What the reader should know about the words and the painting. */
   get sentences() {
     const { problem, maps, painted } = this;
+    if (problem) return [problem];
     const unknown = maps.tokens.filter((token) => token === "[UNK]").length;
     const count = paintedTokens(painted);
     return [
-      problem,
       unknown ? `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].` : "",
       count && count !== maps.n ? `The mask was painted for ${count} tokens; now only its rule applies.` : "",
     ].filter(Boolean);

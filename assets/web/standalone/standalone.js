@@ -64,6 +64,7 @@ export class Standalone extends View {
     this.changes = h("p", { class: "model-changes" });
     this.origin = h("div");
     this.top = div("top", this.heading, this.changes);
+    this.legend = div("legend");
     this.blocked = blockedMark();
     this.actions = div("actions", this.modes.element);
     this.large = this.makeLarge();
@@ -77,12 +78,12 @@ export class Standalone extends View {
 
   makeLarge() {
     const law = h("span", {}, "colour scale widened for small weights (√ of the weight)");
-    const legend = div("legend", "0", this.ramp, "1", law, this.blocked);
+    this.legend.append("0", this.ramp, "1", law);
     return panel(
       "large",
       "Head in focus",
       [div("titles", this.title, div("subtitle", this.label)), this.actions],
-      h("div", {}, this.map.element, div("map-foot", legend, this.readout)),
+      h("div", {}, this.map.element, div("map-foot", this.legend, this.readout)),
     );
   }
 
@@ -141,7 +142,8 @@ export class Standalone extends View {
     setText(this.heading, this.state.title);
     setText(this.changes, this.state.changed);
     setText(this.origin, `${this.state.origin}. ${AXES}`);
-    this.blocked.hidden = !forbidden.some(Boolean);
+    if (forbidden.some(Boolean)) this.legend.append(this.blocked);
+    else this.blocked.remove();
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };
