@@ -254,7 +254,7 @@ def test_words_that_a_file_cannot_use_get_a_sentence(opens: Opens) -> None:
         box.fill("")
         expect(notices).to_have_text("Type a sentence; until then the last maps stay.")
         box.fill("qqq zzz")
-        expect(notices).to_contain_text("it reads each of them as [UNK].")
+        expect(notices).to_contain_text("tokens and reads [UNK].")
         box.fill("tom " * 300)
         expect(notices).to_contain_text("tokens")
         expect(page.locator(".tile")).not_to_have_count(0)

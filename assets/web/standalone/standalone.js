@@ -23,10 +23,9 @@ const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<StandaloneRun & Ack>} */
 export class Standalone extends View {
-  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove]
-   * @param {string} [kind] a further class @param {CSSStyleSheet[]} [styles] */
-  constructor(root, bytes, onMove = () => {}, kind = "", styles = []) {
-    super(root, [...styles, exploreCss, standaloneCss], `explore standalone${kind}`);
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove] */
+  constructor(root, bytes, onMove = () => {}) {
+    super(root, [exploreCss, standaloneCss], "explore standalone");
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
@@ -53,7 +52,7 @@ export class Standalone extends View {
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.setCursor({ layer, head }),
-      lamp: (layer, head) => this.toggleOff(layer, head),
+      lamp: (layer, head) => this.setCursor({ layer, head }), // without a model there is nothing to ablate
       hide: () => {},
       solo: () => {},
       hover,
@@ -69,11 +68,6 @@ export class Standalone extends View {
     this.actions = div("actions", this.modes.element);
     this.large = this.makeLarge();
     this.build();
-  }
-
-  /** Ablate a head, or restore it; without a model there is nothing to ablate. @param {number} layer @param {number} head */
-  toggleOff(layer, head) {
-    this.setCursor({ layer, head });
   }
 
   makeLarge() {
