@@ -120,8 +120,7 @@ def standalone(
         model: the model's file, as `model_file.pack_model` returns it; `live` needs it.
 
     Raises:
-        SizeError: the run has no such layer, head or row, or more weights than a file holds, or with its model more
-            than 700 kB.
+        SizeError: the run has no such layer, head or row, or more weights than a file holds, or a model too large.
         HeadlightError: a file of the view is missing.
     """
     layers, heads, rows, keys = run.weights.shape

@@ -21,12 +21,11 @@ import { pack, packParts, pooled, specials } from "../wire/packets.js";
  */
 
 const NOTE =
-  "Computed in this browser. Kinds of heads, notes on tokens, value norms, merged words, pins, the next word, the sentence vector and the comparison with transformers need Headlight’s server and are left out.";
+  "Computed in this browser. Kinds of heads, telling heads of new sentences, notes on tokens, value norms, merged words, pins, the next word, the sentence vector and the comparison with transformers need Headlight’s server and are left out.";
 const NOT_HERE = "This needs Headlight’s server.";
 const NO_WORDS = "Tokens are merged into words by Headlight’s server only.";
 const FITS = "The model was trained like this."; // end of a note on a positional encoding
 const SIDE = 128; // tokens up to which all layers are whole, and of a thumbnail, as in headlight/ui/packing.py
-const MAX_WHOLE_WEIGHTS = 72 * SIDE ** 2;
 const MAX_RUNS = 4;
 
 /** The last runs by their settings. @type {Map<string, LocalRun>} */
@@ -149,12 +148,13 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
   const size = `${(weights.length / 1000).toFixed(0)} kB of maps · ${n} of at most ${model.sizes.max_len} tokens`;
   /** @type {Header} */
   const header = {
-    ...{ ...template, ...at, unusable: {}, warnings: [], pinTail: "", pin: null, telling: [], tile: 0, values: null },
+    ...{ ...template, ...at, unusable: {}, warnings: [], pinTail: "", pin: null, tile: 0, values: null },
     ...{ next: [], stages: null, word: "", wordSentence: "", surprise: look.surprise ? [] : null, topHeads: {} },
     ...{ compared: "", pieces: [], patches: null, sound: null, columns: "", done: layers, look: writeLook(look) },
     digest: digestOf(model, settings),
     sentence: settings.text,
     texts: { s: settings.text },
+    telling: template.sentence === settings.text ? template.telling : [],
     notices: [NOTE, ...unknownNotes(tokens)],
     fixed: { lengths: NOT_HERE, ...template.fixed },
     label: labelOf(settings, tokens, template),
@@ -185,7 +185,7 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
 function packMaps(run, layer, digest) {
   const { header, body } = mapsMessage(run, digest);
   const { n, m, heads } = run;
-  if (Math.max(n, m) <= SIDE && body.length <= MAX_WHOLE_WEIGHTS) return pack(header, body);
+  if (Math.max(n, m) <= SIDE) return pack(header, body);
   const bytesOf = (/** @type {number} */ head) => body.subarray(head * n * m, (head + 1) * n * m);
   const small = headsOfRun(run).map((_, index) => pooled({ size: n, bytes: bytesOf(index) }, SIDE));
   const whole = body.subarray(layer * heads * n * m, (layer + 1) * heads * n * m);

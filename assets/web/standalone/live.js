@@ -19,26 +19,22 @@ import { SentenceBox } from "../picture/sentence.js";
 import { Standalone } from "./standalone.js";
 import choicesCss from "../picture/choices.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").LiveModel} LiveModel */
-/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
-
 const SAVED =
   "This is the saved picture. The file carries the model: type your own words, choose or paint a mask, change positions or ablate heads, and this browser computes all maps, without a network.";
 const LEFT_OUT = "What Headlight’s server says beside the maps, such as kinds of heads and the next word, is left out.";
-const EMPTY = "Type a sentence; until then the last maps stay.";
 const PAINT = "press or drag over cells of the map to block or allow them; a token’s label flips its row or column";
 const USUAL = MASKS.flatMap(({ numbers }) => numbers.map(([key, , usual]) => [key, String(usual)]));
 /** @type {Record<string, string>} */
 const DEFAULTS = { ...Object.fromEntries(USUAL), mask: "none", rule: RULE, on: "none", pos: "as trained", t: "1" };
 
 class LiveRun extends Standalone {
-  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {BrowserModel} model */
+  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {import("../compute/model_file.js").BrowserModel} model */
   constructor(root, bytes, model) {
     super(root, bytes);
     document.adoptedStyleSheets.unshift(choicesCss);
     this.kind += " live";
     this.model = model;
-    this.given = /** @type {LiveModel} */ (this.state.live);
+    this.given = /** @type {import("../base/messages.js").LiveModel} */ (this.state.live);
     this.ownMask = model.groups[this.given.group].ownMask;
     const { off, ...controls } = this.given.controls;
     const settings = { controls: /** @type {Controls} */ (controls), off: headsOf([off].flat()) };
@@ -127,7 +123,7 @@ class LiveRun extends Standalone {
   compute() {
     const { model, text, controls, off, ownMask, given } = this;
     this.isStale = false;
-    this.problem = text.trim() ? "" : EMPTY;
+    this.problem = text.trim() ? "" : "Type a sentence; until then the last maps stay.";
     if (this.problem) return;
     try {
       const run = runUnder(model, { text, controls, off, group: given.group });
@@ -184,5 +180,4 @@ export async function open(place, bytes, model) {
   if (opened instanceof Error)
     view.top.append(h("p", { role: "alert" }, `${opened.message} Below is the recorded picture.`));
   view.drawNow();
-  return view;
 }

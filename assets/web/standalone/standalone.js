@@ -18,7 +18,6 @@ import { isolated } from "../base/token_text.js";
 /** @typedef {(at: Spot) => void} OnMove called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
-const AXES = "Rows are queries, columns are keys; layers, heads and tokens are counted from 0.";
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<StandaloneRun & Ack>} */
@@ -135,7 +134,7 @@ export class Standalone extends View {
     this.setClasses({ "with-all": all });
     setText(this.heading, this.state.title);
     setText(this.changes, this.state.changed);
-    setText(this.origin, `${this.state.origin}. ${AXES}`);
+    setText(this.origin, `${this.state.origin}. Rows are queries, columns are keys; layers, heads and tokens are counted from 0.`);
     if (forbidden.some(Boolean)) this.legend.append(this.blocked);
     else this.blocked.remove();
     this.drawBar(all);

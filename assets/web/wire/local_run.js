@@ -18,7 +18,6 @@ const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "sc
  * @param {BrowserModel} model @param {LocalSettings} settings
  */
 export function runUnder(model, { text, controls, off, group }) {
-  const position = controls.pos ?? "as trained";
   const parts = [...off];
   const layersOf = (/** @type {RegExp} */ kind) => parts.filter((part) => kind.test(part)).map(parseFloat);
   const isDecoder = group === "decoder" && group !== Object.keys(model.groups)[0]; // it reads its own translation
@@ -27,7 +26,7 @@ export function runUnder(model, { text, controls, off, group }) {
   const run = computeRun(model, text, {
     group,
     allow: masks.some((cells) => cells.includes(0)) ? Uint8Array.from(masks.flatMap((cells) => [...cells])) : null,
-    position: CORE_NAMES[position] ?? position,
+    position: CORE_NAMES[controls.pos ?? "as trained"] ?? String(controls.pos),
     temperature: Number(controls.t ?? 1),
     headsOff: parts.filter((part) => /^\d+\.\d+$/.test(part)),
     mlpsOff: layersOf(new RegExp(`^\\d+\\.${MLP}$`)),

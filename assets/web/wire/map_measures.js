@@ -69,9 +69,7 @@ export function largestChange(run, baseline) {
   const place = places[maxima.indexOf(Math.max(...maxima))];
   if (place < 0) return { layers: maxima, cell: null, weights: [0, 0] };
   const map = Math.floor(place / (n * m));
-  const cell = /** @type {[number, number, number, number]} */ ([
-    ...[Math.floor(map / heads), map % heads],
-    ...[Math.floor(place / m) % n, place % m],
-  ]);
+  /** @type {[number, number, number, number]} */
+  const cell = [Math.floor(map / heads), map % heads, Math.floor(place / m) % n, place % m];
   return { layers: maxima, cell, weights: [baseline.weights[place], weights[place]] };
 }
