@@ -30,7 +30,7 @@ Opens = Callable[[Run | str], AbstractContextManager[Page]]
 
 @pytest.fixture
 def opens(browser: Browser, tmp_path: Path) -> Opens:
-    """A run's file, or the text of one, in a tab without a network; whatever it asks for beyond itself fails the test."""
+    """A run's file, or the text of one, in a tab without a network; what it asks for beyond itself fails the test."""
 
     @contextmanager
     def in_a_tab(run: Run | str) -> Iterator[Page]:
@@ -210,8 +210,7 @@ def test_a_file_with_its_model_computes_what_one_types_and_changes(opens: Opens)
         expect(page.locator(".model-changes")).to_have_text(
             "mask: window 2, no positional encoding, temperature 1.1, L0 H1 off"
         )
-        changes = {"mask": "window:2", "position": "none", "temperature": 1.1, "heads_off": [(0, 1)]}
-        assert_shown(page, model.run(typed, **changes))
+        assert_shown(page, model.run(typed, mask="window:2", position="none", temperature=1.1, heads_off=[(0, 1)]))
 
         back.click()
         expect(said).to_contain_text("This is the saved picture.")

@@ -134,7 +134,10 @@ export class Standalone extends View {
     this.setClasses({ "with-all": all });
     setText(this.heading, this.state.title);
     setText(this.changes, this.state.changed);
-    setText(this.origin, `${this.state.origin}. Rows are queries, columns are keys; layers, heads and tokens are counted from 0.`);
+    setText(
+      this.origin,
+      `${this.state.origin}. Rows are queries, columns are keys; layers, heads and tokens are counted from 0.`,
+    );
     if (forbidden.some(Boolean)) this.legend.append(this.blocked);
     else this.blocked.remove();
     this.drawBar(all);
