@@ -66,7 +66,7 @@ class HtmlView:
 
 
 class LiveModel(TypedDict):
-    """What the view needs beside the file of a model, with which the browser computes other runs."""
+    """Facts that the view needs beside the file of a model, with which the browser computes other runs."""
 
     text: str  # of the run
     controls: dict[str, str | list[str]]  # settings of the run, as in a link

@@ -10,7 +10,7 @@ import wabt from "wabt";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const WEB = join(ROOT, "assets/web");
-const APART = /^standalone\/|^compute\/|^frame\/boot\.js$/; // what no page of the app imports
+const APART = /^(standalone|compute|site)\/|^frame\/boot\.js$/; // what no page of the app imports
 
 const isCheck = process.argv.includes("--check");
 let stale = 0;

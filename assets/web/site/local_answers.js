@@ -7,14 +7,14 @@ import { counted, quoted } from "../base/words.js";
 import { changed, controlsOf, ruleOf, unseenOf, valuesOff, withoutUnseen } from "../link/changes.js";
 import { headsOf, meanOf, parseAt, parseLook, writeLook } from "../link/look.js";
 import { forbiddenCells, normalRule, paintedTokens } from "../link/mask_rules.js";
-import { headsOfRun, mapsMessage, runUnder, sentenceOf, unknownNotes } from "../wire/local_run.js";
-import { largestChange, mapOf, meanMap, renormalise, rowDistances, worstRowSum } from "../wire/map_measures.js";
+import { headsOfRun, mapsMessage, runUnder, sentenceOf, unknownNotes } from "../compute/local_run.js";
+import { largestChange, mapOf, meanMap, renormalise, rowDistances, worstRowSum } from "../compute/map_measures.js";
 import { pack, packParts, pooled, specials } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Header */
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
-/** @typedef {import("../wire/local_run.js").LocalRun & {ms: number}} LocalRun */
-/** @typedef {import("../wire/local_run.js").LocalSettings} LocalSettings */
+/** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
+/** @typedef {import("../compute/local_run.js").LocalSettings} LocalSettings */
 /** `template`: the header of a recorded answer of the model, of this text if there is one.
  * @typedef {{open(name: string, onProgress?: (share: number) => void): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models

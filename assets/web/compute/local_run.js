@@ -3,10 +3,10 @@
 import { valuesOff } from "../link/changes.js";
 import { MLP } from "../link/look.js";
 import { forbiddenCells, masksOf } from "../link/mask_rules.js";
-import { toBytes } from "./packets.js";
-import { computeRun, tokenize } from "../compute/run.js";
+import { toBytes } from "../wire/packets.js";
+import { computeRun, tokenize } from "./run.js";
 
-/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
+/** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
 /** `off`: ablated parts, as "3.1", "3.mlp" and "3"; `group`: kind of attention.
  * @typedef {{text: string, controls: Controls, off: Set<string>, group: string}} LocalSettings */
 /** @typedef {ReturnType<typeof runUnder>} LocalRun */

@@ -1,6 +1,6 @@
 // Numbers about the maps of a run, as mha_core/measure and pages/explore compute them.
 
-/** Maps (layers, h, n, m). @typedef {Pick<import("../compute/run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
+/** Maps (layers, h, n, m). @typedef {Pick<import("./run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
 
 /** The row sum of maps that is farthest from 1. @param {Float32Array} weights @param {number} keys */
 export function worstRowSum(weights, keys) {
