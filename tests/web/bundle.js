@@ -10,7 +10,7 @@ import wabt from "wabt";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const WEB = join(ROOT, "assets/web");
-const APART = /^standalone\/|^compute\/|^frame\/boot\.js$/; // what no page of the app imports
+const APART = /^(standalone|compute|site)\/|^frame\/boot\.js$/; // what no page of the app imports
 
 const isCheck = process.argv.includes("--check");
 let stale = 0;
@@ -70,6 +70,7 @@ open("frame/first.js").begin(open);`;
 const SCRIPTS = {
   "assets/app.js": APP,
   "mha_core/show/standalone.js": 'export { open } from "./standalone/standalone.js";',
+  "mha_core/show/live.js": 'export { open } from "./standalone/live.js";',
   "mha_core/show/widget.js": 'import { render } from "./standalone/widget.js";\nexport default { render };',
 };
 

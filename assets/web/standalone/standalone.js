@@ -21,9 +21,9 @@ const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<StandaloneRun & Ack>} */
-class Standalone extends View {
-  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} onMove */
-  constructor(root, bytes, onMove) {
+export class Standalone extends View {
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove] */
+  constructor(root, bytes, onMove = () => {}) {
     super(root, [exploreCss, standaloneCss], "explore standalone");
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
@@ -38,15 +38,15 @@ class Standalone extends View {
     this.all = false;
     this.themed = true;
     this.theme = /** @type {Theme} */ (LIGHT.matches ? "light" : "dark");
-    LIGHT.addEventListener("change", () => this.change({ theme: LIGHT.matches ? "light" : "dark" }));
+    LIGHT.addEventListener("change", () => this.setDisplay({ theme: LIGHT.matches ? "light" : "dark" }));
     this.title = h("h2");
     this.label = span("label");
     this.readout = h("div", { class: "readout", role: "status" });
     this.ramp = span("ramp");
     this.layers = group("Layer");
-    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle all-toggle" });
-    this.modes = mapOrTable((asTable) => this.change({ asTable }));
-    this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
+    this.allHeads = button("", () => this.setDisplay({ all: !this.all }), { class: "toggle all-toggle" });
+    this.modes = mapOrTable((asTable) => this.setDisplay({ asTable }));
+    this.other = button("", () => this.setDisplay({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
@@ -58,36 +58,43 @@ class Standalone extends View {
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
+    this.heading = h("h1");
+    this.changes = h("p", { class: "model-changes" });
+    this.origin = h("div");
+    this.top = div("top", this.heading, this.changes);
+    this.legend = div("legend");
+    this.blocked = blockedMark();
+    this.actions = div("actions", this.modes.element);
     this.large = this.makeLarge();
     this.build();
   }
 
   makeLarge() {
     const law = h("span", {}, "colour scale widened for small weights (√ of the weight)");
-    const legend = div("legend", "0", this.ramp, "1", law, this.state.forbidden.some(Boolean) ? blockedMark() : "");
+    this.legend.append("0", this.ramp, "1", law);
     return panel(
       "large",
       "Head in focus",
-      [div("titles", this.title, div("subtitle", this.label)), div("actions", this.modes.element)],
-      h("div", {}, this.map.element, div("map-foot", legend, this.readout)),
+      [div("titles", this.title, div("subtitle", this.label)), this.actions],
+      h("div", {}, this.map.element, div("map-foot", this.legend, this.readout)),
     );
   }
 
   build() {
-    const { title, changed, link, origin } = this.state;
+    const { link } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
     bar.append(layer, this.layers, push(), this.allHeads);
     this.show(
-      div("top", h("h1", {}, title), h("p", { class: "model-changes" }, changed)),
+      this.top,
       div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
       h(
         "footer",
         {},
-        h("div", {}, origin, ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0."),
+        this.origin,
         link ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link)) : null,
       ),
     );
@@ -101,14 +108,14 @@ class Standalone extends View {
   }
 
   /** @param {{all?: boolean, asTable?: boolean, theme?: Theme}} change */
-  change(change) {
+  setDisplay(change) {
     Object.assign(this, change);
     this.heads.rects = [];
     this.redraw();
   }
 
   resized() {
-    this.change({});
+    this.setDisplay({});
   }
 
   /** The weights of the head in focus, and whether they are the original float32 values. */
@@ -125,6 +132,14 @@ class Standalone extends View {
     const { forbidden } = this.state;
     const all = this.all && !narrow;
     this.setClasses({ "with-all": all });
+    setText(this.heading, this.state.title);
+    setText(this.changes, this.state.changed);
+    setText(
+      this.origin,
+      `${this.state.origin}. Rows are queries, columns are keys; layers, heads and tokens are counted from 0.`,
+    );
+    if (forbidden.some(Boolean)) this.legend.append(this.blocked);
+    else this.blocked.remove();
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };
@@ -186,7 +201,7 @@ class Standalone extends View {
 /** Draw a run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes packed by mha_core/show/html.py
  * @param {OnMove} onMove
  */
-export function open(place, bytes, onMove = () => {}) {
+export function open(place, bytes, onMove) {
   const view = new Standalone(place, bytes, onMove);
   view.drawNow();
   return view;

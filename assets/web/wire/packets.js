@@ -21,6 +21,24 @@ export function parts(bytes) {
   });
 }
 
+/** Pack a message, the inverse of `unpack`. @param {object} header @param {...(Uint8Array | Float32Array)} bodies */
+export function pack(header, ...bodies) {
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const start = 4 + 4 * Math.ceil(text.length / 4);
+  const bytes = new Uint8Array(bodies.reduce((sum, body) => sum + body.byteLength, start)).fill(32, 4, start);
+  new DataView(bytes.buffer).setUint32(0, start - 4, true);
+  bytes.set(text, 4);
+  let offset = start;
+  for (const { buffer, byteOffset, byteLength } of bodies) {
+    bytes.set(new Uint8Array(buffer, byteOffset, byteLength), offset);
+    offset += byteLength;
+  }
+  return bytes;
+}
+
+/** Pack messages as one, the inverse of `parts`. @param {...Uint8Array} messages */
+export const packParts = (...messages) => pack({ parts: messages.map(({ length }) => length) }, ...messages);
+
 /** Unpack the header and the float32 values of a message. @param {Uint8Array} bytes */
 export function unpackFloats(bytes) {
   const { header, body } = unpack(bytes);
@@ -67,7 +85,7 @@ const pieceOf = (body, from, index, cells) => body.subarray(from + index * cells
 export const rowOf = (map, row, wide) => /** @type {Map} */ (map.subarray(row * wide, (row + 1) * wide));
 
 /** Encode weights as bytes, as in the maps. @param {Float32Array} weights */
-export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
+export const toBytes = (weights) => new Uint8Array(weights.map((weight) => Math.round(255 * weight)));
 
 /** Pool a map to `room` cells: of each block the byte farthest from `none`.
  * @param {Bytes} map @param {number} none the neutral byte: 0 for weights @returns {Bytes}

@@ -2,13 +2,16 @@
 
 import { pixel, pixels, rgb } from "../base/colour.js";
 import { isShortcut, walked } from "../base/grid_keys.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, wholeMap } from "./map.js";
 import { isolated } from "../base/token_text.js";
 
+/** @typedef {import("./mask_paint.js").MaskPaint} MaskPaint */
 /** @typedef {Pick<MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
+/** @typedef {{readOut(text: string | null): void, stroke(act: (mask: MaskPaint) => void, ends?: boolean): void, undo(): void}} Paints */
+
 export class PaintGrid extends BigMap {
-  /** @param {Painter} view */
+  /** @param {Paints} view */
   constructor(view) {
     super({ pick: () => {}, hover: (text) => view.readOut(text) });
     this.view = view;
@@ -36,8 +39,10 @@ export class PaintGrid extends BigMap {
     this.element.style.touchAction = scrolls ? "auto" : "none";
   }
 
-  /** Allowed cells in their colour, blocked ones without, under the hatching. @param {Bytes} cut */
-  image(cut) {
+  /** Allowed cells in their colour, blocked ones without, under the hatching; of a map with weights those.
+   * @param {Bytes} cut @param {number} room */
+  image(cut, room) {
+    if (this.picture?.weights) return super.image(cut, room);
     return pixels(cut, Uint32Array.of(...[this.inks.none, this.inks.allowed].map((ink) => pixel(rgb(ink)))));
   }
 

@@ -4,6 +4,12 @@ import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
 const LINES = ["row", "column"]; // tools that flip a whole line
 
+/** @type {[Scope, string][]} */
+export const SCOPES = [
+  ["all", "all heads"],
+  ["one", "this head"],
+];
+
 export class MaskPaint {
   /** @type {Tool} */
   tool = "block";
@@ -52,7 +58,7 @@ export class MaskPaint {
       return this.tool === "row" ? row === i : key === j;
     };
     const frees = LINES.includes(this.tool) && !allowed.some((cell, index) => cell && isOfLine(index));
-    this.value = this.tool === "allow" || frees ? 1 : 0;
+    this.value = this.tool === "allow" || frees || (this.tool === "flip" && !allowed[i * this.n + j]) ? 1 : 0;
   }
 
   /** @param {Cell} at */
