@@ -1,0 +1,41 @@
+// Answers the requests of the views on a site without a server: from the recordings, then by the models of this
+// browser; everything else is refused with a sentence on what works here.
+
+import { recorded } from "./recordings.js";
+import { localAnswer } from "./local_answers.js";
+import { models } from "./models.js";
+import { facts, needsServer } from "./facts.js";
+import { pageNow } from "../link/navigation.js";
+
+const COMPUTED = ["maps", "focus"]; // the routes of Maps
+const SILENT = ["qr"]; // what nothing on the page waits for
+
+/** Why this question has no answer here. @param {string} route */
+function reason(route) {
+  const { title } = pageNow();
+  if (SILENT.includes(route)) return "";
+  if (COMPUTED.includes(route))
+    return `This change needs the server. Without one, Maps computes any sentence of its models, with masks, positional encodings, ablated heads and temperature. Start a server with ${facts.start}.`;
+  if (["pair", "initial", "masks", "entry", "steps"].includes(route))
+    return `Without a server, ${title} shows its own examples only; Maps computes any sentence. Start a server with ${facts.start}.`;
+  return needsServer("This");
+}
+
+/** Answer a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */
+export async function answer(path, request) {
+  const [route, query = ""] = path.replace("api/", "").split(/\?(.*)/s);
+  const params = new URLSearchParams(query);
+  /** @type {Uint8Array<ArrayBuffer> | null} */
+  let bytes = null;
+  let sentence = reason(route);
+  try {
+    bytes = await recorded(route, params);
+    if (!bytes && COMPUTED.includes(route)) bytes = await localAnswer(route, params, models);
+  } catch (error) {
+    sentence = /** @type {Error} */ (error).message;
+  }
+  request?.signal?.throwIfAborted();
+  if (bytes) return new Response(bytes);
+  const key = params.has("s") ? { "Headlight-Key": "s" } : undefined;
+  return new Response(sentence, { status: 422, headers: key });
+}
