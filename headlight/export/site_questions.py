@@ -1,0 +1,105 @@
+"""The canonical form of a question to the data API, under which `headlight export --site` records its answer.
+
+Keys without effect on the answer and values equal to the default are left out. The browser builds the same form
+(assets/web/site/questions.js) with the tables of `rules`, which are part of the recordings.
+"""
+
+from collections import Counter
+from functools import cache
+from typing import TypedDict
+from urllib.parse import parse_qsl, quote
+
+from headlight.link.fields import FIELDS
+from headlight.picture.link_query import to_param
+from headlight.registry import MINILM
+
+# route -> keys without effect on its answer; "" for all other routes
+WITHOUT_EFFECT = {
+    "": ("learn",),
+    **dict.fromkeys(("maps", "focus"), ("learn", "view")),
+    **dict.fromkeys(("pair", "initial"), ("learn", "order", "shuffle", "three", "kin", "mean")),
+    **dict.fromkeys(("masks", "entry"), ("learn", "pad")),
+    "steps": ("learn", "f", "lesson", "wrote"),
+    "lesson": ("look", "pin", "view"),
+}
+NEVER_READ = ("dev", "big")  # a site has one device
+STATED = dict.fromkeys(("masks", "entry", "outcomes"), ("s", "mask"))  # a bare address has defaults of its own
+# words of `look` that only draw, and the beginnings of others
+DRAWN = ("", "linear", "own", "nospecials", "open", "table", "lines", "sort", "difference", "nofirst")
+DRAWN_HEADS = ("hide", "solo", "keys")
+COMPUTED = ("renorm", "meanseen")  # with one of these words, the others change the weights
+_MASK = 2**32 - 1
+
+
+class Rules(TypedDict):
+    """What the browser needs to build the canonical form."""
+
+    defaults: dict[str, str | None]  # key -> the default value; None without a single one
+    withoutEffect: dict[str, list[str]]
+    stated: dict[str, list[str]]
+    drawn: list[str]
+    drawnHeads: list[str]
+    computed: list[str]
+
+
+@cache
+def rules() -> Rules:
+    """Return the tables."""
+    defaults = {key: to_param(field.default) for key, field in FIELDS.items()}
+    return {
+        "defaults": {key: value if isinstance(value, str) and value else None for key, value in defaults.items()}
+        | dict.fromkeys(("at", "pos2", "t2")),  # depend on page and model
+        "withoutEffect": {route: [*keys, *NEVER_READ] for route, keys in WITHOUT_EFFECT.items()},
+        "stated": {route: list(keys) for route, keys in STATED.items()},
+        "drawn": list(DRAWN),
+        "drawnHeads": list(DRAWN_HEADS),
+        "computed": list(COMPUTED),
+    }
+
+
+def canonical(route: str, query: str) -> str:
+    """Return the canonical form of a question, in ASCII."""
+    tables = rules()
+    left_out = {*tables["withoutEffect"].get(route, tables["withoutEffect"][""])}
+    pairs = [(key, _read_look(text) if key == "look" else text) for key, text in parse_qsl(query, True)]
+    counts = Counter(key for key, _ in pairs)
+    stated = {*tables["stated"].get(route, ())}
+    if any(key == "model" and text != MINILM for key, text in pairs):
+        stated.add("s")  # another model has another sentence
+
+    def is_kept(key: str, text: str) -> bool:
+        if key not in tables["defaults"] or key in left_out or (key == "look" and not text):
+            return False
+        return key in stated or counts[key] > 1 or text != tables["defaults"][key]
+
+    return f"{route}?{'&'.join(sorted(f'{key}={_encode(text)}' for key, text in pairs if is_kept(key, text)))}"
+
+
+def _read_look(text: str) -> str:
+    """Return the words of `look` that change the answer."""
+    words = text.split("_")
+    if {*words} & {*COMPUTED}:
+        return text
+    return "_".join(sorted(word for word in words if word not in DRAWN and not word.startswith(DRAWN_HEADS)))
+
+
+def _encode(text: str) -> str:
+    """Percent-encode a text as JavaScript's `encodeURIComponent`."""
+    return quote(text, safe="!'()*-._~", errors="replace")
+
+
+def index_key(question: str) -> str:
+    """Return the key of a canonical question in the index: 53 bits of cyrb53 in hexadecimal digits.
+
+    The browser's own SHA-256 is missing on pages without HTTPS, and is asynchronous.
+    """
+    h1, h2 = 0xDEADBEEF, 0x41C6CE57
+    for code in question.encode("ascii"):
+        h1, h2 = _multiply(h1 ^ code, 2654435761), _multiply(h2 ^ code, 1597334677)
+    h1 = _multiply(h1 ^ (h1 >> 16), 2246822507) ^ _multiply(h2 ^ (h2 >> 13), 3266489909)
+    h2 = _multiply(h2 ^ (h2 >> 16), 2246822507) ^ _multiply(h1 ^ (h1 >> 13), 3266489909)
+    return f"{(h2 & 2**21 - 1) << 32 | h1:x}"
+
+
+def _multiply(a: int, b: int) -> int:
+    return a * b & _MASK
