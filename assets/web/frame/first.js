@@ -2,7 +2,7 @@
 // loaded, each at its final position. The view then moves into its Streamlit element. On the way to another page the head
 // and the view are drawn likewise, while its script runs.
 
-import { MAIN, pageNow } from "../link/navigation.js";
+import { isSite, MAIN, pageNow } from "../link/navigation.js";
 import { drawBar, makeTitle, storeOf } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
@@ -140,7 +140,7 @@ async function draw(open) {
 
 /** @param {Open} open */
 export function begin(open) {
-  if (document.getElementById("headlight-site")) return; // site/site.js begins there
+  if (isSite) return; // site/site.js begins there
   if (document.getElementById("headlight-unknown")) return drawBar(theme());
   const room = document.getElementById("headlight-phone");
   if (room) return open("rooms/phone.js").beginRoom(open, room, theme(), COLOURS[theme()]);

@@ -5,7 +5,7 @@ import { done, keepWay, wayKept } from "./course.js";
 import { answerStep } from "./lesson.js";
 import { fillChoice, group } from "../base/choice.js";
 import { div, h, linked, render } from "../base/dom.js";
-import { linkTo } from "../link/navigation.js";
+import { isSite, linkTo } from "../link/navigation.js";
 
 /** @typedef {{id: string, course: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; course: "" for the first one; steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
@@ -37,7 +37,7 @@ function drawCard(card, number, steps, isFirst) {
       ? "done ✓"
       : `${doneSteps.length} of ${card.steps.length} done, continue at step ${current}`;
   const marks = card.steps.map((_, step) => ["i", { "data-done": doneSteps.includes(step + 1) ? "" : null }]);
-  const paper = { href: handout, target: "_blank", rel: "noopener", hidden: !card.id };
+  const paper = { href: handout, target: "_blank", rel: "noopener", hidden: !card.id || isSite };
   return [
     "li.lesson.panel",
     ["p.step-position.label", ["span.next-step", isFirst && !doneSteps.length ? "Start here" : ""], ["span", about]],

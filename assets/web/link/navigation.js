@@ -86,7 +86,10 @@ export function visit(address, byBar) {
 /** All pages, from headlight/ui/pages.py. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 
-/** The link to an address below the root, as "compare?s=…": a page may be a file of its own name. @param {string} address */
+/** Whether the pages are files of their own names, without a server that computes. */
+export const isSite = PAGES.some(({ file }) => file !== undefined);
+
+/** The link to an address below the root, as "compare?s=…". @param {string} address */
 export function linkTo(address) {
   const [path] = address.split(/[?#]/, 1);
   const page = PAGES.find((page) => page.path === path);

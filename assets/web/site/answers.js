@@ -18,7 +18,7 @@ function reason(route) {
     return `This change needs the server. Without one, Maps computes any sentence of its models, with masks, positional encodings, ablated heads and temperature. Start a server with ${facts.start}.`;
   if (["pair", "initial", "masks", "entry", "steps"].includes(route))
     return `Without a server, ${title} shows its own examples only; Maps computes any sentence. Start a server with ${facts.start}.`;
-  return needsServer("This");
+  return needsServer("This part of the page");
 }
 
 /** Answer a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */

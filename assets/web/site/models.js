@@ -63,7 +63,6 @@ export function open(name, onProgress = () => {}) {
   return model;
 }
 
-```
 /** Draw the offer in front of the view. @param {string} name @param {string} text @param {number | null} share loaded */
 function draw(name, text, share = null) {
   const size = facts.files[name].bytes;

@@ -14,7 +14,7 @@ import { drawLesson } from "../lessons/lesson.js";
 import { descriptions } from "../link/model_name.js";
 import { MAIN, pageNow } from "../link/navigation.js";
 import { answer } from "./answers.js";
-import { facts, needsServer } from "./facts.js";
+import { facts, blocksOfServer } from "./facts.js";
 import { keepOffline } from "./offline.js";
 import siteCss from "./site.css" with { type: "css" };
 
@@ -75,9 +75,9 @@ async function show(open) {
   drawPickers(page.model && path in VIEWS ? facts.models : [], [], { machine: false, hub: false, page: path });
   drawShare({ page: path, address: location.href, kinds: [], start: "" });
   if (path in VIEWS) return showPicture(open);
-  const sheets = await fetchRoute(`api/page?path=${path}`)
+  const sheets = await fetchRoute(`api/page.${path}`)
     .then((response) => response.json())
-    .catch(() => [{ blocks: [{ kind: "text", text: needsServer(page.title) }] }]);
+    .catch(() => [{ blocks: blocksOfServer(page.title) }]);
   if (path === page.path) showWords(open, sheets);
 }
 
