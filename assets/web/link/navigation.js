@@ -107,4 +107,5 @@ export const pageAt = (address) =>
   PAGES.find(({ path }) => path === address) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
 
 /** The current page. */
-export const pageNow = () => PAGES.find(({ path }) => nameOf(addressOf(path)) === nameOf(location.pathname)) ?? pageAt("");
+export const pageNow = () =>
+  PAGES.find(({ path }) => nameOf(addressOf(path)) === nameOf(location.pathname)) ?? pageAt("");

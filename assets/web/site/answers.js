@@ -21,21 +21,30 @@ function reason(route) {
   return needsServer("This part of the page");
 }
 
+/** The key of the text that has no answer here; "" if another value has none. @param {string} route @param {URLSearchParams} params */
+async function keyOf(route, params) {
+  const pairs = [...params].filter(([key]) => ["model", "s"].includes(key));
+  const isUsual = await recorded(route, new URLSearchParams(pairs)).catch(() => null);
+  return params.has("s") && !isUsual ? "s" : "";
+}
+
 /** Answer a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */
 export async function answer(path, request) {
   const [route, query = ""] = path.replace("api/", "").split(/\?(.*)/s);
   const params = new URLSearchParams(query);
+  let sentence = reason(route);
+  let key = /** @type {string | null} */ (null);
   /** @type {Uint8Array<ArrayBuffer> | null} */
   let bytes = null;
-  let sentence = reason(route);
   try {
     bytes = await recorded(route, params);
     if (!bytes && COMPUTED.includes(route)) bytes = await localAnswer(route, params, models);
   } catch (error) {
-    sentence = /** @type {Error} */ (error).message;
+    const { message, key: unusable = null } = /** @type {Error & {key?: string}} */ (error);
+    [sentence, key] = [message, unusable];
   }
+  key ??= bytes ? "" : await keyOf(route, params);
   request?.signal?.throwIfAborted();
   if (bytes) return new Response(bytes);
-  const key = params.has("s") ? { "Headlight-Key": "s" } : undefined;
-  return new Response(sentence, { status: 422, headers: key });
+  return new Response(sentence, { status: 422, headers: key ? { "Headlight-Key": key } : {} });
 }

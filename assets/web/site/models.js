@@ -2,10 +2,10 @@
 // with its size, shows the progress, and asks the view again when it is there.
 
 import { formatBytes } from "../frame/other_models.js";
-import { button, h, render, urlOf, UserError } from "../base/dom.js";
+import { h, render, urlOf, UserError } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { views } from "../base/view_base.js";
-import { titleOf } from "../link/model_name.js";
+import { baseOf, titleOf } from "../link/model_name.js";
 import { parts, unpack } from "../wire/packets.js";
 import { openModel } from "../compute/model.js";
 import { facts } from "./facts.js";
@@ -24,7 +24,8 @@ const offer = h("section", { id: "headlight-load", "aria-label": "Load the model
 const loaded = /** @type {Set<string>} */ (new Set());
 
 /** The cache of models; null in a browser that stores nothing. */
-const storage = () => globalThis.caches?.open(`headlight ${new URL("./", location.href)} models`).catch(() => null) ?? null;
+const storage = () =>
+  globalThis.caches?.open(`headlight ${new URL("./", location.href)} models`).catch(() => null) ?? null;
 
 /** Read a file. @param {Response} response @param {number} size @param {(done: number) => void} onProgress */
 async function read(response, size, onProgress) {
@@ -69,14 +70,20 @@ function draw(name, text, share = null) {
   const isLoading = share !== null;
   const bar = ["progress", { max: "1", value: share ?? 0, "aria-label": titleOf(name), hidden: !isLoading }];
   const press = { class: "strong", hidden: isLoading, onclick: () => take(name) };
-  render(offer, ["p", { role: "status" }, text], ["button", press, `Load ${titleOf(name)} (${formatBytes(size)})`], bar);
+  render(
+    offer,
+    ["p", { role: "status" }, text],
+    ["button", press, `Load ${titleOf(name)} (${formatBytes(size)})`],
+    bar,
+  );
   if (!offer.isConnected) document.querySelector(".st-key-stage > .place")?.before(offer);
 }
 
 /** Load a model that is offered, then ask the views again. @param {string} name */
 async function take(name) {
   const size = facts.files[name].bytes;
-  const show = (done) => draw(name, `Loading ${titleOf(name)}: ${formatBytes(done)} of ${formatBytes(size)}.`, done / size);
+  const show = (done) =>
+    draw(name, `Loading ${titleOf(name)}: ${formatBytes(done)} of ${formatBytes(size)}.`, done / size);
   show(0);
   try {
     await open(name, show);
@@ -90,21 +97,26 @@ async function take(name) {
 
 /** What local_answers.js computes with. */
 export const models = {
-  /** Open a model, or offer it if it is large and not here. @param {string} name @returns {Promise<BrowserModel>} */
-  async open(name) {
+  /** Open a model, or offer it if it is large and not here. @param {string} link its name in links @returns {Promise<BrowserModel>} */
+  async open(link) {
+    const name = baseOf(link);
     const file = facts.files[name];
     const title = titleOf(name);
     if (!file) throw new UserError(`${title} shows its recorded sentences here. Start a server with ${facts.start}.`);
     const size = formatBytes(file.bytes);
     const cache = await storage();
     if (file.bytes < LARGE || loaded.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
-    if (!opened.has(name)) draw(name, `${title} computes your own sentences in this browser. ${cache ? KEPT : NOT_KEPT}`);
+    if (!opened.has(name))
+      draw(name, `${title} computes your own sentences in this browser. ${cache ? KEPT : NOT_KEPT}`);
     throw new UserError(`Your own sentence is shown as soon as ${title} is loaded (${size}).`);
   },
-  /** The header of a recorded answer of Maps. @param {string} name @returns {Promise<any>} */
-  async template(name) {
+  /** The header of a recorded answer of Maps, if possible of this text. @param {string} name @param {string | null} [text]
+   * @returns {Promise<import("../base/messages.js").ExplorePicture>} */
+  async template(name, text = null) {
     const query = new URLSearchParams(name === MODEL ? {} : { model: name });
-    const answer = await recorded("maps", query);
+    const ofText = new URLSearchParams(query);
+    if (text !== null) ofText.set("s", text);
+    const answer = (await recorded("maps", ofText)) ?? (await recorded("maps", query));
     if (!answer) throw new UserError(`There is no recorded picture of ${titleOf(name)} on this site.`);
     return unpack(parts(answer)[0]).header;
   },

@@ -12,7 +12,7 @@ import { drawViews, views } from "../base/view_base.js";
 import { load } from "../lessons/course.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { descriptions } from "../link/model_name.js";
-import { MAIN, pageNow } from "../link/navigation.js";
+import { pageNow } from "../link/navigation.js";
 import { answer } from "./answers.js";
 import { facts, blocksOfServer } from "./facts.js";
 import { keepOffline } from "./offline.js";
@@ -87,7 +87,7 @@ export async function begin(open) {
   transport.send = answer;
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, siteCss];
   document.body.append(h("main", { id: "stMain", "data-testid": "stMain", tabindex: "-1" }, content));
-  for (const [name, title, , summary] of facts.models) descriptions.set(name, [title, summary]);
+  for (const [name, title, , summary] of facts.models) descriptions.set(name, [title, summary ?? ""]);
   if (location.search.includes("learn=")) await load().catch(() => {}); // the curtain must come before the picture
   setTheme(theme());
   addEventListener("headlight-theme", (event) => {
