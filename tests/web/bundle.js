@@ -54,6 +54,7 @@ const SCRIPTS = {
   "assets/app.js": APP,
   "assets/site.js": SITE,
   "mha_core/show/standalone.js": 'export { open } from "./standalone/standalone.js";',
+  "mha_core/show/live.js": 'export { open } from "./standalone/live.js";',
   "mha_core/show/widget.js": 'import { render } from "./standalone/widget.js";\nexport default { render };',
 };
 const BANNERS = {

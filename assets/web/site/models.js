@@ -7,16 +7,15 @@ import { MODEL } from "../base/facts.js";
 import { views } from "../base/view_base.js";
 import { baseOf, titleOf } from "../link/model_name.js";
 import { parts, unpack } from "../wire/packets.js";
-import { openModel } from "../compute/model.js";
+import { openModel } from "../compute/model_file.js";
 import { facts } from "./facts.js";
 import { recorded } from "./recordings.js";
 
-/** @typedef {import("../compute/model.js").BrowserModel} BrowserModel */
+/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
 
 const LARGE = 2e6; // bytes from which a model is offered, not just loaded
 const KEPT = "It is loaded once and kept by this browser.";
 const NOT_KEPT = "This browser keeps no files of this page, so it is loaded again at the next visit.";
-const CUT = "The file of the model is incomplete; try again.";
 
 /** Name -> the model. @type {Map<string, Promise<BrowserModel>>} */
 const opened = new Map();
@@ -27,19 +26,17 @@ const loaded = /** @type {Set<string>} */ (new Set());
 const storage = () =>
   globalThis.caches?.open(`headlight ${new URL("./", location.href)} models`).catch(() => null) ?? null;
 
-/** Read a file. @param {Response} response @param {number} size @param {(done: number) => void} onProgress */
-async function read(response, size, onProgress) {
-  const bytes = new Uint8Array(size);
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+/** Read a file. @param {Response} response @param {(done: number) => void} onProgress */
+async function read(response, onProgress) {
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).getReader();
+  const pieces = [];
   let length = 0;
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    if (length + piece.value.length > size) throw new UserError(CUT);
-    bytes.set(piece.value, length);
+    pieces.push(piece.value);
     length += piece.value.length;
     onProgress(length);
   }
-  if (length < size) throw new UserError(CUT);
-  return bytes;
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
 /** Load a model, and keep it once it can be opened. @param {string} name @param {(done: number) => void} onProgress */
@@ -49,7 +46,7 @@ async function load(name, onProgress) {
   const kept = await cache?.match(urlOf(file));
   const response = kept ?? (await fetch(urlOf(file)));
   if (!response.ok) throw new UserError("The file of the model is not on this site.");
-  const bytes = await read(response, size, onProgress);
+  const bytes = await read(response, onProgress);
   const model = await openModel(bytes);
   loaded.add(name);
   if (!kept && size > LARGE) await cache?.put(urlOf(file), new Response(bytes)).catch(() => {}); // no space
