@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, in addition to its weights
 BYTES_A_WEIGHT = 1.5
+MAX_LIVE_BYTES = 700_000  # of a file that carries its model
 MAX_PACKED = 1.334  # bytes of base64 per byte at most: 4/3, and the overhead of deflate on incompressible data
 LEVEL = 4  # of zlib: 6 saves a fourteenth of the bytes in three times the time, 9 a fifth in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
@@ -64,6 +65,18 @@ class HtmlView:
         return path
 
 
+class LiveModel(TypedDict):
+    """What the view needs beside the file of a model, with which the browser computes other runs."""
+
+    title: str  # of the model
+    text: str  # of the run
+    controls: dict[str, str | list[str]]  # settings of the run, as in a link
+    positions: list[tuple[str, str]]  # encodings that the model supports, each with its effect
+    ownMask: str  # expression of the mask that is built into the model
+    group: str  # the kind of attention
+    fixed: dict[str, str]  # controls without effect -> why
+
+
 class StandaloneRun(TypedDict):
     """Description of a run for its view, and the map shown first."""
 
@@ -77,10 +90,20 @@ class StandaloneRun(TypedDict):
     head: int
     row: int
     exact: list[tuple[int, int]]  # layer and head of the float32 maps that follow
+    live: LiveModel | None  # of a file that carries its model
 
 
 def standalone(
-    run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
+    run: Run,
+    *,
+    layer: int = 0,
+    head: int = 0,
+    row: int = 0,
+    title: str = "",
+    link: str = "",
+    changed: str = "",
+    live: LiveModel | None = None,
+    model: bytes = b"",
 ) -> str:
     """Return a run as the text of an HTML file, at most 60 kB and 1.5 bytes per weight.
 
@@ -95,17 +118,25 @@ def standalone(
         title: above the picture and in the tab; the sentence by default.
         link: an http(s) address of the same picture; shown under it.
         changed: the changes made to the model, in words; by default those of the run.
+        live: the settings of the run, for a file that computes other runs; with it the file has at most 700 kB.
+        model: the model's file, as `model_file.pack_model` returns it; `live` needs it.
 
     Raises:
-        SizeError: the run has no such layer, head or row, or more weights than a file holds.
+        SizeError: the run has no such layer, head or row, or more weights than a file holds, or with its model more
+            than 700 kB.
         HeadlightError: a file of the view is missing.
     """
     layers, heads, rows, keys = run.weights.shape
     check_size(layers * heads, rows, keys)
     description = describe_run(run, layer=layer, head=head, row=row, title=title, link=link, changed=changed)
-    page = _page(description, "").encode("utf-8", "surrogatepass")
-    free_bytes = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() - len(page)
-    return _page(description, _pack_base64(message(run, description, _exact_heads(run, description, free_bytes))))
+    description["live"] = live
+    page = _page(description, "", model).encode("utf-8", "surrogatepass")
+    limit = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() if live is None else MAX_LIVE_BYTES
+    exact = _exact_heads(run, description, limit - len(page))
+    result = _page(description, _pack_base64(message(run, description, exact)), model)
+    if live is not None and len(result.encode("utf-8", "surrogatepass")) > MAX_LIVE_BYTES:
+        raise SizeError(f"with its model this file exceeds {MAX_LIVE_BYTES:,} bytes; leave the model out")
+    return result
 
 
 def check_size(heads: int, tokens: int, keys: int | None = None) -> None:
@@ -137,6 +168,7 @@ def describe_run(
         "head": head,
         "row": row,
         "exact": [],
+        "live": None,
     }
 
 
@@ -166,9 +198,10 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
     return ordered[: max(0, int((free_bytes / MAX_PACKED - fixed) // (4 * rows * keys)))]
 
 
-def _page(description: StandaloneRun, run: str) -> str:
+def _page(description: StandaloneRun, run: str, model: bytes) -> str:
     title = html.escape(f"{description['title']} · {description['changed']}")
-    return _PAGE.read_text("utf-8").format(title=title, code=_code(), run=run)
+    name, packed = ("live.js", _packed_model(model)) if description["live"] else ("standalone.js", "")
+    return _PAGE.read_text("utf-8").format(title=title, code=_code(name), run=run, model=packed)
 
 
 def script(name: str) -> bytes:
@@ -180,9 +213,14 @@ def script(name: str) -> bytes:
 
 
 @cache
-def _code() -> str:
+def _code(name: str) -> str:
     """Return the view with its style sheets, which it injects into the page itself."""
-    return _pack_base64(script("standalone.js"), level=9)
+    return _pack_base64(script(name), level=9)
+
+
+def _packed_model(model: bytes) -> str:
+    """Return the element with a model's file."""
+    return f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n'
 
 
 def _pack_base64(content: bytes, level: int = LEVEL) -> str:

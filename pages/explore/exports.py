@@ -1,17 +1,24 @@
 """The files that Maps exports: tables, NPZ and HTML of the picture of a link."""
 
+from contextlib import suppress
+from functools import partial
+
 from cachetools import LRUCache
 
 from headlight.link.cursor import Cursor, parse_view
+from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, selected_map, word_pairs, words
-from headlight.picture.link_query import LinkQuery
+from headlight.picture.link_query import LinkQuery, to_param
 from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
 from headlight.registry import get_source, models
+from headlight.registry.trained import Shipped
 from headlight.ui import numbers
 from headlight.ui.tables import Table, run_to_npz
+from mha_core.errors import SizeError, Unsupported
 from mha_core.show import standalone
-from mha_core.show.html import check_size
+from mha_core.show.html import LiveModel, check_size
+from mha_core.show.model_file import pack_model
 
 from . import heads_overview, long_pictures, map_transform
 
@@ -79,14 +86,26 @@ def html(raw: bytes) -> bytes:
     model = pictures.model_for(settings)
     if model.group != "cross":
         check_size(models.count_heads(model), len(pictures.tokens(settings)))  # before the expensive pass
-    return _page(settings, _cursor(query, settings))
+    return _page(settings, _cursor(query, settings), {key: to_param(query[key]) for key in SIDE_KEYS})
 
 
-@single_flight(LRUCache(CACHE_BYTES, len))
-def _page(settings: Settings, cursor: Cursor) -> bytes:
-    """Return the standalone page from the cache, or build it."""
-    picture = pictures.picture(settings)
-    title, changed = f"{settings.text} · {get_source(settings.model).title}", words.label(settings, picture.model)
-    layer, head, row = cursor.layer, cursor.head, cursor.row or 0
-    page = standalone(picture.run, layer=layer, head=head, row=row, title=title, changed=changed)
-    return page.encode("utf-8", "replace")
+@single_flight(LRUCache(CACHE_BYTES, len), lambda settings, cursor, controls: (settings, cursor))
+def _page(settings: Settings, cursor: Cursor, controls: dict[str, str | list[str]]) -> bytes:
+    """Return the standalone page from the cache, or build it; of a small shipped model it computes in the browser."""
+    picture, source = pictures.picture(settings), get_source(settings.model)
+    title, changed = f"{settings.text} · {source.title}", words.label(settings, picture.model)
+    place = {"layer": cursor.layer, "head": cursor.head, "row": cursor.row or 0}
+    page = partial(standalone, picture.run, **place, title=title, changed=changed)
+    if isinstance(source, Shipped):
+        with suppress(SizeError, Unsupported):  # then the file shows the picture alone
+            live = LiveModel(
+                title=source.title,
+                text=settings.text,
+                controls=controls,
+                positions=words.encodings(picture.model),
+                ownMask=picture.model.own_mask,
+                group=picture.model.group,
+                fixed=dict(models.disabled_controls(picture.model)),
+            )
+            return page(live=live, model=pack_model(picture.model, source.title)).encode("utf-8", "replace")
+    return page().encode("utf-8", "replace")

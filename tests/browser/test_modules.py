@@ -1,6 +1,6 @@
 """Modules without a page: that the one script has each of them, the rules of masks, and the model of the painter.
 
-The painter (assets/web/masks/mask_paint.js): strokes, whole rows, single heads.
+The painter (assets/web/picture/mask_paint.js): strokes, whole rows, single heads.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str =
     base = mask_codec.forbidden_cells(rule, "", N, HEADS)[0]
     own = mask_codec.forbidden_cells(built_in, "", N, HEADS)[0]
     row = {"n": N, "heads": HEADS, "base": base, "modelMask": own, "rule": rule, "steps": list(steps)}
-    after: dict[str, Any] = modules.one("masks/mask_paint.js", row, RUN)
+    after: dict[str, Any] = modules.one("picture/mask_paint.js", row, RUN)
     allow = mask_codec.allow_mask(rule, after["text"], N, HEADS, built_in)
     assert torch.equal(heads(after), allow.expand(HEADS, N, N))
     return after

@@ -4,7 +4,7 @@
 import { h, render } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
 import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
-import { notify } from "../link/navigation.js";
+import { isSite, notify } from "../link/navigation.js";
 import { OtherModels } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
@@ -97,7 +97,7 @@ if (first) {
  */
 export function drawPickers(models, devices, may = { machine: false, hub: false }) {
   others.set({ machine: may.machine, hub: may.hub });
-  model.draw(models.length ? [...models, YOURS] : []);
+  model.draw(models.length && !isSite ? [...models, YOURS] : models);
   right.draw(may.page === "compare" ? [SAME, ...models] : []);
   device.draw(devices.map((name) => [name, name]));
   pickers.hidden = model.element.hidden && device.element.hidden;

@@ -18,13 +18,15 @@ import { isolated } from "../base/token_text.js";
 /** @typedef {(at: Spot) => void} OnMove called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
+const AXES = "Rows are queries, columns are keys; layers, heads and tokens are counted from 0.";
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<StandaloneRun & Ack>} */
-class Standalone extends View {
-  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} onMove */
-  constructor(root, bytes, onMove) {
-    super(root, [exploreCss, standaloneCss], "explore standalone");
+export class Standalone extends View {
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove]
+   * @param {CSSStyleSheet[]} [styles] */
+  constructor(root, bytes, onMove = () => {}, styles = []) {
+    super(root, [...styles, exploreCss, standaloneCss], "explore standalone");
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
@@ -51,43 +53,54 @@ class Standalone extends View {
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.setCursor({ layer, head }),
-      lamp: (layer, head) => this.setCursor({ layer, head }), // without a model there is nothing to ablate
+      lamp: (layer, head) => this.toggleOff(layer, head),
       hide: () => {},
       solo: () => {},
       hover,
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.setCursor({ row, key });
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
+    this.heading = h("h1");
+    this.changes = h("p", { class: "model-changes" });
+    this.origin = h("div");
+    this.top = div("top", this.heading, this.changes);
+    this.blocked = blockedMark();
+    this.actions = div("actions", this.modes.element);
     this.large = this.makeLarge();
     this.build();
   }
 
+  /** Ablate a head, or restore it; without a model there is nothing to ablate. @param {number} layer @param {number} head */
+  toggleOff(layer, head) {
+    this.setCursor({ layer, head });
+  }
+
   makeLarge() {
     const law = h("span", {}, "colour scale widened for small weights (√ of the weight)");
-    const legend = div("legend", "0", this.ramp, "1", law, this.state.forbidden.some(Boolean) ? blockedMark() : "");
+    const legend = div("legend", "0", this.ramp, "1", law, this.blocked);
     return panel(
       "large",
       "Head in focus",
-      [div("titles", this.title, div("subtitle", this.label)), div("actions", this.modes.element)],
+      [div("titles", this.title, div("subtitle", this.label)), this.actions],
       h("div", {}, this.map.element, div("map-foot", legend, this.readout)),
     );
   }
 
   build() {
-    const { title, changed, link, origin } = this.state;
+    const { link } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
     bar.append(layer, this.layers, push(), this.allHeads);
     this.show(
-      div("top", h("h1", {}, title), h("p", { class: "model-changes" }, changed)),
+      this.top,
       div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
       h(
         "footer",
         {},
-        h("div", {}, origin, ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0."),
+        this.origin,
         link ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link)) : null,
       ),
     );
@@ -125,6 +138,10 @@ class Standalone extends View {
     const { forbidden } = this.state;
     const all = this.all && !narrow;
     this.setClasses({ "with-all": all });
+    setText(this.heading, this.state.title);
+    setText(this.changes, this.state.changed);
+    setText(this.origin, `${this.state.origin}. ${AXES}`);
+    this.blocked.hidden = !forbidden.some(Boolean);
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };
@@ -186,7 +203,7 @@ class Standalone extends View {
 /** Draw a run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes packed by mha_core/show/html.py
  * @param {OnMove} onMove
  */
-export function open(place, bytes, onMove = () => {}) {
+export function open(place, bytes, onMove) {
   const view = new Standalone(place, bytes, onMove);
   view.drawNow();
   return view;

@@ -21,6 +21,24 @@ export function parts(bytes) {
   });
 }
 
+/** Pack a message, the inverse of `unpack`. @param {object} header @param {...(Uint8Array | Float32Array)} bodies */
+export function pack(header, ...bodies) {
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const start = 4 + 4 * Math.ceil(text.length / 4);
+  const bytes = new Uint8Array(bodies.reduce((sum, body) => sum + body.byteLength, start)).fill(32, 4, start);
+  new DataView(bytes.buffer).setUint32(0, start - 4, true);
+  bytes.set(text, 4);
+  let offset = start;
+  for (const { buffer, byteOffset, byteLength } of bodies) {
+    bytes.set(new Uint8Array(buffer, byteOffset, byteLength), offset);
+    offset += byteLength;
+  }
+  return bytes;
+}
+
+/** Pack messages as one, the inverse of `parts`. @param {...Uint8Array} messages */
+export const packParts = (...messages) => pack({ parts: messages.map(({ length }) => length) }, ...messages);
+
 /** Unpack the header and the float32 values of a message. @param {Uint8Array} bytes */
 export function unpackFloats(bytes) {
   const { header, body } = unpack(bytes);

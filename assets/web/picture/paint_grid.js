@@ -2,13 +2,16 @@
 
 import { pixel, pixels, rgb } from "../base/colour.js";
 import { isShortcut, walked } from "../base/grid_keys.js";
-import { BigMap, wholeMap } from "../picture/map.js";
+import { BigMap, wholeMap } from "./map.js";
 import { isolated } from "../base/token_text.js";
 
+/** @typedef {import("./mask_paint.js").MaskPaint} MaskPaint */
 /** @typedef {Pick<MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
+/** @typedef {{readOut(text: string | null): void, stroke(act: (mask: MaskPaint) => void, ends?: boolean): void, undo(): void}} Paints */
+
 export class PaintGrid extends BigMap {
-  /** @param {Painter} view */
+  /** @param {Paints} view */
   constructor(view) {
     super({ pick: () => {}, hover: (text) => view.readOut(text) });
     this.view = view;

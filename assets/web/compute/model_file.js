@@ -1,0 +1,116 @@
+// A model's file (mha_core/show/model_file.py has its format): checked, and its weights made float32.
+
+import { sha256 } from "./digest.js";
+import { Memory, roomFor } from "./memory.js";
+
+const FORMAT = "headlight model ";
+const VERSION = "1";
+const LINE = 128; // bytes of the first line
+const GROUP = 64; // values that share a scale
+
+/** @typedef {{name: string, shape: number[], type: "float32" | "int18"}} Tensor */
+/** @typedef {{vocabulary: number, d_model: number, n_heads: number, n_layers: number, max_len: number,
+ *   position: string, amplitude: number, d_feed_forward: number, residual: boolean, norm: boolean, norm_after: boolean,
+ *   eps: number, target_len?: number, pooling?: string}} Sizes */
+/** @typedef {{can: string[], reasons: Record<string, string>, ownMask: string}} Abilities */
+/** @typedef {{split: string, vocabulary: string[], unknown: string, special: string[]}} Vocabulary */
+/** @typedef {{name: string, title: string, kind: "Encoder" | "Classifier" | "LanguageModel" | "EncoderDecoder",
+ *   sizes: Sizes, ends: [number, number], groups: Record<string, Abilities>, classes: string[], tokenizer: Vocabulary,
+ *   shuffled: Record<string, number[]>, weightsSha256: string, tensors: Tensor[]}} Header */
+/** The header of a model's file, its weights by name, and its tables, of which a run reads a few rows.
+ * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Map<string, Float32Array>,
+ *   tables: Map<string, Stored>}} BrowserModel */
+
+/** Open the bytes of a model's file.
+ * @param {Uint8Array} bytes @param {{wasm?: boolean}} options without WebAssembly plain JavaScript computes the same
+ * @returns {Promise<BrowserModel>}
+ * @throws {Error} with a sentence: no such file, another version, cut off or changed
+ */
+export async function openModel(bytes, { wasm = true } = {}) {
+  const line = new TextDecoder("latin1").decode(bytes.subarray(0, LINE));
+  if (!line.startsWith(FORMAT)) throw new Error("This is not a model file of Headlight.");
+  const [version, length, digest] = line.slice(FORMAT.length).trim().split(" ");
+  if (version !== VERSION) {
+    throw new Error(`This model file has format ${version}, and this page reads format ${VERSION}; export both again.`);
+  }
+  const content = bytes.slice(LINE); // copied: aligned, and nobody changes it
+  if (content.length < Number(length) || !digest) {
+    const sizes = `${bytes.length.toLocaleString("en")} of ${(Number(length) + LINE).toLocaleString("en")} bytes`;
+    throw new Error(`The model file is cut off: ${sizes} are here. Load it again.`);
+  }
+  if ((await sha256(content)) !== digest) {
+    throw new Error("The model file is damaged or was exchanged: its bytes do not have the SHA-256 that it states.");
+  }
+  const start = 4 + new DataView(content.buffer).getUint32(0, true);
+  /** @type {Header} */
+  const header = JSON.parse(new TextDecoder().decode(content.subarray(4, start)));
+  return { ...header, ...placed(header, content.subarray(start)) };
+}
+
+/** A tensor as it is in the file. */
+export class Stored {
+  /** @param {Tensor} tensor @param {Uint8Array<ArrayBuffer>} body @param {number} start of its first byte */
+  constructor({ shape, type }, body, start) {
+    this.shape = shape;
+    this.length = shape.reduce((product, size) => product * size, 1);
+    const floats = type === "float32" ? this.length : this.length / GROUP;
+    const first = body.byteOffset + start;
+    this.floats = new Float32Array(body.buffer, first, floats); // the values, or the scales of groups
+    this.bytes = 4 * floats;
+    if (type === "float32") return;
+    this.integers = new Int16Array(body.buffer, first + this.bytes, this.length);
+    this.bits = new Uint8Array(body.buffer, first + this.bytes + 2 * this.length, this.length / 4);
+    this.bytes += 2 * this.length + this.length / 4;
+  }
+
+  /** Read the values from `first` on, a multiple of the group, into an array. @param {number} first @param {Float32Array} values */
+  read(first, values) {
+    const { floats, integers, bits } = this;
+    if (!integers || !bits) return values.set(floats.subarray(first, first + values.length));
+    for (let at = 0; at < values.length; at += 4) {
+      const place = first + at;
+      const scale = floats[Math.floor(place / GROUP)];
+      const four = bits[place >> 2];
+      values[at] = (4 * integers[place] + (four & 3)) * scale;
+      values[at + 1] = (4 * integers[place + 1] + ((four >> 2) & 3)) * scale;
+      values[at + 2] = (4 * integers[place + 2] + ((four >> 4) & 3)) * scale;
+      values[at + 3] = (4 * integers[place + 3] + (four >> 6)) * scale;
+    }
+  }
+
+  /** Read one row of a table. @param {number} row */
+  row(row) {
+    const values = new Float32Array(this.shape[1]);
+    this.read(row * values.length, values);
+    return values;
+  }
+}
+
+/** The weights of a file in the memory in which they are multiplied, and its tables.
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body
+ */
+function placed(header, body) {
+  const [tables, matrices] = [new Map(), new Map()];
+  let start = 0;
+  for (const tensor of header.tensors) {
+    const stored = new Stored(tensor, body, start);
+    (/^words\.|^random\.|table$/.test(tensor.name) ? tables : matrices).set(tensor.name, stored);
+    start += stored.bytes;
+  }
+  const rooms = [...matrices.values()].map((stored) => roomFor(stored.length));
+  const memory = new Memory(rooms.reduce((sum, room) => sum + room, scratch(header.sizes)));
+  const weights = new Map();
+  for (const [name, stored] of matrices) {
+    const values = memory.take(stored.length);
+    stored.read(0, values);
+    weights.set(name, values);
+  }
+  const ids = new Map(header.tokenizer.vocabulary.map((token, id) => [token, id]));
+  return { ids, memory, weights, tables };
+}
+
+/** How many floats the longest run needs beside the weights. @param {Sizes} sizes */
+function scratch({ d_model, n_heads, d_feed_forward, max_len, target_len = 0, vocabulary }) {
+  const n = roomFor(max_len + target_len);
+  return n * (10 * d_model + d_feed_forward + n) + (d_model / n_heads) * n + vocabulary + 1024;
+}
