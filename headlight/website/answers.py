@@ -1,0 +1,282 @@
+"""The questions that the pages of a site ask, found by following the links that the app itself offers, and their answers.
+
+Every question is asked in its canonical form, so that one answer serves all its forms.
+"""
+
+import json
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from headlight.api.routes import Handlers
+from headlight.lessons.schema import Lesson, LessonStep
+from headlight.lessons.variants import parse_replacements, replaced_link, retry_variant
+from headlight.link.fields import FIELDS, SIDE_KEYS
+from headlight.registry import MINILM, get_source
+from mha_core.errors import HeadlightError
+
+from .questions import canonical
+
+Pairs = list[tuple[str, str]]  # keys and values of a link
+Header = dict[str, Any]
+
+PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
+MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
+DEPTHS = FIELDS["depth"].choices
+_IN_RUN = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")  # keys without effect on a run
+_RIGHT = ("s2", "model2", "at2", *(f"{key}2" for key in SIDE_KEYS))
+_OVER_MAPS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn")  # likewise, for tests of Compare
+_OF_STEP = ("step", "f", "vs", "learn")  # likewise, for the exercises of Shapes
+
+
+class Answers:
+    """The recorded answers by the name of their pack and their canonical question."""
+
+    def __init__(self, handlers: Handlers) -> None:
+        self.packs: dict[str, dict[str, bytes]] = {}
+        self._handlers = handlers
+        self._known: dict[str, bytes | None] = {}
+
+    def ask(self, pack: str, route: str, pairs: Iterable[tuple[str, str]] = ()) -> bytes | None:
+        """Record the answer to a question and return it, None if there is none."""
+        question = canonical(route, urlencode(list(pairs)))
+        if question not in self._known:
+            try:
+                self._known[question] = self._handlers[route](question.partition("?")[2].encode("ascii"))
+            except HeadlightError:  # the site says so too
+                self._known[question] = None
+        answer = self._known[question]
+        if answer is not None:
+            self.packs.setdefault(pack, {})[question] = answer
+        return answer
+
+    def open(self, pack: str, page: str, pairs: Pairs) -> Header | None:
+        """Record what a page asks for when it opens a link; return the header of its picture."""
+        route = PICTURES.get(page)
+        answer = self.ask(pack, route, pairs) if route else None
+        if route is None or answer is None:
+            return None
+        header = _header(answer)
+        for form in _forms(pairs, header):
+            self.ask(pack, route, form)
+            if page != "compare":  # its answer depends on the row
+                self.ask(pack, route, _with(form, at=_head(form, header)))
+        return header
+
+    def record_lesson(self, lesson: Lesson) -> None:
+        """Record the pictures, the panels beneath them, and the verdicts of all steps of a lesson."""
+        for number, step in enumerate(lesson.steps, 1):
+            for name, question in ((f"{lesson.id}.{number}", step), (f"{lesson.id}.{number}.2", retry_variant(step))):
+                if question is not None:
+                    self._record_step(lesson.id, name, question, parse_qsl(question.query, True))
+            for variant in step.variants:
+                self._record_step(f"{lesson.id}-more", f"{lesson.id}.{number}", step, _variant(step, variant))
+
+    def _record_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> None:
+        header = self.open(pack, step.page, pairs)
+        for form in (_forms(pairs, header) if header else [pairs]):
+            self.ask(pack, "lesson", [*form, ("learn", name)])
+        if header is None:
+            return
+        record_beneath(self, pack, step.page, pairs, header)
+        if step.page == "explore":
+            for telling in header["telling"]:
+                self.ask(pack, "focus", _with(pairs, at=".".join(telling["cursor"].split(".")[:2])))
+        if step.page == "compare" and step.picture == "panel vectors":
+            for row in range(len(header["sides"][0]["tokens"])):
+                self.ask(pack, "pair", _with(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+
+
+def record_beneath(answers: Answers, pack: str, page: str, pairs: Pairs, header: Header) -> None:
+    """Record what a page asks for beneath its picture."""
+    head = f"{header['layer']}.{header['head']}"
+    values = dict(pairs)
+    match page:
+        case "explore":
+            record_view(answers, pack, pairs, header, values.get("view", ""))
+        case "compare":
+            both = _without(pairs, "s2", "model2", "at2", *_OVER_MAPS)
+            left = _without(pairs, *_RIGHT, *_OVER_MAPS)
+            answers.ask(pack, "shuffle", [*both, *((key, values[key]) for key in ("order", "shuffle") if key in values)])
+            if header["eachIsQuick"]:
+                answers.ask(pack, "ablations", left)
+            if several := [pair for pair in pairs if pair[0] in ("three", "kin", "mean")]:
+                answers.ask(pack, "encodings", [*left, *several, ("at", head)])
+        case "masks":
+            answers.ask(pack, "outcomes", pairs)
+        case "shapes":
+            answers.ask(pack, "reshape", _with(_without(pairs, *_OF_STEP), at=head))
+
+
+def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view: str) -> None:
+    """Record another view of the run under the map of Maps, for every row of the sentence where it needs one."""
+    name, _, state = view.partition(".")
+    run, head = _without(pairs, *_IN_RUN), f"{header['layer']}.{header['head']}"
+    cursor = f"{header['row']}" if header["key"] is None else f"{header['row']}.{header['key']}"
+    match name:
+        case "heads":
+            answers.ask(pack, "overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
+        case "flow":
+            for measure in ("flow", "flow.norm"):
+                answers.ask(pack, "flow", [*run, ("at", f"0.0.{cursor}"), ("view", measure)])
+        case "channels":
+            answers.ask(pack, "channels", [*run, ("at", f"{head}.{cursor}")])
+        case "cache":
+            shift = [*state.split("."), "", ""][1]
+            answers.ask(pack, "cache", [*run, ("at", f"{head}.{cursor}"), ("view", f"cache..{shift}")])
+        case "residual" | "lens":
+            for row in _rows(answers, pairs):
+                answers.ask(pack, name, [*run, ("at", f"0.0.{row}")])
+
+
+def _rows(answers: Answers, pairs: Pairs) -> range:
+    """Return the rows of the picture of a link of Maps."""
+    answer = answers.ask("", "maps", pairs)
+    answers.packs.pop("", None)
+    return range(len(_header(answer, 1)["tokens"]) if answer else 0)
+
+
+def record_collection(answers: Answers, model: str) -> Iterator[str]:
+    """Record the example sentences of a model on all pages, with each head, mask and position that the app offers.
+
+    Yield the name of each pack before it is recorded.
+    """
+    source = get_source(model)
+    base = [] if model == MINILM else [("model", model)]
+    for number, text in enumerate(source.presets):
+        for page in PICTURES:
+            pack = f"{page}-{model}-{number}"
+            yield pack
+            pairs = [*base, ("s", text)]
+            cursor = source.known_heads.get(text)
+            header = answers.open(pack, page, pairs)
+            if header is None:
+                continue
+            if text == source.defaults["s"]:
+                answers.open(pack, page, base)
+                _OPENINGS[page](answers, pack, base)
+            record_beneath(answers, pack, page, pairs, header)
+            _OFFERS[page](answers, pack, pairs, header, cursor)
+
+
+def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
+    heads = [f"{layer}.{head}" for layer in range(header["layers"]) for head in range(header["heads"])]
+    for head in heads:
+        answers.ask(pack, "focus", _with(pairs, at=head))
+    for view in ("heads.", "heads.random", "flow"):
+        record_view(answers, pack, pairs, header, view)
+    for change in _changes(answers, pairs, header):
+        for at in dict.fromkeys((None, cursor, f"{header['layer']}.{header['head']}")):
+            answers.ask(pack, "maps", _with(pairs, **change, **({"at": at} if at else {})))
+
+
+def _changes(answers: Answers, pairs: Pairs, header: Header) -> list[dict[str, str]]:
+    """Return the masks and positions that the app offers, as values of a link."""
+    answer = answers.ask("", "masks", [*pairs, ("mask", "none")])
+    answers.packs.pop("", None)
+    cards = _header(answer)["cards"] if answer else []
+    masks = [card["clicks"]["use"] for card in cards if card["clicks"] and card["name"] != "painted"]
+    return [*masks, *({"pos": name} for name, _ in header["positions"])]
+
+
+def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    left, right = header["sides"]
+    for head in range(left["heads"]):
+        for layer in range(left["layers"]):
+            answers.ask(pack, "pair", _with(pairs, at=f"{layer}.{head}"))
+    for row in range(len(left["tokens"])):
+        answers.ask(pack, "pair", _with(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+    answers.ask(pack, "initial", pairs)
+    for values in header["suggestions"].values():
+        answers.open(pack, "compare", [pair for key, value in values.items() for pair in _pairs(key, value)])
+    for change in _changes(answers, pairs, {"positions": right["positions"]}):
+        answers.ask(pack, "pair", _with(pairs, **{f"{key}2": value for key, value in change.items()}))
+
+
+def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
+    answers.ask(pack, "entry", pairs)
+    for card in header["cards"]:
+        if card["clicks"] and card["clicks"]["use"]:
+            for at in dict.fromkeys((None, cursor)):
+                link = _with(pairs, **card["clicks"]["use"], **({"at": at} if at else {}))
+                if answers.open(pack, "masks", link):
+                    answers.ask(pack, "outcomes", link)
+
+
+def _record_nothing(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    pass
+
+
+_OFFERS = {
+    "explore": _record_maps,
+    "compare": _record_pairs,
+    "masks": _record_masks,
+    "shapes": _record_nothing,
+    "model_map": _record_nothing,
+}
+
+
+def _open_shapes(answers: Answers, pack: str, pairs: Pairs) -> None:
+    header = answers.open(pack, "shapes", pairs)
+    head = f"{header['layer']}.{header['head']}" if header else ""
+    for lesson in header["lessons"] if header else ():
+        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", head)])
+    answers.ask(pack, "classes")
+
+
+def _open_model(answers: Answers, pack: str, pairs: Pairs) -> None:
+    header = answers.open(pack, "model_map", pairs)
+    for box in header["boxes"] if header else ():
+        for depth in DEPTHS:
+            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
+
+
+_OPENINGS = {
+    "explore": lambda *_: None,
+    "compare": lambda *_: None,
+    "masks": lambda *_: None,
+    "shapes": _open_shapes,
+    "model_map": _open_model,
+}
+
+
+def _variant(step: LessonStep, variant: str) -> Pairs:
+    if words := parse_replacements(variant):
+        return parse_qsl(replaced_link(step.query, words), True)
+    new = parse_qsl(variant, True)
+    return [*_without(parse_qsl(step.query, True), *(key for key, _ in new)), *new]
+
+
+def _forms(pairs: Pairs, header: Header) -> list[Pairs]:
+    """Return a link as it is, and as its page writes it: without values that are the default there."""
+    defaults = header["defaults"]
+    return [pairs, [(key, text) for key, text in pairs if key == "at" or defaults.get(key) != text]]
+
+
+def _header(answer: bytes, part: int = 0) -> Header:
+    """Return the header of a part of an answer."""
+    (length,) = struct.unpack_from("<I", answer)
+    sizes = json.loads(answer[4 : 4 + length])["parts"]
+    start = 4 + length + sum(sizes[:part])
+    (length,) = struct.unpack_from("<I", answer, start)
+    header: Header = json.loads(answer[start + 4 : start + 4 + length])
+    return header
+
+
+def _head(pairs: Pairs, header: Header) -> str | None:
+    """Return the head that a link names, without row and key, None if it names none."""
+    return next((".".join(text.split(".")[:2]) for key, text in pairs if key == "at"), None)
+
+
+def _without(pairs: Pairs, *keys: str) -> Pairs:
+    return [pair for pair in pairs if pair[0] not in keys]
+
+
+def _with(pairs: Pairs, **values: str | None) -> Pairs:
+    """Return the pairs with these values, without the keys of those that are None."""
+    return [*_without(pairs, *values), *((key, text) for key, text in values.items() if text is not None)]
+
+
+def _pairs(key: str, value: str | list[str]) -> Pairs:
+    return [(key, text) for text in ([value] if isinstance(value, str) else value)]
