@@ -29,15 +29,18 @@ PREFIX = f"{VERSIONS}/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes; versioned, as older files cannot read newer messages
 
 
-def font_face() -> str:
-    """Return the CSS of the app's font, which Streamlit serves; "" without the file."""
+def fonts() -> list[Path]:
+    """Return the files of the app's font, which Streamlit serves; none without Streamlit."""
     spec = find_spec("streamlit")  # finds the package without importing it
     folder = Path(spec.origin).parent if spec and spec.origin else ROOT
-    urls = (
-        f"{BASE}/static/media/{font.name}" for font in folder.glob("static/static/media/SourceSansVF-Upright*.woff2")
-    )
+    return sorted(folder.glob("static/static/media/SourceSansVF-Upright*.woff2"))
+
+
+def font_face(folder: str = f"{BASE}/static/media") -> str:
+    """Return the CSS of the app's font, whose files are in a folder of the server."""
     return "".join(
-        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{url}"); }}' for url in urls
+        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{folder}/{font.name}"); }}'
+        for font in fonts()
     )
 
 
