@@ -1,11 +1,11 @@
-"""The questions that the pages of a site ask, found by following the links that the app itself offers, and their answers.
+"""The answers to all questions that the pages of a site ask, found by following the links that the app offers.
 
 Every question is asked in its canonical form, so that one answer serves all its forms.
 """
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -26,7 +26,17 @@ MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal
 DEPTHS = FIELDS["depth"].choices
 _IN_RUN = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")  # keys without effect on a run
 _RIGHT = ("s2", "model2", "at2", *(f"{key}2" for key in SIDE_KEYS))
-_OVER_MAPS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn")  # likewise, for tests of Compare
+_OVER_MAPS = (
+    "at",
+    "word",
+    "look",
+    "order",
+    "shuffle",
+    "three",
+    "kin",
+    "mean",
+    "learn",
+)  # likewise, for tests of Compare
 _OF_STEP = ("step", "f", "vs", "learn")  # likewise, for the exercises of Shapes
 
 
@@ -69,14 +79,19 @@ class Answers:
         for number, step in enumerate(lesson.steps, 1):
             for name, question in ((f"{lesson.id}.{number}", step), (f"{lesson.id}.{number}.2", retry_variant(step))):
                 if question is not None:
-                    self._record_step(lesson.id, name, question, parse_qsl(question.query, True))
-            for variant in step.variants:
-                self._record_step(f"{lesson.id}-more", f"{lesson.id}.{number}", step, _variant(step, variant))
+                    self._record_step(lesson.id, name, question)
+            for variant in step.variants if step.page != "shapes" else ():  # whose traces are large
+                self._open_step(f"{lesson.id}-more", f"{lesson.id}.{number}", step, _variant(step, variant))
 
-    def _record_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> None:
+    def _open_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
         header = self.open(pack, step.page, pairs)
-        for form in (_forms(pairs, header) if header else [pairs]):
+        for form in _forms(pairs, header) if header else [pairs]:
             self.ask(pack, "lesson", [*form, ("learn", name)])
+        return header
+
+    def _record_step(self, pack: str, name: str, step: LessonStep) -> None:
+        pairs = parse_qsl(step.query, True)
+        header = self._open_step(pack, name, step, pairs)
         if header is None:
             return
         record_beneath(self, pack, step.page, pairs, header)
@@ -98,7 +113,9 @@ def record_beneath(answers: Answers, pack: str, page: str, pairs: Pairs, header:
         case "compare":
             both = _without(pairs, "s2", "model2", "at2", *_OVER_MAPS)
             left = _without(pairs, *_RIGHT, *_OVER_MAPS)
-            answers.ask(pack, "shuffle", [*both, *((key, values[key]) for key in ("order", "shuffle") if key in values)])
+            answers.ask(
+                pack, "shuffle", [*both, *((key, values[key]) for key in ("order", "shuffle") if key in values)]
+            )
             if header["eachIsQuick"]:
                 answers.ask(pack, "ablations", left)
             if several := [pair for pair in pairs if pair[0] in ("three", "kin", "mean")]:

@@ -2,7 +2,8 @@
 
 export type Block = Record<string, any>; // of a sheet: headlight/ui/sheet.py
 export interface Maps { digest: string; tokens: string[]; columns: string[] | null; ends: [number, number]; layers: number; heads: number; fullLayers: number[]; thumbnail: number; } // mha_core/show/packing.py
-export interface StandaloneRun { title: string; link: string; origin: string; changed: string; off: string[]; forbidden: string[]; layer: number; head: number; row: number; exact: [number, number][]; } // mha_core/show/html.py
+export interface LiveModel { title: string; text: string; controls: Record<string, string | string[]>; positions: [string, string][]; ownMask: string; group: string; fixed: Record<string, string>; } // mha_core/show/html.py
+export interface StandaloneRun { title: string; link: string; origin: string; changed: string; off: string[]; forbidden: string[]; layer: number; head: number; row: number; exact: [number, number][]; live: LiveModel | null; } // mha_core/show/html.py
 export interface Ack { visit: string; acknowledged: number; } // pages/frame/view.py
 export interface House { css: string; path: string; page: string; models: [string, string, string, string][]; devices: string[]; address: string; kinds: string[]; visit: string; machine: boolean; hub: boolean; start: string; } // pages/frame/canvas.py
 export interface SheetState { blocks: Block[]; } // pages/frame/canvas.py
