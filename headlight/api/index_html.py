@@ -26,7 +26,7 @@ def inject_head(index: str, module: str | None, message: bytes | None, more: str
     return index.replace("<title>", head + "<title>", 1)
 
 
-def head_tags(folder: str) -> str:
+def head_tags(folder: str, script: str = SCRIPT) -> str:
     """Return the tags of the files that the browser fetches first.
 
     Both scripts run when the page is parsed, boot.js before the bundle.
@@ -34,7 +34,7 @@ def head_tags(folder: str) -> str:
     return f"""<script defer src="{folder}/frame/boot.js"></script>
 <link rel="stylesheet" href="{folder}/frame/house.css">
 <link rel="stylesheet" class="lesson" href="{folder}/lessons/lesson.css">
-<script type="module" src="{folder}/{SCRIPT}"></script>"""
+<script type="module" src="{folder}/{script}"></script>"""
 
 
 def first_block(module: str, message: bytes) -> str:

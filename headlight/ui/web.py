@@ -12,7 +12,8 @@ FOLDER = ROOT / "assets" / "web"
 TUTORIAL = ROOT / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
 _SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.glob("*/*")) if file.suffix != ".ts"}
 SCRIPT = "app.js"  # bundle of all modules of the app, built by `make scripts`
-_OTHERS = {TUTORIAL.name: TUTORIAL, SCRIPT: ROOT / "assets" / SCRIPT}
+SITE_SCRIPT = "site.js"  # what a site of static files adds to it
+_OTHERS = {TUTORIAL.name: TUTORIAL, **{name: ROOT / "assets" / name for name in (SCRIPT, SITE_SCRIPT)}}
 FILES = {name: file.read_bytes() for name, file in (_SERVED | _OTHERS).items()}  # path -> content
 
 

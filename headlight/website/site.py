@@ -31,7 +31,15 @@ POLICY = (
     "form-action 'none'"
 )
 NO_SCRIPT = "<noscript><p>Headlight draws its pictures with JavaScript, which is switched off here.</p></noscript>"
-_FILES = (web.SCRIPT, "frame/boot.js", "frame/house.css", "frame/icon.svg", "lessons/lesson.css", web.TUTORIAL.name)
+_FILES = (
+    web.SCRIPT,
+    web.SITE_SCRIPT,
+    "frame/boot.js",
+    "frame/house.css",
+    "frame/icon.svg",
+    "lessons/lesson.css",
+    web.TUTORIAL.name,
+)
 _BESIDE = ("LICENSE", "NOTICE")  # of the weights too
 
 Words = Mapping[str, Callable[[], list[tuple[str, list[Block]]]]]
@@ -138,7 +146,9 @@ def _page(sources: Sources, title: str, name: str, views: Mapping[str, str], fac
         with suppress(HeadlightError):  # the page asks for it
             blocks.append(first_block(views[name], sources.first[name](b"")))
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    head = "\n".join([policy, '<meta name="referrer" content="no-referrer">', head_tags(FOLDER), *blocks])
+    head = "\n".join(
+        [policy, '<meta name="referrer" content="no-referrer">', head_tags(FOLDER, web.SITE_SCRIPT), *blocks]
+    )
     return document(title, head, NO_SCRIPT, FOLDER, web.font_face(f"{FOLDER}/fonts")).encode()
 
 

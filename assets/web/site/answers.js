@@ -34,8 +34,7 @@ export async function answer(path, request) {
   const params = new URLSearchParams(query);
   let sentence = reason(route);
   let key = /** @type {string | null} */ (null);
-  /** @type {Uint8Array<ArrayBuffer> | null} */
-  let bytes = null;
+  let bytes = /** @type {Uint8Array | null} */ (null);
   try {
     bytes = await recorded(route, params);
     if (!bytes && COMPUTED.includes(route)) bytes = await localAnswer(route, params, models);
@@ -45,6 +44,6 @@ export async function answer(path, request) {
   }
   key ??= bytes ? "" : await keyOf(route, params);
   request?.signal?.throwIfAborted();
-  if (bytes) return new Response(bytes);
+  if (bytes) return new Response(/** @type {BodyInit} */ (bytes));
   return new Response(sentence, { status: 422, headers: key ? { "Headlight-Key": key } : {} });
 }

@@ -22,9 +22,17 @@ const opened = new Map();
 const offer = h("section", { id: "headlight-load", "aria-label": "Load the model" });
 const loaded = /** @type {Set<string>} */ (new Set());
 
+/** @param {string} name */
+export const isLarge = (name) => facts.files[name].bytes > LARGE;
+
 /** The cache of models; null in a browser that stores nothing. */
-const storage = () =>
-  globalThis.caches?.open(`headlight ${new URL("./", location.href)} models`).catch(() => null) ?? null;
+async function storage() {
+  try {
+    return await caches.open(`headlight ${new URL("./", location.href)} models`);
+  } catch {
+    return null;
+  }
+}
 
 /** Read a file. @param {Response} response @param {(done: number) => void} onProgress */
 async function read(response, onProgress) {
@@ -41,16 +49,21 @@ async function read(response, onProgress) {
 
 /** Load a model, and keep it once it can be opened. @param {string} name @param {(done: number) => void} onProgress */
 async function load(name, onProgress) {
-  const { file, bytes: size } = facts.files[name];
+  const url = urlOf(facts.files[name].file);
   const cache = await storage();
-  const kept = await cache?.match(urlOf(file));
-  const response = kept ?? (await fetch(urlOf(file)));
+  const kept = await cache?.match(url);
+  const response = kept ?? (await fetch(url));
   if (!response.ok) throw new UserError("The file of the model is not on this site.");
   const bytes = await read(response, onProgress);
-  const model = await openModel(bytes);
-  loaded.add(name);
-  if (!kept && size > LARGE) await cache?.put(urlOf(file), new Response(bytes)).catch(() => {}); // no space
-  return model;
+  try {
+    const model = await openModel(bytes);
+    if (!kept && isLarge(name)) await cache?.put(url, new Response(bytes)).catch(() => {}); // no space
+    loaded.add(name);
+    return model;
+  } catch (error) {
+    await cache?.delete(url); // of an older export
+    throw error;
+  }
 }
 
 /** Open a model. @param {string} name @param {(done: number) => void} [onProgress] @returns {Promise<BrowserModel>} */
@@ -102,7 +115,7 @@ export const models = {
     if (!file) throw new UserError(`${title} shows its recorded sentences here. Start a server with ${facts.start}.`);
     const size = formatBytes(file.bytes);
     const cache = await storage();
-    if (file.bytes < LARGE || loaded.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
+    if (!isLarge(name) || loaded.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
     if (!opened.has(name))
       draw(name, `${title} computes your own sentences in this browser. ${cache ? KEPT : NOT_KEPT}`);
     throw new UserError(`Your own sentence is shown as soon as ${title} is loaded (${size}).`);

@@ -6,6 +6,7 @@ import { COLOURS, decode, theme, VIEWS } from "../frame/first.js";
 import { openSheet } from "../frame/control_sheet.js";
 import { listenToFragments } from "../frame/landing.js";
 import { drawPickers } from "../frame/pickers.js";
+import { preparePrint } from "../frame/print.js";
 import { drawShare } from "../frame/share.js";
 import { div, fetchRoute, h, transport } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
@@ -22,7 +23,7 @@ import siteCss from "./site.css" with { type: "css" };
 
 const SHEET = "sheets/sheet.js";
 const stage = div("st-key-stage");
-let path = /** @type {string | null} */ (null); // of the page in view
+let address = ""; // path of the page in view
 
 /** Colours of the page, as Streamlit sets them. @param {"dark" | "light"} now */
 function setTheme(now) {
@@ -66,8 +67,9 @@ function showWords(open, sheets) {
 /** Draw the page of the address, unless it is in view. @param {Open} open */
 async function show(open) {
   const page = pageNow();
-  if (page.path === path) return;
-  path = page.path;
+  const { path } = page;
+  if (address === location.pathname) return;
+  address = location.pathname;
   for (const view of views) view.leave();
   openSheet(false);
   document.title = `${page.title} · Headlight`;
@@ -78,7 +80,7 @@ async function show(open) {
   const sheets = await fetchRoute(`api/page.${path}`)
     .then((response) => response.json())
     .catch(() => [{ blocks: blocksOfServer(page.title) }]);
-  if (path === page.path) showWords(open, sheets);
+  if (page === pageNow()) showWords(open, sheets);
 }
 
 /** @param {Open} open */
@@ -95,6 +97,7 @@ export async function begin(open) {
     setTheme(/** @type {CustomEvent} */ (event).detail);
   });
   addEventListener("popstate", () => show(open));
+  preparePrint();
   listenToFragments();
   await show(open);
   keepOffline();
