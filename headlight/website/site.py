@@ -18,7 +18,7 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import MODELS, PICTURES, Answers, record_collection
+from .answers import LIGHT, MODELS, PICTURES, Answers, record_collection
 from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
@@ -40,7 +40,7 @@ _FILES = (
     "lessons/lesson.css",
     web.TUTORIAL.name,
 )
-_BESIDE = ("LICENSE", "NOTICE")  # of the weights too
+_LICENSES = ("LICENSE", "NOTICE")  # of the weights too
 
 Words = Mapping[str, Callable[[], list[tuple[str, list[Block]]]]]
 
@@ -61,12 +61,19 @@ class Sources:
             listed = [{"title": title, "blocks": blocks} for title, blocks in self.words[name]()]
             return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
 
+        def light(raw: bytes) -> bytes:
+            """Return the traces with the numbers of the visible step, for a page that asks for no others."""
+            return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
+
         words = {f"page.{pages.path(name)}": lambda _, name=name: sheets(name) for name in self.words}
-        return {**self.handlers, **words}
+        return {**self.handlers, **words, LIGHT: light}
 
 
-def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
-    """Record all answers, with the example sentences if the site is `whole`; yield what is recorded next."""
+def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[str]:
+    """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
+    if everything:  # first, so that its traces are those with all numbers
+        for pack in record_collection(answers, MINILM):
+            yield f"the examples of {get_source(MINILM).title}, {pack}"
     yield "the course"
     answers.ask("course", "course")
     for name in sources.words:
@@ -75,12 +82,14 @@ def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
         answers.record_lesson(lesson)
-    for model in (MINILM, *MODELS) if whole else ():
+    for model in MODELS if everything else ():
         for pack in record_collection(answers, model):
             yield f"the examples of {get_source(model).title}, {pack}"
-    if not whole:
+    if not everything:
         for page in PICTURES:
             answers.open(f"first-{page}", page, [])
+        for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
+            answers.open("first-explore", "explore", [("model", name)])
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
@@ -101,7 +110,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         **recorded,
         **weights,
         "sw.js": web.FILES["site/sw.js"],
-        **{name: (ROOT / name).read_bytes() for name in _BESIDE if (ROOT / name).is_file()},
+        **{name: (ROOT / name).read_bytes() for name in _LICENSES if (ROOT / name).is_file()},
         ".nojekyll": b"",  # GitHub Pages serves the files as they are
     }
     version = web.version(files | _pages(sources, {}))
@@ -114,7 +123,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
     }
     html = _pages(sources, facts)
     rest = [*sorted(recorded.keys() - {f"{ANSWERS}/{INDEX}"}), *sorted(weights)]
-    first = sorted({*html, *files} - {*rest, *_BESIDE, "sw.js", ".nojekyll"})
+    first = sorted({*html, *files} - {*rest, *_LICENSES, "sw.js", ".nojekyll"})
     listed = json.dumps({"version": version, "first": first, "rest": rest}, separators=(",", ":"))
     return {**html, **files, "files.js": f"self.headlightFiles = {listed};\n".encode()}
 
@@ -124,8 +133,8 @@ def first_lesson(files: Mapping[str, bytes]) -> int:
     lesson = next(iter(course().lessons.values()))
     page = f"{pages.path(lesson.steps[0].page) or 'index'}.html"
     packs = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
-    is_of_app = (f"{FOLDER}/{web.SCRIPT}", f"{FOLDER}/frame", f"{FOLDER}/fonts", f"{FOLDER}/lessons")
-    return sum(len(content) for name, content in files.items() if name == page or name.startswith((*packs, *is_of_app)))
+    script = (f"{FOLDER}/{web.SCRIPT}", f"{FOLDER}/frame", f"{FOLDER}/fonts", f"{FOLDER}/lessons")
+    return sum(len(content) for name, content in files.items() if name == page or name.startswith((*packs, *script)))
 
 
 def _pages(sources: Sources, facts: Mapping[str, object]) -> dict[str, bytes]:
