@@ -144,7 +144,7 @@ def record_panels(answers: Answers, pack: str, page: str, pairs: Pairs, header: 
 
 
 def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view: str) -> None:
-    """Record another view of the run under the map of Maps, for every row of the sentence where it needs one."""
+    """Record another view under the map of Maps, for every row where its answer depends on it."""
     name, _, state = view.partition(".")
     run, head = _omit(pairs, *_IN_RUN), f"{header['layer']}.{header['head']}"
     cursor = f"{header['row']}" if header["key"] is None else f"{header['row']}.{header['key']}"

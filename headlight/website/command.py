@@ -90,6 +90,7 @@ def _choose_lessons(args: Namespace) -> int:
     """Choose the lessons of the site and return their number. Raises UsageError for mistakes in them."""
     if args.lessons:
         os.environ[courses.VARIABLE] = str(args.lessons.resolve())
+    courses.selection = frozenset()
     course = courses.course()
     if course.errors:
         raise UsageError("--site: the lessons have mistakes:\n  " + "\n  ".join(course.errors).rstrip("."))

@@ -32,7 +32,7 @@ _MASK = 2**32 - 1
 
 
 class Rules(TypedDict):
-    """What the browser needs to build the canonical form."""
+    """Tables for the canonical form, which the browser reads too."""
 
     defaults: dict[str, str | None]  # key -> the default value; None without a single one
     ignored: dict[str, list[str]]

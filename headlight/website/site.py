@@ -23,7 +23,7 @@ from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
-START = "headlight"  # the command that starts a server
+START = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
 # nothing is loaded from elsewhere; the engine compiles a few hundred bytes of WebAssembly
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -47,7 +47,7 @@ Words = Mapping[str, Callable[[], list[tuple[str, list[Block]]]]]
 
 @dataclass(frozen=True)
 class Sources:
-    """What the pages of the app compute for a site: answers by route, first messages and sheets by page."""
+    """Functions of the app’s pages: answers by route, first messages and sheets by page."""
 
     handlers: Handlers
     first: Handlers
