@@ -178,21 +178,17 @@ def record_collection(answers: Answers, model: str) -> Iterator[str]:
     source = get_source(model)
     base = [] if model == MINILM else [("model", model)]
     for number, text in enumerate(source.presets):
+        is_default = text == source.defaults["s"]
         for page in PICTURES:
-            if page == "shapes" and text != source.defaults["s"]:
+            if page == "shapes" and not is_default:
                 continue  # traces are large
             pack = f"{page}-{model}-{number}"
             yield pack
-            pairs = [*base, ("s", text)]
-            cursor = source.known_heads.get(text)
-            header = answers.open(pack, page, pairs)
-            if header is None:
-                continue
-            if text == source.defaults["s"]:
-                answers.open(pack, page, base)
-                _OPENINGS[page](answers, pack, base)
-            record_panels(answers, pack, page, pairs, header)
-            _OFFERS[page](answers, pack, pairs, header, cursor)
+            for pairs in ([*base, ("s", text)], *([base] if is_default else [])):
+                header = answers.open(pack, page, pairs)
+                if header is not None:
+                    record_panels(answers, pack, page, pairs, header)
+                    _OFFERS[page](answers, pack, pairs, header, source.known_heads.get(text))
 
 
 def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
@@ -238,40 +234,24 @@ def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cur
                     answers.ask(pack, "outcomes", link)
 
 
-def _record_nothing(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
-    pass
+def _record_exercises(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    for lesson in header["lessons"]:
+        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", f"{header['layer']}.{header['head']}")])
+    answers.ask(pack, "classes")
+
+
+def _record_boxes(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    for box in header["boxes"]:
+        for depth in DEPTHS:
+            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
 
 
 _OFFERS = {
     "explore": _record_maps,
     "compare": _record_pairs,
     "masks": _record_masks,
-    "shapes": _record_nothing,
-    "model_map": _record_nothing,
-}
-
-
-def _open_shapes(answers: Answers, pack: str, pairs: Pairs) -> None:
-    header = answers.open(pack, "shapes", pairs)
-    head = f"{header['layer']}.{header['head']}" if header else ""
-    for lesson in header["lessons"] if header else ():
-        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", head)])
-    answers.ask(pack, "classes")
-
-
-def _open_model(answers: Answers, pack: str, pairs: Pairs) -> None:
-    header = answers.open(pack, "model_map", pairs)
-    for box in header["boxes"] if header else ():
-        for depth in DEPTHS:
-            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
-
-
-_OPENINGS = {
-    "explore": lambda *_: None,
-    "compare": lambda *_: None,
-    "masks": lambda *_: None,
-    "shapes": _open_shapes,
-    "model_map": _open_model,
+    "shapes": _record_exercises,
+    "model_map": _record_boxes,
 }
 
 

@@ -71,9 +71,14 @@ class Sources:
 
 def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[str]:
     """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
-    if everything:  # first, so that its traces are those with all numbers
-        for pack in record_collection(answers, MINILM):
-            yield f"the examples of {get_source(MINILM).title}, {pack}"
+    # the pages first, so that the traces of Shapes are those with all numbers
+    for model in (MINILM, *MODELS) if everything else ():
+        for pack in record_collection(answers, model):
+            yield f"the examples of {get_source(model).title}, {pack}"
+    for page in PICTURES:
+        answers.open(f"first-{page}", page, [])
+    for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
+        answers.open("first-explore", "explore", [("model", name)])
     yield "the course"
     answers.ask("course", "course")
     for name in sources.words:
@@ -82,14 +87,6 @@ def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
         answers.record_lesson(lesson)
-    for model in MODELS if everything else ():
-        for pack in record_collection(answers, model):
-            yield f"the examples of {get_source(model).title}, {pack}"
-    if not everything:
-        for page in PICTURES:
-            answers.open(f"first-{page}", page, [])
-        for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
-            answers.open("first-explore", "explore", [("model", name)])
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
