@@ -49,7 +49,7 @@ def address(path: str, **query: str) -> str:
 
 def exported(folder: Path, lessons: Sequence[str] = LESSONS) -> Path:
     """The site with these lessons, written by the first process that asks for it."""
-    site = folder / "-".join(("site", *lessons)) / BELOW
+    site = folder / f"site of {len(lessons)}" / BELOW
     with FileLock(f"{site.parents[1]}.lock"):
         if not site.exists():
             chosen = [part for name in lessons for part in ("--lesson", name)]

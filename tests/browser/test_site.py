@@ -122,7 +122,7 @@ def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str
 
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")
 def test_both_courses_are_walked_to_their_ends(common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]) -> None:
-    with host_of(exported(common_folder, ()).parents[1]) as host:
+    with host_of(exported(common_folder, tuple(COURSE.lessons)).parents[1]) as host:
         context = browser.new_context(**OPTIONS)
         context.add_init_script(NO_SCRIPT_RUNS)
         tab = SiteLesson(watched(context.new_page(), host.url), host.url)
