@@ -81,6 +81,8 @@ def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
     if not whole:
         for page in PICTURES:
             answers.open(f"first-{page}", page, [])
+        for model in MODELS:  # what this browser computes needs the words of a recorded answer
+            answers.open("models", "explore", [("model", model)])
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
