@@ -23,7 +23,7 @@ VARIABLE = "HEADLIGHT_LESSONS"  # environment variable: a folder of lessons; `--
 MAX_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
 
-chosen: frozenset[str] = frozenset()  # ids of the lessons of an exported site; empty for all
+selection: frozenset[str] = frozenset()  # ids of the lessons of an exported site; empty for all
 
 log = logging.getLogger(__name__)
 
@@ -106,10 +106,12 @@ def load_at_startup(arguments: Sequence[str]) -> Course:
 def course() -> Course:
     """Return the bundled lessons, those of the folder in HEADLIGHT_LESSONS, then the claims."""
     folder = os.environ.get(VARIABLE, "")
-    whole = read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
-    if not chosen:
-        return whole
-    return replace(whole, lessons={name: lesson for name, lesson in whole.lessons.items() if name in chosen})
+    everything = read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
+    if not selection:
+        return everything
+    return replace(
+        everything, lessons={name: lesson for name, lesson in everything.lessons.items() if name in selection}
+    )
 
 
 def read_folders(folders: tuple[Path, ...]) -> Course:

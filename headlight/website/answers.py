@@ -1,4 +1,4 @@
-"""The answers to all questions that the pages of a site ask, found by following the links that the app offers.
+"""Answers to the questions of a site’s pages, found by following the links that the app offers.
 
 Every question is asked in its canonical form, so that one answer serves all its forms.
 """
@@ -10,17 +10,20 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from headlight.api.routes import Handlers
+from headlight.lessons.course import course
 from headlight.lessons.schema import Lesson, LessonStep
 from headlight.lessons.variants import parse_replacements, replaced_link, retry_variant
 from headlight.link.fields import FIELDS, SIDE_KEYS
-from headlight.registry import MINILM, get_source
+from headlight.registry import MINILM, SMOLLM2, get_source
 from mha_core.errors import HeadlightError
 
+from .packs import split
 from .questions import canonical
 
 Pairs = list[tuple[str, str]]  # keys and values of a link
 Header = dict[str, Any]
 
+LIGHT = "light steps"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
 DEPTHS = FIELDS["depth"].choices
@@ -41,37 +44,48 @@ _OF_STEP = ("step", "f", "vs", "learn")  # likewise, for the exercises of Shapes
 
 
 class Answers:
-    """The recorded answers by the name of their pack and their canonical question."""
+    """The recorded answers by the name of their pack and their canonical question.
+
+    A question in several packs has the place of the first.
+    """
 
     def __init__(self, handlers: Handlers) -> None:
-        self.packs: dict[str, dict[str, bytes]] = {}
+        self.packs: dict[str, dict[str, bytes]] = {"course": {}, **{name: {} for name in course().lessons}}
         self._handlers = handlers
         self._known: dict[str, bytes | None] = {}
 
-    def ask(self, pack: str, route: str, pairs: Iterable[tuple[str, str]] = ()) -> bytes | None:
-        """Record the answer to a question and return it, None if there is none."""
+    def find(self, route: str, pairs: Iterable[tuple[str, str]], *, light: bool = False) -> tuple[str, bytes | None]:
+        """Return a question in its canonical form and the answer, None if there is none."""
         question = canonical(route, urlencode(list(pairs)))
         if question not in self._known:
+            handler = self._handlers[LIGHT if light else route]
             try:
-                self._known[question] = self._handlers[route](question.partition("?")[2].encode("ascii"))
-            except HeadlightError:  # the site says so too
+                self._known[question] = handler(question.partition("?")[2].encode("ascii"))
+            except HeadlightError:  # the site refuses it too
                 self._known[question] = None
-        answer = self._known[question]
+        return question, self._known[question]
+
+    def ask(self, pack: str, route: str, pairs: Iterable[tuple[str, str]] = (), *, light: bool = False) -> bytes | None:
+        """Record the answer to a question and return it, None if there is none."""
+        question, answer = self.find(route, pairs, light=light)
         if answer is not None:
             self.packs.setdefault(pack, {})[question] = answer
         return answer
 
-    def open(self, pack: str, page: str, pairs: Pairs) -> Header | None:
-        """Record what a page asks for when it opens a link; return the header of its picture."""
+    def open(self, pack: str, page: str, pairs: Pairs, *, light: bool = False) -> Header | None:
+        """Record what a page asks for when it opens a link; return the header of its picture.
+
+        The `light` picture of Shapes has the numbers of the visible step alone.
+        """
         route = PICTURES.get(page)
-        answer = self.ask(pack, route, pairs) if route else None
+        answer = self.ask(pack, route, pairs, light=light) if route else None
         if route is None or answer is None:
             return None
         header = _header(answer)
         for form in _forms(pairs, header):
-            self.ask(pack, route, form)
+            self.ask(pack, route, form, light=light)
             if page != "compare":  # its answer depends on the row
-                self.ask(pack, route, _with(form, at=_head(form, header)))
+                self.ask(pack, route, _replace(form, at=_head(form)), light=light)
         return header
 
     def record_lesson(self, lesson: Lesson) -> None:
@@ -80,11 +94,13 @@ class Answers:
             for name, question in ((f"{lesson.id}.{number}", step), (f"{lesson.id}.{number}.2", retry_variant(step))):
                 if question is not None:
                     self._record_step(lesson.id, name, question)
-            for variant in step.variants if step.page != "shapes" else ():  # whose traces are large
-                self._open_step(f"{lesson.id}-more", f"{lesson.id}.{number}", step, _variant(step, variant))
+            for variant in step.variants:
+                pairs = _variant(step, variant)
+                if step.page != "shapes" and not (step.page == "explore" and _is_large(pairs)):
+                    self._open_step(f"{lesson.id}-variants", f"{lesson.id}.{number}", step, pairs)
 
     def _open_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
-        header = self.open(pack, step.page, pairs)
+        header = self.open(pack, step.page, pairs, light=step.picture == "panel lesson")
         for form in _forms(pairs, header) if header else [pairs]:
             self.ask(pack, "lesson", [*form, ("learn", name)])
         return header
@@ -94,16 +110,17 @@ class Answers:
         header = self._open_step(pack, name, step, pairs)
         if header is None:
             return
-        record_beneath(self, pack, step.page, pairs, header)
+        if step.page != "compare" or not _is_large(pairs):
+            record_panels(self, pack, step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask(pack, "focus", _with(pairs, at=".".join(telling["cursor"].split(".")[:2])))
+                self.ask(pack, "focus", _replace(pairs, at=".".join(telling["cursor"].split(".")[:2])))
         if step.page == "compare" and step.picture == "panel vectors":
             for row in range(len(header["sides"][0]["tokens"])):
-                self.ask(pack, "pair", _with(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+                self.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
 
 
-def record_beneath(answers: Answers, pack: str, page: str, pairs: Pairs, header: Header) -> None:
+def record_panels(answers: Answers, pack: str, page: str, pairs: Pairs, header: Header) -> None:
     """Record what a page asks for beneath its picture."""
     head = f"{header['layer']}.{header['head']}"
     values = dict(pairs)
@@ -111,10 +128,10 @@ def record_beneath(answers: Answers, pack: str, page: str, pairs: Pairs, header:
         case "explore":
             record_view(answers, pack, pairs, header, values.get("view", ""))
         case "compare":
-            both = _without(pairs, "s2", "model2", "at2", *_OVER_MAPS)
-            left = _without(pairs, *_RIGHT, *_OVER_MAPS)
+            sides = _omit(pairs, "s2", "model2", "at2", *_OVER_MAPS)
+            left = _omit(pairs, *_RIGHT, *_OVER_MAPS)
             answers.ask(
-                pack, "shuffle", [*both, *((key, values[key]) for key in ("order", "shuffle") if key in values)]
+                pack, "shuffle", [*sides, *((key, values[key]) for key in ("order", "shuffle") if key in values)]
             )
             if header["eachIsQuick"]:
                 answers.ask(pack, "ablations", left)
@@ -123,13 +140,13 @@ def record_beneath(answers: Answers, pack: str, page: str, pairs: Pairs, header:
         case "masks":
             answers.ask(pack, "outcomes", pairs)
         case "shapes":
-            answers.ask(pack, "reshape", _with(_without(pairs, *_OF_STEP), at=head))
+            answers.ask(pack, "reshape", _replace(_omit(pairs, *_OF_STEP), at=head))
 
 
 def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view: str) -> None:
-    """Record another view of the run under the map of Maps, for every row of the sentence where it needs one."""
+    """Record another view under the map of Maps, for every row where its answer depends on it."""
     name, _, state = view.partition(".")
-    run, head = _without(pairs, *_IN_RUN), f"{header['layer']}.{header['head']}"
+    run, head = _omit(pairs, *_IN_RUN), f"{header['layer']}.{header['head']}"
     cursor = f"{header['row']}" if header["key"] is None else f"{header['row']}.{header['key']}"
     match name:
         case "heads":
@@ -149,8 +166,7 @@ def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view:
 
 def _rows(answers: Answers, pairs: Pairs) -> range:
     """Return the rows of the picture of a link of Maps."""
-    answer = answers.ask("", "maps", pairs)
-    answers.packs.pop("", None)
+    _, answer = answers.find("maps", pairs)
     return range(len(_header(answer, 1)["tokens"]) if answer else 0)
 
 
@@ -162,36 +178,33 @@ def record_collection(answers: Answers, model: str) -> Iterator[str]:
     source = get_source(model)
     base = [] if model == MINILM else [("model", model)]
     for number, text in enumerate(source.presets):
+        is_default = text == source.defaults["s"]
         for page in PICTURES:
+            if page == "shapes" and not is_default:
+                continue  # traces are large
             pack = f"{page}-{model}-{number}"
             yield pack
-            pairs = [*base, ("s", text)]
-            cursor = source.known_heads.get(text)
-            header = answers.open(pack, page, pairs)
-            if header is None:
-                continue
-            if text == source.defaults["s"]:
-                answers.open(pack, page, base)
-                _OPENINGS[page](answers, pack, base)
-            record_beneath(answers, pack, page, pairs, header)
-            _OFFERS[page](answers, pack, pairs, header, cursor)
+            for pairs in ([*base, ("s", text)], *([base] if is_default else [])):
+                header = answers.open(pack, page, pairs)
+                if header is not None:
+                    record_panels(answers, pack, page, pairs, header)
+                    _OFFERS[page](answers, pack, pairs, header, source.known_heads.get(text))
 
 
 def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
     heads = [f"{layer}.{head}" for layer in range(header["layers"]) for head in range(header["heads"])]
     for head in heads:
-        answers.ask(pack, "focus", _with(pairs, at=head))
+        answers.ask(pack, "focus", _replace(pairs, at=head))
     for view in ("heads.", "heads.random", "flow"):
         record_view(answers, pack, pairs, header, view)
     for change in _changes(answers, pairs, header):
-        for at in dict.fromkeys((None, cursor, f"{header['layer']}.{header['head']}")):
-            answers.ask(pack, "maps", _with(pairs, **change, **({"at": at} if at else {})))
+        for place in dict.fromkeys((None, cursor, f"{header['layer']}.{header['head']}")):
+            answers.ask(pack, "maps", _replace(pairs, **change, at=place))
 
 
 def _changes(answers: Answers, pairs: Pairs, header: Header) -> list[dict[str, str]]:
     """Return the masks and positions that the app offers, as values of a link."""
-    answer = answers.ask("", "masks", [*pairs, ("mask", "none")])
-    answers.packs.pop("", None)
+    _, answer = answers.find("masks", [*pairs, ("mask", "none")])
     cards = _header(answer)["cards"] if answer else []
     masks = [card["clicks"]["use"] for card in cards if card["clicks"] and card["name"] != "painted"]
     return [*masks, *({"pos": name} for name, _ in header["positions"])]
@@ -201,60 +214,44 @@ def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: 
     left, right = header["sides"]
     for head in range(left["heads"]):
         for layer in range(left["layers"]):
-            answers.ask(pack, "pair", _with(pairs, at=f"{layer}.{head}"))
+            answers.ask(pack, "pair", _replace(pairs, at=f"{layer}.{head}"))
     for row in range(len(left["tokens"])):
-        answers.ask(pack, "pair", _with(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+        answers.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
     answers.ask(pack, "initial", pairs)
     for values in header["suggestions"].values():
         answers.open(pack, "compare", [pair for key, value in values.items() for pair in _pairs(key, value)])
     for change in _changes(answers, pairs, {"positions": right["positions"]}):
-        answers.ask(pack, "pair", _with(pairs, **{f"{key}2": value for key, value in change.items()}))
+        answers.ask(pack, "pair", _replace(pairs, **{f"{key}2": value for key, value in change.items()}))
 
 
 def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
     answers.ask(pack, "entry", pairs)
     for card in header["cards"]:
         if card["clicks"] and card["clicks"]["use"]:
-            for at in dict.fromkeys((None, cursor)):
-                link = _with(pairs, **card["clicks"]["use"], **({"at": at} if at else {}))
+            for place in dict.fromkeys((None, cursor)):
+                link = _replace(pairs, **card["clicks"]["use"], at=place)
                 if answers.open(pack, "masks", link):
                     answers.ask(pack, "outcomes", link)
 
 
-def _record_nothing(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
-    pass
+def _record_exercises(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    for lesson in header["lessons"]:
+        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", f"{header['layer']}.{header['head']}")])
+    answers.ask(pack, "classes")
+
+
+def _record_boxes(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+    for box in header["boxes"]:
+        for depth in DEPTHS:
+            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
 
 
 _OFFERS = {
     "explore": _record_maps,
     "compare": _record_pairs,
     "masks": _record_masks,
-    "shapes": _record_nothing,
-    "model_map": _record_nothing,
-}
-
-
-def _open_shapes(answers: Answers, pack: str, pairs: Pairs) -> None:
-    header = answers.open(pack, "shapes", pairs)
-    head = f"{header['layer']}.{header['head']}" if header else ""
-    for lesson in header["lessons"] if header else ():
-        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", head)])
-    answers.ask(pack, "classes")
-
-
-def _open_model(answers: Answers, pack: str, pairs: Pairs) -> None:
-    header = answers.open(pack, "model_map", pairs)
-    for box in header["boxes"] if header else ():
-        for depth in DEPTHS:
-            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
-
-
-_OPENINGS = {
-    "explore": lambda *_: None,
-    "compare": lambda *_: None,
-    "masks": lambda *_: None,
-    "shapes": _open_shapes,
-    "model_map": _open_model,
+    "shapes": _record_exercises,
+    "model_map": _record_boxes,
 }
 
 
@@ -262,7 +259,7 @@ def _variant(step: LessonStep, variant: str) -> Pairs:
     if words := parse_replacements(variant):
         return parse_qsl(replaced_link(step.query, words), True)
     new = parse_qsl(variant, True)
-    return [*_without(parse_qsl(step.query, True), *(key for key, _ in new)), *new]
+    return [*_omit(parse_qsl(step.query, True), *(key for key, _ in new)), *new]
 
 
 def _forms(pairs: Pairs, header: Header) -> list[Pairs]:
@@ -273,26 +270,29 @@ def _forms(pairs: Pairs, header: Header) -> list[Pairs]:
 
 def _header(answer: bytes, part: int = 0) -> Header:
     """Return the header of a part of an answer."""
-    (length,) = struct.unpack_from("<I", answer)
-    sizes = json.loads(answer[4 : 4 + length])["parts"]
-    start = 4 + length + sum(sizes[:part])
-    (length,) = struct.unpack_from("<I", answer, start)
-    header: Header = json.loads(answer[start + 4 : start + 4 + length])
+    message = split(answer)[1 + part]
+    (length,) = struct.unpack_from("<I", message)
+    header: Header = json.loads(message[4 : 4 + length])
     return header
 
 
-def _head(pairs: Pairs, header: Header) -> str | None:
+def _head(pairs: Pairs) -> str | None:
     """Return the head that a link names, without row and key, None if it names none."""
     return next((".".join(text.split(".")[:2]) for key, text in pairs if key == "at"), None)
 
 
-def _without(pairs: Pairs, *keys: str) -> Pairs:
+def _is_large(pairs: Pairs) -> bool:
+    """Return whether a link is about the language model, whose pictures are large."""
+    return ("model", SMOLLM2) in pairs
+
+
+def _omit(pairs: Pairs, *keys: str) -> Pairs:
     return [pair for pair in pairs if pair[0] not in keys]
 
 
-def _with(pairs: Pairs, **values: str | None) -> Pairs:
+def _replace(pairs: Pairs, **values: str | None) -> Pairs:
     """Return the pairs with these values, without the keys of those that are None."""
-    return [*_without(pairs, *values), *((key, text) for key, text in values.items() if text is not None)]
+    return [*_omit(pairs, *values), *((key, text) for key, text in values.items() if text is not None)]
 
 
 def _pairs(key: str, value: str | list[str]) -> Pairs:

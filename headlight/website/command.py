@@ -41,14 +41,14 @@ def write_site(args: Namespace) -> int:
         UsageError: the folder or the lessons cannot be used.
     """
     folder = Path(os.path.abspath(args.site.expanduser()))  # noqa: PTH100 - a link stays a link
-    with _stopped_by_signals(), _part_of(folder) as part:
+    with _stopped_by_signals(), _unfinished(folder) as new:
         lessons = _choose_lessons(args)
         _check_models()
         pictures.is_timed = False
         sources = _sources()
         answers = Answers(sources.routes())
-        for what in site.record(answers, sources, whole=not args.lesson):
-            _tell(f"Recording {what} …")
+        for part in site.record(answers, sources, everything=not args.lesson):
+            _tell(f"Recording {part} …")
         models = dict[str, bytes]()
         for name, content in site.model_files(with_minilm=not args.without_minilm):
             _tell(f"Packing {get_source(name).title} …")
@@ -58,14 +58,14 @@ def write_site(args: Namespace) -> int:
         minilm = f", of which {_megabytes(len(models[MINILM]))} MiniLM" if MINILM in models else ""
         sizes = f"{count(lessons, 'lesson')}, {len(files)} files, {_megabytes(size)}{minilm}"
         _tell(f"{sizes}; {_megabytes(site.first_lesson(files))} until the first lesson shows.", stays=True)
-        free = shutil.disk_usage(part).free
+        free = shutil.disk_usage(new).free
         if free < size + SPARE_BYTES:
             raise UsageError(f"--site: the site has {_megabytes(size)}, the disk has {_megabytes(free)} free")
         try:
-            _write(part, files)
+            _write(new, files)
             if folder.exists():
                 folder.rmdir()  # empty
-            part.rename(folder)
+            new.rename(folder)
         except OSError as error:
             raise UsageError(f"--site: the site cannot be written ({error.strerror})") from None
     print(f"Wrote {folder}. To see it: {Path(sys.executable).name} -m http.server --directory {args.site}", flush=True)
@@ -90,12 +90,13 @@ def _choose_lessons(args: Namespace) -> int:
     """Choose the lessons of the site and return their number. Raises UsageError for mistakes in them."""
     if args.lessons:
         os.environ[courses.VARIABLE] = str(args.lessons.resolve())
+    courses.selection = frozenset()
     course = courses.course()
     if course.errors:
         raise UsageError("--site: the lessons have mistakes:\n  " + "\n  ".join(course.errors).rstrip("."))
     if unknown := [name for name in args.lesson if name not in course.lessons]:
         raise UsageError(f"--lesson: there is no lesson “{unknown[0]:.40}”; choose of {', '.join(course.lessons)}")
-    courses.chosen = frozenset(args.lesson)
+    courses.selection = frozenset(args.lesson)
     return len(courses.course().lessons)
 
 
@@ -106,7 +107,7 @@ def _check_models() -> None:
 
 
 @contextmanager
-def _part_of(folder: Path) -> Iterator[Path]:
+def _unfinished(folder: Path) -> Iterator[Path]:
     """Make a folder beside the site's for its files, which is removed if the site is not written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--site: “{folder}” exists already; name a new or an empty folder")
@@ -128,11 +129,11 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    previous = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _tell(text: str, *, stays: bool = False) -> None:

@@ -6,6 +6,7 @@ assets/web/site/recordings.js reads them.
 import gzip
 import hashlib
 import json
+import struct
 from collections.abc import Mapping
 
 from .questions import index_key, rules
@@ -19,18 +20,32 @@ def compress(data: bytes) -> bytes:
 
 
 def write_pack(answers: Mapping[str, bytes]) -> bytes:
-    """Write the answers to canonical questions: a line of JSON, key -> offset and length, then the bytes.
+    """Write the answers to canonical questions: a line of JSON, key -> offset and length of its pieces, then these.
 
-    Equal answers are written once.
+    Equal pieces are written once: the maps of a picture are part of its answer for each head.
     """
-    places, offsets, parts, end = dict[str, tuple[int, int]](), dict[bytes, int](), list[bytes](), 0
+    places, offsets, end = dict[str, list[int]](), dict[bytes, int](), 0
     for question, answer in answers.items():
-        if answer not in offsets:
-            offsets[answer] = end
-            parts.append(answer)
-            end += len(answer)
-        places[index_key(question)] = offsets[answer], len(answer)
-    return compress(b"".join([_to_json(places), b"\n", *parts]))
+        place = places.setdefault(index_key(question), [])
+        for piece in split(answer):
+            if piece not in offsets:
+                offsets[piece] = end
+                end += len(piece)
+            place += offsets[piece], len(piece)
+    return compress(b"".join([_to_json(places), b"\n", *offsets]))
+
+
+def split(answer: bytes) -> list[bytes]:
+    """Split an answer of several messages (`packing.pack_parts`) into its header and these; others are one piece."""
+    if not answer[4:].startswith(b'{"parts":'):
+        return [answer]
+    (length,) = struct.unpack_from("<I", answer)
+    start = 4 + length
+    pieces = [answer[:start]]
+    for size in json.loads(answer[4:start])["parts"]:
+        pieces.append(answer[start : start + size])
+        start += size
+    return pieces
 
 
 def write_packs(packs: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from headlight.picture.link_query import to_param
 from headlight.registry import MINILM
 
 # route -> keys without effect on its answer; "" for all other routes
-WITHOUT_EFFECT = {
+IGNORED = {
     "": ("learn",),
     **dict.fromkeys(("maps", "focus"), ("learn", "view")),
     **dict.fromkeys(("pair", "initial"), ("learn", "order", "shuffle", "three", "kin", "mean")),
@@ -22,23 +22,23 @@ WITHOUT_EFFECT = {
     "steps": ("learn", "f", "lesson", "wrote"),
     "lesson": ("look", "pin", "view"),
 }
-NEVER_READ = ("dev", "big")  # a site has one device
-STATED = dict.fromkeys(("masks", "entry", "outcomes"), ("s", "mask"))  # a bare address has defaults of its own
+NEVER_USED = ("dev", "big")  # a site has one device
+EXPLICIT = dict.fromkeys(("masks", "entry", "outcomes"), ("s", "mask"))  # a bare address has defaults of its own
 # words of `look` that only draw, and the beginnings of others
-DRAWN = ("", "linear", "own", "nospecials", "open", "table", "lines", "sort", "difference", "nofirst")
-DRAWN_HEADS = ("hide", "solo", "keys")
+DISPLAY = ("", "linear", "own", "nospecials", "open", "table", "lines", "sort", "difference", "nofirst")
+DISPLAY_PREFIXES = ("hide", "solo", "keys")
 COMPUTED = ("renorm", "meanseen")  # with one of these words, the others change the weights
 _MASK = 2**32 - 1
 
 
 class Rules(TypedDict):
-    """What the browser needs to build the canonical form."""
+    """Tables for the canonical form, which the browser reads too."""
 
     defaults: dict[str, str | None]  # key -> the default value; None without a single one
-    withoutEffect: dict[str, list[str]]
-    stated: dict[str, list[str]]
-    drawn: list[str]
-    drawnHeads: list[str]
+    ignored: dict[str, list[str]]
+    explicit: dict[str, list[str]]
+    display: list[str]
+    displayPrefixes: list[str]
     computed: list[str]
 
 
@@ -49,10 +49,10 @@ def rules() -> Rules:
     return {
         "defaults": {key: value if isinstance(value, str) and value else None for key, value in defaults.items()}
         | dict.fromkeys(("at", "pos2", "t2")),  # depend on page and model
-        "withoutEffect": {route: [*keys, *NEVER_READ] for route, keys in WITHOUT_EFFECT.items()},
-        "stated": {route: list(keys) for route, keys in STATED.items()},
-        "drawn": list(DRAWN),
-        "drawnHeads": list(DRAWN_HEADS),
+        "ignored": {route: [*keys, *NEVER_USED] for route, keys in IGNORED.items()},
+        "explicit": {route: list(keys) for route, keys in EXPLICIT.items()},
+        "display": list(DISPLAY),
+        "displayPrefixes": list(DISPLAY_PREFIXES),
         "computed": list(COMPUTED),
     }
 
@@ -60,17 +60,17 @@ def rules() -> Rules:
 def canonical(route: str, query: str) -> str:
     """Return the canonical form of a question, in ASCII."""
     tables = rules()
-    left_out = {*tables["withoutEffect"].get(route, tables["withoutEffect"][""])}
+    ignored = {*tables["ignored"].get(route, tables["ignored"][""])}
     pairs = [(key, _read_look(text) if key == "look" else text) for key, text in parse_qsl(query, True)]
     counts = Counter(key for key, _ in pairs)
-    stated = {*tables["stated"].get(route, ())}
+    explicit = {*tables["explicit"].get(route, ())}
     if any(key == "model" and text != MINILM for key, text in pairs):
-        stated.add("s")  # another model has another sentence
+        explicit.add("s")  # another model has another sentence
 
     def is_kept(key: str, text: str) -> bool:
-        if key not in tables["defaults"] or key in left_out or (key == "look" and not text):
+        if key not in tables["defaults"] or key in ignored or (key == "look" and not text):
             return False
-        return key in stated or counts[key] > 1 or text != tables["defaults"][key]
+        return key in explicit or counts[key] > 1 or text != tables["defaults"][key]
 
     return f"{route}?{'&'.join(sorted(f'{key}={_encode(text)}' for key, text in pairs if is_kept(key, text)))}"
 
@@ -80,7 +80,7 @@ def _read_look(text: str) -> str:
     words = text.split("_")
     if {*words} & {*COMPUTED}:
         return text
-    return "_".join(sorted(word for word in words if word not in DRAWN and not word.startswith(DRAWN_HEADS)))
+    return "_".join(sorted(word for word in words if word not in DISPLAY and not word.startswith(DISPLAY_PREFIXES)))
 
 
 def _encode(text: str) -> str:

@@ -18,12 +18,12 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import MODELS, PICTURES, Answers, record_collection
+from .answers import LIGHT, MODELS, PICTURES, Answers, record_collection
 from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
-START = "headlight"  # the command that starts a server
+START = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
 # nothing is loaded from elsewhere; the engine compiles a few hundred bytes of WebAssembly
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -40,14 +40,14 @@ _FILES = (
     "lessons/lesson.css",
     web.TUTORIAL.name,
 )
-_BESIDE = ("LICENSE", "NOTICE")  # of the weights too
+_LICENSES = ("LICENSE", "NOTICE")  # of the weights too
 
 Words = Mapping[str, Callable[[], list[tuple[str, list[Block]]]]]
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What the pages of the app compute for a site: answers by route, first messages and sheets by page."""
+    """Functions of the app’s pages: answers by route, first messages and sheets by page."""
 
     handlers: Handlers
     first: Handlers
@@ -61,12 +61,24 @@ class Sources:
             listed = [{"title": title, "blocks": blocks} for title, blocks in self.words[name]()]
             return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
 
+        def light(raw: bytes) -> bytes:
+            """Return the traces with the numbers of the visible step, for a page that asks for no others."""
+            return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
+
         words = {f"page.{pages.path(name)}": lambda _, name=name: sheets(name) for name in self.words}
-        return {**self.handlers, **words}
+        return {**self.handlers, **words, LIGHT: light}
 
 
-def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
-    """Record all answers, with the example sentences if the site is `whole`; yield what is recorded next."""
+def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[str]:
+    """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
+    # the pages first, so that the traces of Shapes are those with all numbers
+    for model in (MINILM, *MODELS) if everything else ():
+        for pack in record_collection(answers, model):
+            yield f"the examples of {get_source(model).title}, {pack}"
+    for page in PICTURES:
+        answers.open(f"first-{page}", page, [])
+    for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
+        answers.open("first-explore", "explore", [("model", name)])
     yield "the course"
     answers.ask("course", "course")
     for name in sources.words:
@@ -75,6 +87,7 @@ def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
         answers.record_lesson(lesson)
+<<<<<<< HEAD
     for model in (MINILM, *MODELS) if whole else ():
         for pack in record_collection(answers, model):
             yield f"the examples of {get_source(model).title}, {pack}"
@@ -83,6 +96,8 @@ def record(answers: Answers, sources: Sources, *, whole: bool) -> Iterator[str]:
             answers.open(f"first-{page}", page, [])
         for model in MODELS:  # what this browser computes needs the words of a recorded answer
             answers.open("models", "explore", [("model", model)])
+=======
+>>>>>>> sp
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
@@ -103,7 +118,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         **recorded,
         **weights,
         "sw.js": web.FILES["site/sw.js"],
-        **{name: (ROOT / name).read_bytes() for name in _BESIDE if (ROOT / name).is_file()},
+        **{name: (ROOT / name).read_bytes() for name in _LICENSES if (ROOT / name).is_file()},
         ".nojekyll": b"",  # GitHub Pages serves the files as they are
     }
     version = web.version(files | _pages(sources, {}))
@@ -116,7 +131,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
     }
     html = _pages(sources, facts)
     rest = [*sorted(recorded.keys() - {f"{ANSWERS}/{INDEX}"}), *sorted(weights)]
-    first = sorted({*html, *files} - {*rest, *_BESIDE, "sw.js", ".nojekyll"})
+    first = sorted({*html, *files} - {*rest, *_LICENSES, "sw.js", ".nojekyll"})
     listed = json.dumps({"version": version, "first": first, "rest": rest}, separators=(",", ":"))
     return {**html, **files, "files.js": f"self.headlightFiles = {listed};\n".encode()}
 
@@ -126,8 +141,8 @@ def first_lesson(files: Mapping[str, bytes]) -> int:
     lesson = next(iter(course().lessons.values()))
     page = f"{pages.path(lesson.steps[0].page) or 'index'}.html"
     packs = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
-    is_of_app = (f"{FOLDER}/{web.SCRIPT}", f"{FOLDER}/frame", f"{FOLDER}/fonts", f"{FOLDER}/lessons")
-    return sum(len(content) for name, content in files.items() if name == page or name.startswith((*packs, *is_of_app)))
+    script = (f"{FOLDER}/{web.SCRIPT}", f"{FOLDER}/frame", f"{FOLDER}/fonts", f"{FOLDER}/lessons")
+    return sum(len(content) for name, content in files.items() if name == page or name.startswith((*packs, *script)))
 
 
 def _pages(sources: Sources, facts: Mapping[str, object]) -> dict[str, bytes]:

@@ -3,17 +3,17 @@
 
 import { MODEL } from "../base/facts.js";
 
-/** @typedef {{defaults: Record<string, string | null>, withoutEffect: Record<string, string[]>,
- *   stated: Record<string, string[]>, drawn: string[], drawnHeads: string[], computed: string[]}} Rules */
+/** @typedef {{defaults: Record<string, string | null>, ignored: Record<string, string[]>,
+ *   explicit: Record<string, string[]>, display: string[], displayPrefixes: string[], computed: string[]}} Rules */
 
 /** The words of `look` that change the answer. @param {string} text @param {Rules} rules */
-function readLook(text, { drawn, drawnHeads, computed }) {
+function readLook(text, { display, displayPrefixes, computed }) {
   const words = text.split("_");
   if (words.some((word) => computed.includes(word))) return text;
-  const isDrawn = (/** @type {string} */ word) =>
-    drawn.includes(word) || drawnHeads.some((start) => word.startsWith(start));
+  const isDisplay = (/** @type {string} */ word) =>
+    display.includes(word) || displayPrefixes.some((start) => word.startsWith(start));
   return words
-    .filter((word) => !isDrawn(word))
+    .filter((word) => !isDisplay(word))
     .sort()
     .join("_");
 }
@@ -21,13 +21,13 @@ function readLook(text, { drawn, drawnHeads, computed }) {
 /** The canonical form of a question: without keys that have no effect and values equal to the default, sorted.
  * @param {string} route @param {URLSearchParams} query @param {Rules} rules */
 export function canonical(route, query, rules) {
-  const leftOut = rules.withoutEffect[route] ?? rules.withoutEffect[""];
+  const ignored = rules.ignored[route] ?? rules.ignored[""];
   const isOther = query.getAll("model").some((name) => name !== MODEL);
-  const stated = [...(rules.stated[route] ?? []), ...(isOther ? ["s"] : [])];
+  const explicit = [...(rules.explicit[route] ?? []), ...(isOther ? ["s"] : [])];
   const pairs = [...query].map(([key, text]) => [key, key === "look" ? readLook(text, rules) : text]);
   const isKept = (/** @type {string[]} */ [key, text]) => {
-    if (!(key in rules.defaults) || leftOut.includes(key) || (key === "look" && !text)) return false;
-    return stated.includes(key) || query.getAll(key).length > 1 || text !== rules.defaults[key];
+    if (!(key in rules.defaults) || ignored.includes(key) || (key === "look" && !text)) return false;
+    return explicit.includes(key) || query.getAll(key).length > 1 || text !== rules.defaults[key];
   };
   const texts = pairs.filter(isKept).map(([key, text]) => `${key}=${encodeURIComponent(text)}`);
   return `${route}?${texts.sort().join("&")}`;

@@ -9,7 +9,8 @@ const INDEX = "index.bin";
 const MAX_PACKS = 12; // unpacked ones in memory
 
 /** @typedef {{packs: string[], keys: Record<string, number>, rules: import("./questions.js").Rules}} Index */
-/** @typedef {{places: Record<string, [number, number]>, bytes: Uint8Array}} Pack */
+/** `places`: key of a question -> offset and length of each piece of its answer.
+ * @typedef {{places: Record<string, number[]>, bytes: Uint8Array<ArrayBuffer>}} Pack */
 
 /** Name -> the pack, the newest last. @type {Map<string, Promise<Pack>>} */
 const packs = new Map();
@@ -49,6 +50,7 @@ export async function recorded(route, query) {
   if (packs.size > MAX_PACKS) packs.delete([...packs.keys()][0]);
   pack.catch(() => packs.delete(name));
   const { places, bytes } = await pack;
-  const [start, length] = places[key];
-  return bytes.slice(start, start + length);
+  const starts = places[key].filter((_, at) => at % 2 === 0);
+  const pieces = starts.map((start, at) => bytes.subarray(start, start + places[key][2 * at + 1]));
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
