@@ -87,17 +87,6 @@ def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
         answers.record_lesson(lesson)
-<<<<<<< HEAD
-    for model in (MINILM, *MODELS) if whole else ():
-        for pack in record_collection(answers, model):
-            yield f"the examples of {get_source(model).title}, {pack}"
-    if not whole:
-        for page in PICTURES:
-            answers.open(f"first-{page}", page, [])
-        for model in MODELS:  # what this browser computes needs the words of a recorded answer
-            answers.open("models", "explore", [("model", model)])
-=======
->>>>>>> sp
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
