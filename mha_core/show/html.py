@@ -68,11 +68,9 @@ class HtmlView:
 class LiveModel(TypedDict):
     """What the view needs beside the file of a model, with which the browser computes other runs."""
 
-    title: str  # of the model
     text: str  # of the run
     controls: dict[str, str | list[str]]  # settings of the run, as in a link
     positions: list[tuple[str, str]]  # encodings that the model supports, each with its effect
-    ownMask: str  # expression of the mask that is built into the model
     group: str  # the kind of attention
     fixed: dict[str, str]  # controls without effect -> why
 
@@ -160,7 +158,7 @@ def describe_run(
     return {
         "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
-        "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
+        "origin": f"{layers} layer{'s' * (layers > 1)} of {heads} heads, {rows} tokens, computed on {run.device}",
         "changed": changed or changes.summary,
         "off": [f"{off_layer}.{off_head}" for off_layer, off_head in changes.heads_off],
         "forbidden": [] if changes.allow is None else [write_cells(~mask) for mask in changes.allow],
@@ -200,7 +198,8 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
 
 def _page(description: StandaloneRun, run: str, model: bytes) -> str:
     title = html.escape(f"{description['title']} · {description['changed']}")
-    name, packed = ("live.js", _packed_model(model)) if description["live"] else ("standalone.js", "")
+    name = "live.js" if description["live"] else "standalone.js"
+    packed = f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n' if model else ""
     return _PAGE.read_text("utf-8").format(title=title, code=_code(name), run=run, model=packed)
 
 
@@ -216,11 +215,6 @@ def script(name: str) -> bytes:
 def _code(name: str) -> str:
     """Return the view with its style sheets, which it injects into the page itself."""
     return _pack_base64(script(name), level=9)
-
-
-def _packed_model(model: bytes) -> str:
-    """Return the element with a model's file."""
-    return f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n'
 
 
 def _pack_base64(content: bytes, level: int = LEVEL) -> str:

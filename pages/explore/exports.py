@@ -97,15 +97,9 @@ def _page(settings: Settings, cursor: Cursor, controls: dict[str, str | list[str
     place = {"layer": cursor.layer, "head": cursor.head, "row": cursor.row or 0}
     page = partial(standalone, picture.run, **place, title=title, changed=changed)
     if isinstance(source, Shipped):
+        model, fixed = picture.model, dict(models.disabled_controls(picture.model))
+        positions = words.encodings(model)
+        live = LiveModel(text=settings.text, controls=controls, positions=positions, group=model.group, fixed=fixed)
         with suppress(SizeError, Unsupported):  # then the file shows the picture alone
-            live = LiveModel(
-                title=source.title,
-                text=settings.text,
-                controls=controls,
-                positions=words.encodings(picture.model),
-                ownMask=picture.model.own_mask,
-                group=picture.model.group,
-                fixed=dict(models.disabled_controls(picture.model)),
-            )
-            return page(live=live, model=pack_model(picture.model, source.title)).encode("utf-8", "replace")
+            return page(live=live, model=pack_model(model, settings.model, source.title)).encode("utf-8", "replace")
     return page().encode("utf-8", "replace")

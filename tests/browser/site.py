@@ -49,7 +49,7 @@ def address(path: str, **query: str) -> str:
 
 def exported(folder: Path, lessons: Sequence[str] = LESSONS) -> Path:
     """The site with these lessons, written by the first process that asks for it."""
-    site = folder / "-".join(("site", *lessons)) / BELOW
+    site = folder / f"site of {len(lessons)}" / BELOW
     with FileLock(f"{site.parents[1]}.lock"):
         if not site.exists():
             chosen = [part for name in lessons for part in ("--lesson", name)]
@@ -112,5 +112,11 @@ class SiteMaps(Explore):
     def weights(self, sentence: str) -> dict[str, Any]:
         """Wait for the weights of the head in focus on a sentence."""
         script = f"{urlsplit(self.url).path}/app/app.js"
-        found: dict[str, Any] = self.wait_until(WEIGHTS, [script, sentence]).json_value()
-        return found
+        found: list[dict[str, Any]] = []
+
+        def is_here() -> bool:
+            found[:] = filter(None, [self.page.evaluate(WEIGHTS, [script, sentence])])
+            return bool(found)
+
+        self.until(is_here, f"the weights of “{sentence}”")
+        return found[0]

@@ -18,6 +18,7 @@ from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
+from headlight.website.site import START
 from mha_core import Run
 
 from .conftest import OPTIONS
@@ -34,10 +35,7 @@ VIEWS = ("explore", "model_map", "compare", "masks", "shapes")
 WHO = "who-rotary-1"
 CLOSE = 1e-4  # per weight, as the models' files are made
 OWN, OTHER = "The cat sat on the mat", "the queen visited the fox"
-OFFLINE_READY = """async () => {
-  const { headlightFiles: files } = await fetch("./files.js").then((answer) => answer.text())
-    .then((text) => Function("self", `${text}; return self`)({}));
-  const wanted = [...files.first, ...files.rest.filter((name) => !name.includes("minilm"))];
+KEPT = """async (wanted) => {
   for (const name of await caches.keys()) {
     const kept = new Set((await (await caches.open(name)).keys()).map(({ url }) => url));
     if (wanted.every((file) => kept.has(new URL(file, document.baseURI).href))) return true;
@@ -47,6 +45,7 @@ OFFLINE_READY = """async () => {
 NO_STORAGE = """for (const name of ["localStorage", "sessionStorage", "caches"])
   Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
 Object.defineProperty(Navigator.prototype, "serviceWorker", { get() { throw new DOMException("denied", "SecurityError"); } });"""
+NO_WORKER = "Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined });"
 NO_WASM = "delete window.WebAssembly;"
 
 
@@ -122,7 +121,7 @@ def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str
 
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")
 def test_both_courses_are_walked_to_their_ends(common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]) -> None:
-    with host_of(exported(common_folder, ()).parents[1]) as host:
+    with host_of(exported(common_folder, tuple(COURSE.lessons)).parents[1]) as host:
         context = browser.new_context(**OPTIONS)
         context.add_init_script(NO_SCRIPT_RUNS)
         tab = SiteLesson(watched(context.new_page(), host.url), host.url)
@@ -145,9 +144,9 @@ def test_every_page_stands_below_a_path_and_leads_to_the_others(opens: Opens, ho
         assert page.title() == f"{info.title} · Headlight"
         if name in NEED_A_SERVER:
             expect(page.get_by_role("heading", name="This page needs a server")).to_be_visible()
-            expect(page.locator("code").first).to_contain_text("uvx")
+            expect(page.locator("code").first).to_contain_text(START)
         else:
-            expect(page.locator(".view").first).to_be_visible()
+            expect(page.locator(".view:visible").first).to_be_visible()
     with visitor.expect_page() as opened:
         Tab(page, host.url).link("Learn").click(modifiers=["Control"])
     expect(opened.value.get_by_role("heading", name=PAGES["lessons"].question)).to_be_visible()
@@ -170,9 +169,12 @@ def test_back_reload_and_a_link_that_is_passed_on_show_the_same(opens: Opens, vi
     other.at(lesson, 2).has_its_curtain(lesson.steps[1])
 
 
-def test_after_the_first_visit_it_needs_no_network(opens: Opens, host: Host) -> None:
+def test_after_the_first_visit_it_needs_no_network(opens: Opens, host: Host, folder: Path) -> None:
     tab = opens(SiteMaps).open()
-    tab.wait_until(OFFLINE_READY, None)
+    files = [file.relative_to(folder).as_posix() for file in folder.rglob("*.*")]
+    unused = ("sw.js", "files.js", ".nojekyll", f"app/models/{MINILM}.bin")
+    wanted = [file for file in files if file not in unused]
+    tab.until(lambda: tab.page.evaluate(KEPT, wanted), "the browser keeps the site")
     host.stop()
     try:
         tab.page.goto(f"{host.url}{address('lessons')}")
@@ -220,7 +222,10 @@ def test_a_browser_with_less_computes_too(script: str, opens: Opens, visitor: Br
 
 
 @pytest.mark.parametrize("damage", ["cut off", "exchanged"])
-def test_a_damaged_model_is_a_sentence_and_the_recorded_picture_stays(damage: str, opens: Opens, folder: Path) -> None:
+def test_a_damaged_model_is_a_sentence_and_the_recorded_picture_stays(
+    damage: str, opens: Opens, visitor: BrowserContext, folder: Path
+) -> None:
+    visitor.add_init_script(NO_WORKER)  # its requests cannot be answered by a test
     tab = opens(SiteMaps)
     whole = (folder / "app/models" / f"{MINILM}.bin").read_bytes()
     body = whole[: len(whole) // 2] if damage == "cut off" else whole[:-1] + bytes([whole[-1] ^ 1])

@@ -27,7 +27,7 @@ FLOORS = {
     ],
     "headlight": [
         "", "server", "queue", "ui", "link", "registry", "jobs", "picture", "export", "lessons", "api", "rooms",
-        "arguments", "website", "train", "check", "export_command", "command", "__main__",
+        "arguments", "train", "check", "command", "__main__",
     ],
     "pages": ["", "frame", *(folder.name for folder in PAGES), "handlers", "declarations"],
 }  # fmt: skip
@@ -38,7 +38,7 @@ INSIDE_FUNCTIONS = {
 
 WEB = ROOT / "assets" / "web"
 # The folders of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
-WEB_FOLDERS = ["base", "link", "wire", "compute", "picture", "lessons", "rooms", "sheets", "files"]
+WEB_FOLDERS = ["base", "compute", "link", "wire", "picture", "lessons", "rooms", "sheets", "files"]
 JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 

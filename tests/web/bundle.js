@@ -6,10 +6,40 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
+import wabt from "wabt";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const WEB = join(ROOT, "assets/web");
 const APART = /^(standalone|compute|site)\/|^frame\/boot\.js$/; // what no page of the app imports
+
+const isCheck = process.argv.includes("--check");
+let stale = 0;
+
+/** Write a built file, or tell that it is not what the sources give now. @param {string} file @param {string} text */
+function put(file, text) {
+  if (!isCheck) writeFileSync(join(ROOT, file), text);
+  else if (readFileSync(join(ROOT, file), "utf8") !== text) {
+    console.error(`${file} is not what assets/web gives: make scripts`);
+    stale = 1;
+  }
+}
+
+/** A kernel in WebAssembly, as base64. @param {string} source @param {{simd: boolean, relaxed_simd: boolean}} features */
+async function compiled(source, features) {
+  const module = (await wabt()).parseWat("product.wat", source, features);
+  module.validate(features);
+  return Buffer.from(module.toBinary({}).buffer).toString("base64");
+}
+
+const PRODUCT = readFileSync(join(WEB, "compute/product.wat"), "utf8");
+const SUM = /\(f32x4\.add \(f32x4\.mul (\(local\.get \$\w+\)) (\(local\.get \$\w+\))\) (\(local\.get \$\w+\))\)/g;
+const plain = await compiled(PRODUCT, { simd: true, relaxed_simd: false });
+const relaxed = await compiled(PRODUCT.replace(SUM, "(f32x4.relaxed_madd $1 $2 $3)"), {
+  simd: true,
+  relaxed_simd: true,
+});
+const KERNELS = `export const PLAIN =\n  "${plain}";\nexport const RELAXED =\n  "${relaxed}";\n`;
+put("assets/web/compute/kernel.js", `// Built by \`make scripts\` from product.wat.\n\n${KERNELS}`);
 
 const sources = readdirSync(WEB, { recursive: true, withFileTypes: false })
   .map((name) => String(name).replaceAll("\\", "/"))
@@ -62,7 +92,6 @@ const BANNERS = {
   "assets/site.js": 'import{open}from"./app.js";',
 };
 
-let stale = 0;
 for (const [file, contents] of Object.entries(SCRIPTS)) {
   const ofApp = contents === APP;
   const { outputFiles } = await build({
@@ -80,10 +109,6 @@ for (const [file, contents] of Object.entries(SCRIPTS)) {
     banner: { js: BANNERS[file] ?? "" },
   });
   const text = `// Built by \`make scripts\` from assets/web, sha256 ${digest.copy().digest("hex")}\n${outputFiles[0].text}`;
-  if (!process.argv.includes("--check")) writeFileSync(join(ROOT, file), text);
-  else if (readFileSync(join(ROOT, file), "utf8") !== text) {
-    console.error(`${file} is not what assets/web gives: make scripts`);
-    stale = 1;
-  }
+  put(file, text);
 }
 process.exitCode = stale;

@@ -97,7 +97,7 @@ declare global {
   type Measure = { name: string; title: string; unit: string; description: string; rows: number; missing: string; values: ArrayLike<number> | null };
   /** Clickable area of a head. */
   type Area = { x: number; y: number; width: number; height: number; head: number | null };
-  type Tool = "block" | "allow" | "row" | "column";
+  type Tool = "block" | "allow" | "flip" | "row" | "column";
   /** Heads that a stroke paints. */
   type Scope = "all" | "one";
 

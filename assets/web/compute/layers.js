@@ -31,7 +31,8 @@ export function layerNorm(model, name, x, n, y, eps) {
   const [weight, bias] = [weightOf(model, `${name}.weight`), weightOf(model, `${name}.bias`)];
   const c = weight.length;
   for (let start = 0; start < n * c; start += c) {
-    let [mean, variance] = [0, 0];
+    let mean = 0;
+    let variance = 0;
     for (let m = 0; m < c; m++) mean += x[start + m];
     mean /= c;
     for (let m = 0; m < c; m++) variance += (x[start + m] - mean) ** 2;
@@ -64,18 +65,21 @@ export function gelu(x) {
 }
 
 /** Softmax of a row of scores over the keys that it may attend to; a row without any gets weights 0.
- * @param {Float32Array} scores @param {number} start @param {number} m @param {Uint8Array | null} allow
- * @param {number} cell the row's first cell in `allow`
+ * @param {Float32Array} scores @param {number} start @param {number} stop @param {number} temperature
+ * @param {Uint8Array | null} allow @param {number} cell the row's first cell in `allow`
  */
-function softmax(scores, start, m, allow, cell) {
-  let [top, sum] = [Number.NEGATIVE_INFINITY, 0];
-  for (let j = 0; j < m; j++) if (!allow || allow[cell + j]) top = Math.max(top, scores[start + j]);
-  for (let j = 0; j < m; j++) {
-    const value = !allow || allow[cell + j] ? Math.exp(scores[start + j] - top) : 0;
-    scores[start + j] = value;
+function softmax(scores, start, stop, temperature, allow, cell) {
+  if (allow) for (let at = start; at < stop; at++) if (!allow[cell + at - start]) scores[at] = Number.NEGATIVE_INFINITY;
+  let top = Number.NEGATIVE_INFINITY;
+  for (let at = start; at < stop; at++) if (scores[at] > top) top = scores[at];
+  if (top === Number.NEGATIVE_INFINITY) return scores.fill(0, start, stop);
+  let sum = 0;
+  for (let at = start; at < stop; at++) {
+    const value = Math.exp((scores[at] - top) / temperature);
+    scores[at] = value;
     sum += value;
   }
-  for (let j = 0; j < m && sum > 0; j++) scores[start + j] /= sum;
+  for (let at = start; at < stop; at++) scores[at] /= sum;
 }
 
 /** Attention of n queries to m keys: softmax(q kᵀ / √d) v in each head, then the output projection.
@@ -88,6 +92,7 @@ function attend(model, name, x, memory, { n, m }, switches, maps, out) {
   const { n_heads: heads, d_model: c } = model.sizes;
   const { allow, position, temperature, valuesOff } = switches;
   const d = c / heads;
+  const scale = 1 / Math.sqrt(d); // of q·k, which spreads like √d
   const take = (/** @type {number} */ length) => model.memory.take(length);
   // one product for q, k and v; in cross-attention the same rows of the same matrix, each with its own input
   const projected = take(n * 3 * c);
@@ -103,16 +108,15 @@ function attend(model, name, x, memory, { n, m }, switches, maps, out) {
     const v = k.start + c;
     position.rotate?.(q, n);
     position.rotate?.(k, m);
+    for (let i = 0; i < n; i++) for (let at = 0; at < d; at++) projected[q.start + i * qStride + at] *= scale;
     const [ofQ, ofK] = [projected.subarray(q.start), others.subarray(k.start)];
     const sizes = { rows: n, columns: m, depth: d, xStride: qStride, wStride: stride, yStride: padded };
     model.memory.product(ofQ, ofK, undefined, scores, sizes);
-    for (let at = 0; at < n * padded; at++) scores[at] /= Math.sqrt(d);
     position.bias?.(scores, padded, n, m, q, head);
     const plane = allow && allow.length > n * m ? head * n * m : 0;
     for (let i = 0; i < n; i++) {
       const start = i * padded;
-      for (let j = 0; j < m; j++) scores[start + j] /= temperature;
-      softmax(scores, start, m, allow, plane + i * m);
+      softmax(scores, start, start + m, temperature, allow, plane + i * m);
       maps.set(scores.subarray(start, start + m), (head * n + i) * m);
       scores.fill(0, start + m, start + padded);
       for (const j of valuesOff) if (memory || i !== j) scores[start + j] = 0; // a token mixes in its own value

@@ -1,12 +1,26 @@
-// The memory of a model's numbers, and the product of matrices in it, where nearly all of the time goes.
+// The memory of a model's numbers, and the product of matrices in it, where nearly all of the time goes: WebAssembly
+// (product.wat), or the same loop in JavaScript where the browser has none or the page's policy forbids it.
 
-/** Memory of fixed size, in floats, from which arrays are taken one behind the other. */
+import { PLAIN, RELAXED } from "./kernel.js";
+
+/** Sizes of a product, in floats; a stride is the distance between two rows, by default their length.
+ * @typedef {{rows: number, columns: number, depth: number, xStride?: number, wStride?: number, yStride?: number}} Sizes */
+
+/** Memory of fixed size, from which arrays are taken one behind the other. */
 export class Memory {
-  /** @param {number} length the sum of `roomFor` of all that will be taken @param {boolean} wasm */
+  /** @param {number} length in floats: the sum of `roomFor` of all that will be taken @param {boolean} wasm */
   constructor(length, wasm = true) {
-    this.used = 0;
-    this.isWasm = wasm && false;
-    this.buffer = new ArrayBuffer(4 * length);
+    this.used = 4; // the kernel takes address 0 for no array
+    const bytes = 4 * (length + this.used);
+    const module = wasm ? compiledKernel() : null;
+    /** @type {Function | null} */
+    this.kernel = null;
+    /** @type {ArrayBuffer} */
+    this.buffer = new ArrayBuffer(module ? 0 : bytes);
+    if (!module) return;
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 2 ** 16) });
+    this.buffer = memory.buffer;
+    this.kernel = /** @type {any} */ (new WebAssembly.Instance(module, { headlight: { memory } }).exports).product;
   }
 
   /** @param {number} length */
@@ -16,21 +30,57 @@ export class Memory {
     return values;
   }
 
-  /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth).
+  /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth); all of this memory.
    * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
-   * @param {{rows: number, columns: number, depth: number, xStride?: number, wStride?: number, yStride?: number}} sizes
+   * @param {Sizes} sizes
    */
   product(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
-    for (let column = 0; column < columns; column++) {
-      const added = bias ? bias[column] : 0;
-      for (let row = 0; row < rows; row++) {
-        let sum = 0;
-        for (let k = 0; k < depth; k++) sum += x[row * xStride + k] * w[column * wStride + k];
-        y[row * yStride + column] = sum + added;
-      }
-    }
+    if (!this.kernel || depth % 4)
+      return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
+    const addresses = [x.byteOffset, w.byteOffset, bias?.byteOffset ?? 0, y.byteOffset];
+    this.kernel(...addresses, rows, columns, depth, 4 * xStride, 4 * wStride, 4 * yStride);
   }
 }
 
 /** Round a length up, so that each array begins at a multiple of 16 bytes. @param {number} length */
 export const roomFor = (length) => (length + 3) & ~3;
+
+/** The product in JavaScript, four rows of x at a time; behind the last row stands that one again, as in product.wat.
+ * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
+ * @param {number[]} sizes
+ */
+function productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]) {
+  for (let column = 0; column < columns; column++) {
+    const [start, added] = [column * wStride, bias ? bias[column] : 0];
+    for (let first = 0; first < rows; first += 4) {
+      const row = [0, 1, 2, 3].map((step) => Math.min(first + step, rows - 1));
+      const [x0, x1, x2, x3] = row.map((place) => place * xStride);
+      let [a, b, c, d] = [0, 0, 0, 0];
+      for (let k = 0; k < depth; k++) {
+        const value = w[start + k];
+        a += value * x[x0 + k];
+        b += value * x[x1 + k];
+        c += value * x[x2 + k];
+        d += value * x[x3 + k];
+      }
+      [a, b, c, d].forEach((sum, step) => {
+        y[row[step] * yStride + column] = sum + added;
+      });
+    }
+  }
+}
+
+/** @type {WebAssembly.Module | null | undefined} */
+let kernel;
+
+/** The kernel with fused multiplication and addition, or the one without, or none. */
+function compiledKernel() {
+  if (kernel !== undefined) return kernel;
+  kernel = null;
+  for (const code of [RELAXED, PLAIN]) {
+    try {
+      kernel ??= new WebAssembly.Module(Uint8Array.from(atob(code), (character) => character.charCodeAt(0)));
+    } catch {} // the browser does not know these instructions, or the page's policy forbids WebAssembly
+  }
+  return kernel;
+}

@@ -6,7 +6,7 @@ import { Memory, roomFor } from "./memory.js";
 const FORMAT = "headlight model ";
 const VERSION = "1";
 const LINE = 128; // bytes of the first line
-const GROUP = 64; // values that share a scale
+const GROUP = 96; // values that share a scale
 
 /** @typedef {{name: string, shape: number[], type: "float32" | "int18"}} Tensor */
 /** @typedef {{vocabulary: number, d_model: number, n_heads: number, n_layers: number, max_len: number,
@@ -33,7 +33,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
   if (version !== VERSION) {
     throw new Error(`This model file has format ${version}, and this page reads format ${VERSION}; export both again.`);
   }
-  const content = bytes.slice(LINE); // copied: aligned, and nobody changes it
+  const content = new Uint8Array(bytes.subarray(LINE)); // copied: aligned, and nobody changes it
   if (content.length < Number(length) || !digest) {
     const sizes = `${bytes.length.toLocaleString("en")} of ${(Number(length) + LINE).toLocaleString("en")} bytes`;
     throw new Error(`The model file is cut off: ${sizes} are here. Load it again.`);
@@ -44,7 +44,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
   const start = 4 + new DataView(content.buffer).getUint32(0, true);
   /** @type {Header} */
   const header = JSON.parse(new TextDecoder().decode(content.subarray(4, start)));
-  return { ...header, ...placed(header, content.subarray(start)) };
+  return { ...header, ...placed(header, content.subarray(start), wasm) };
 }
 
 /** A tensor as it is in the file. */
@@ -87,9 +87,9 @@ export class Stored {
 }
 
 /** The weights of a file in the memory in which they are multiplied, and its tables.
- * @param {Header} header @param {Uint8Array<ArrayBuffer>} body
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm
  */
-function placed(header, body) {
+function placed(header, body, wasm) {
   const [tables, matrices] = [new Map(), new Map()];
   let start = 0;
   for (const tensor of header.tensors) {
@@ -98,7 +98,10 @@ function placed(header, body) {
     start += stored.bytes;
   }
   const rooms = [...matrices.values()].map((stored) => roomFor(stored.length));
-  const memory = new Memory(rooms.reduce((sum, room) => sum + room, scratch(header.sizes)));
+  const memory = new Memory(
+    rooms.reduce((sum, room) => sum + room, scratch(header.sizes)),
+    wasm,
+  );
   const weights = new Map();
   for (const [name, stored] of matrices) {
     const values = memory.take(stored.length);

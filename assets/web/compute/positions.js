@@ -146,7 +146,7 @@ function t5(table) {
   };
 }
 
-/** Shaw et al. 2018: q · a vector for each distance. @param {Stored} table @param {number} d @returns {Position} */
+/** Shaw et al. 2018: q, already divided by √d, times a vector for each distance. @param {Stored} table @param {number} d @returns {Position} */
 function shaw(table, d) {
   const rows = Array.from({ length: 2 * SHAW_DISTANCE + 1 }, (_, row) => table.row(row));
   return {
@@ -155,8 +155,9 @@ function shaw(table, d) {
         for (let j = 0; j < m; j++) {
           const row = rows[Math.max(-SHAW_DISTANCE, Math.min(SHAW_DISTANCE, j - i)) + SHAW_DISTANCE];
           let sum = 0;
-          for (let channel = 0; channel < d; channel++) sum += q.values[q.start + i * q.stride + channel] * row[channel];
-          scores[i * stride + j] += sum / Math.sqrt(d);
+          for (let channel = 0; channel < d; channel++)
+            sum += q.values[q.start + i * q.stride + channel] * row[channel];
+          scores[i * stride + j] += sum;
         }
       }
     },

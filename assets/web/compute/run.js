@@ -119,7 +119,8 @@ function decoderRun(model, source, group, options) {
   const { n_layers: layers, n_heads: heads, target_len: limit = 0 } = model.sizes;
   const memory = encodeSource(model, source.ids);
   const ids = targetIds(model, memory, options.target);
-  if (ids.length > limit) throw new Error(`The target has ${ids.length} tokens with its start; the decoder reads ${limit}.`);
+  if (ids.length > limit)
+    throw new Error(`The target has ${ids.length} tokens with its start; the decoder reads ${limit}.`);
   const [n, m] = [ids.length, isCross ? source.ids.length : ids.length];
   const position = encoding(model, (!isCross && options.position) || "trained", "target_position.table");
   const own = switchesOf(model, options, group, n, m, isCross ? {} : position);
@@ -216,8 +217,10 @@ function switchesOf(model, options, group, n, m, position) {
     throw new Error(`The temperature ${temperature} cannot divide the scores; choose a number above 0.`);
   }
   const off = [...headsOff].map((pair) => pair.split(".").map(Number));
-  const isThere = (/** @type {number} */ place, /** @type {number} */ size) => Number.isInteger(place) && place >= 0 && place < size;
-  if (!off.every(([layer, head]) => isThere(layer, layers) && isThere(head, heads))) throw new Error(`Heads are “layer.head”, up to ${layers - 1}.${heads - 1}.`);
+  const isThere = (/** @type {number} */ place, /** @type {number} */ size) =>
+    Number.isInteger(place) && place >= 0 && place < size;
+  if (!off.every(([layer, head]) => isThere(layer, layers) && isThere(head, heads)))
+    throw new Error(`Heads are “layer.head”, up to ${layers - 1}.${heads - 1}.`);
   const [mlps, whole] = [new Set(mlpsOff), new Set(layersOff)];
   const combined = combinedMask(model.groups[group].ownMask, allow, heads, n, m);
   return (layer) => ({
@@ -236,7 +239,9 @@ function switchesOf(model, options, group, n, m, position) {
  */
 function combinedMask(own, allow, heads, n, m) {
   if (allow && allow.length !== n * m && allow.length !== heads * n * m) {
-    throw new Error(`The mask has ${allow.length} cells; ${n} × ${m} are needed, or as many for each of ${heads} heads.`);
+    throw new Error(
+      `The mask has ${allow.length} cells; ${n} × ${m} are needed, or as many for each of ${heads} heads.`,
+    );
   }
   if (own === "none") return allow;
   const combined = new Uint8Array(allow?.length ?? n * m);

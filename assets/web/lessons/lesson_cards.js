@@ -118,6 +118,7 @@ export const lessons = { make, update };
 export function drawClaims({ groups }) {
   const all = groups.flatMap(([, claims]) => claims);
   const next = all.find(([, , address]) => !isDone(address)) ?? all[0];
+  if (!next) return [{ class: "claims" }, ["p", "This site has lessons without claims."]];
   const [question, source, address] = next;
   const count = all.filter(([, , address]) => isDone(address)).length;
   // the choices of every claim, by their letters

@@ -102,7 +102,7 @@ const placesOf = (term) =>
   });
 
 /** A rule whose every term removes exactly these keys. @param {string} rule @param {Set<number>} places */
-function withPlaces(rule, places) {
+export function withPlaces(rule, places) {
   const sorted = [...places].sort((a, b) => a - b);
   const unseen = sorted.length ? [[UNSEEN, ...sorted].join(":")] : [];
   const terms = termsOf(rule).map((term) => {

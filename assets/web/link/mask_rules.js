@@ -2,7 +2,7 @@
 
 import { MASKS, MAX_RULE_LENGTH } from "../base/facts.js";
 import { UserError } from "../base/dom.js";
-import { allows, ruleOf } from "./changes.js";
+import { allows, ruleOf, unseenOf, withPlaces } from "./changes.js";
 import { readFlips, writeCells } from "./painted.js";
 
 /** @typedef {(i: number, j: number) => boolean} Rule whether query i may attend to key j */
@@ -25,9 +25,12 @@ function parsePart(text) {
   const kind = MASKS.find((mask) => mask.name === name);
   const least = FROM_ZERO.includes(name) ? 0 : 1;
   const isNamed = kind?.numbers.length === numbers.length && numbers.every((number) => number >= least);
-  if (!isNamed && !(name in OF_PLACES && numbers.length)) throw new UserError(`${WRONG}, joined by & and |, ! for not.`);
+  if (!isNamed && !(name in OF_PLACES && numbers.length))
+    throw new UserError(`${WRONG}, joined by & and |, ! for not.`);
   const values = Object.fromEntries((kind?.numbers ?? []).map(([key], index) => [key, numbers[index]]));
-  const rule = isNamed ? (/** @type {number} */ i, /** @type {number} */ j) => allows(name, values, i, j) : OF_PLACES[name](numbers);
+  const rule = isNamed
+    ? (/** @type {number} */ i, /** @type {number} */ j) => allows(name, values, i, j)
+    : OF_PLACES[name](numbers);
   return not ? (i, j) => !rule(i, j) : rule;
 }
 
@@ -42,17 +45,14 @@ export function allowedCells(rule, n) {
   return Uint8Array.from({ length: n * n }, (_, index) => Number(isAllowed(Math.floor(index / n), index % n)));
 }
 
-/** The normal form of a valid rule, without parts and terms that change nothing. @param {string} rule */
-export function normalRule(rule) {
-  const short = (/** @type {string} */ part) => part.replace(/\s/g, "").replace(/\d+/g, (digits) => String(Number(digits)));
-  const terms = rule.split("|").map((term) => [...new Set(term.split("&").map(short))].filter((part) => part !== "none"));
-  if (terms.some((term) => !term.length)) return "none";
-  const isPossible = (/** @type {string[]} */ term) => !term.some((part) => part === "!none" || term.includes(`!${part}`));
-  return [...new Set(terms.filter(isPossible).map((term) => term.join(" & ")))].join(" | ") || "!none";
-}
+/** A valid rule without parts and terms that change nothing. @param {string} rule */
+export const normalRule = (rule) => withPlaces(rule, unseenOf(rule));
 
-/** The tokens of a painted mask; 0 if its text is not valid. @param {string | null | undefined} painted */
-export const paintedTokens = (painted) => (painted && PAINTED.test(painted) ? parseInt(painted, 10) : 0);
+/** The tokens of a painted mask; 0 if its text is not valid. @param {string} painted @param {number} [heads] */
+export function paintedTokens(painted, heads = Infinity) {
+  const isHead = (/** @type {string} */ part) => (parseInt(part, 10) || 0) < heads;
+  return PAINTED.test(painted) && painted.split(".").slice(1).every(isHead) ? parseInt(painted, 10) : 0;
+}
 
 /** The masks of all heads, one if the heads agree, from the controls of a link. Throws a UserError for an invalid rule.
  * @param {Controls} controls @param {number} n tokens @param {number} heads @param {string} ownMask rule of the model
@@ -60,10 +60,12 @@ export const paintedTokens = (painted) => (painted && PAINTED.test(painted) ? pa
  */
 export function masksOf(controls, n, heads, ownMask) {
   const [ruled, own] = [ruleOf(controls), ownMask].map((rule) => allowedCells(rule, n));
-  const isPainted = controls.mask === "painted" && paintedTokens(controls.p) === n;
+  const isPainted = controls.mask === "painted" && paintedTokens(controls.p ?? "") === n;
   const flips = isPainted ? readFlips(controls.p ?? "", n, heads) : [new Uint8Array(n * n)];
   const isShared = !/\.\d/.test(isPainted ? (controls.p ?? "") : "");
-  return (isShared ? flips.slice(0, 1) : flips).map((cells) => ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]));
+  return (isShared ? flips.slice(0, 1) : flips).map((cells) =>
+    ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]),
+  );
 }
 
 /** The forbidden cells of masks as text, as in a message. @param {Uint8Array[]} masks */

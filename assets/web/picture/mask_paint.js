@@ -52,7 +52,7 @@ export class MaskPaint {
       return this.tool === "row" ? row === i : key === j;
     };
     const frees = LINES.includes(this.tool) && !allowed.some((cell, index) => cell && isOfLine(index));
-    this.value = this.tool === "allow" || frees ? 1 : 0;
+    this.value = this.tool === "allow" || frees || (this.tool === "flip" && !allowed[i * this.n + j]) ? 1 : 0;
   }
 
   /** @param {Cell} at */

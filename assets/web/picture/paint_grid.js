@@ -39,8 +39,10 @@ export class PaintGrid extends BigMap {
     this.element.style.touchAction = scrolls ? "auto" : "none";
   }
 
-  /** Allowed cells in their colour, blocked ones without, under the hatching. @param {Bytes} cut */
-  image(cut) {
+  /** Allowed cells in their colour, blocked ones without, under the hatching; of a map with weights those.
+   * @param {Bytes} cut @param {number} room */
+  image(cut, room) {
+    if (this.picture?.weights) return super.image(cut, room);
     return pixels(cut, Uint32Array.of(...[this.inks.none, this.inks.allowed].map((ink) => pixel(rgb(ink)))));
   }
 

@@ -1,27 +1,26 @@
 // The picture of a run in a file that carries its model (mha_core/show): one's own sentence, masks, positions, the
 // temperature and ablated heads, whose maps this browser computes itself.
 
-import { choice, numbers } from "../base/choice.js";
+import { choice } from "../base/choice.js";
 import { button, div, fillNotices, h, notices, setAttribute, setText } from "../base/dom.js";
 import { MASKS, RULE } from "../base/facts.js";
 import { counted, toggle } from "../base/words.js";
-import { mapsMessage, runUnder, sentenceOf } from "../compute/local_run.js";
-import { worstRowSum } from "../compute/map_measures.js";
+import { headsOfRun, mapsMessage, runUnder, sentenceOf } from "../wire/local_run.js";
+import { worstRowSum } from "../wire/map_measures.js";
 import { openModel } from "../compute/model_file.js";
 import { changed, maskOf, ruleOf } from "../link/changes.js";
 import { headNames, headsOf } from "../link/look.js";
 import { allowedCells, forbiddenCells, paintedTokens } from "../link/mask_rules.js";
 import { mapsOf } from "../wire/packets.js";
 import { ControlChips } from "../picture/control_chips.js";
-import { BigMap } from "../picture/map.js";
 import { MaskPaint } from "../picture/mask_paint.js";
 import { PaintGrid } from "../picture/paint_grid.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { Standalone } from "./standalone.js";
+import choicesCss from "../picture/choices.css" with { type: "css" };
+
 /** @typedef {import("../base/messages.js").LiveModel} LiveModel */
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
-
-import choicesCss from "../picture/choices.css" with { type: "css" };
 
 const SAVED =
   "This is the saved picture. The file carries the model: type your own words, choose or paint a mask, change positions or ablate heads, and this browser computes all maps, without a network.";
@@ -38,66 +37,54 @@ const SCOPES = [
   ["one", "this head"],
 ];
 
-/** The enlarged map, on which strokes paint the mask; its colours are those of the weights. */
-class PaintedMap extends PaintGrid {
-  /** @param {Bytes} cut @param {number} room */
-  image(cut, room) {
-    return BigMap.prototype.image.call(this, cut, room);
-  }
-
-  /** Begin a stroke, which blocks cells if the first one is allowed. @param {Cell} cell */
-  begin(cell) {
-    const choose = (/** @type {MaskPaint} */ mask) => {
-      mask.tool = mask.allow()[cell[0] * mask.n + cell[1]] ? "block" : "allow";
-    };
-    this.view.stroke(choose);
-    super.begin(cell);
-  }
-}
-
 class LiveRun extends Standalone {
   /** @param {HTMLElement} root @param {Uint8Array} bytes @param {BrowserModel} model */
   constructor(root, bytes, model) {
-    super(root, bytes, () => {}, [choicesCss]);
+    super(root, bytes, () => {}, " live", [choicesCss]);
     this.model = model;
     this.given = /** @type {LiveModel} */ (this.state.live);
-    this.saved = { state: this.state, maps: this.maps, floats: this.floats };
-    this.text = this.given.text;
-    this.controls = /** @type {Controls} */ ({ ...this.given.controls });
-    this.count = 0; // computed runs
+    this.ownMask = model.groups[this.given.group].ownMask;
+    const { off, ...controls } = this.given.controls;
+    const settings = {
+      text: this.given.text,
+      controls: /** @type {Controls} */ (controls),
+      off: headsOf([off].flat()),
+    };
+    this.saved = { ...settings, state: this.state, maps: this.maps, floats: this.floats, isStale: false, problem: "" };
+    this.text = this.saved.text;
+    this.controls = this.saved.controls;
+    this.off = this.saved.off;
     this.isStale = false; // whether the maps are to be computed
     this.problem = ""; // why they cannot be
-    this.mask = new MaskPaint();
+    this.mask = Object.assign(new MaskPaint(), { tool: "flip" });
     this.loaded = ""; // what `mask` is loaded with
     this.isPainting = false;
     this.plain = this.map.map;
-    this.grid = new PaintedMap(this);
+    this.grid = new PaintGrid(this);
     this.grid.element.style.touchAction = "none";
     this.box = new SentenceBox({ writeAddress: () => {} }, (text) => this.edit({ text }));
     this.changer = new ControlChips(this, "Change the model");
     this.noticeList = notices();
     this.computed = h("p", { class: "computed", role: "status" });
-    this.back = button("back to the saved picture", () => this.restore());
+    this.back = button("back to the saved picture", () => this.set(this, this.saved));
     this.brush = button("paint the mask", () => this.set(this, { isPainting: !this.isPainting }), { title: PAINT });
     this.scopes = choice("Heads to paint", SCOPES, (scope) => this.set(this.mask, { scope }));
-    this.clear = button("clear", () => this.stroke((mask) => mask.clear()), { title: "clear the painting" });
+    this.clear = button("clear", () => this.undo(), { title: "clear the painting" });
     this.scopes.element.append(this.clear);
-    const controls = div("change-controls", this.changer.chips, this.changer.panel);
-    this.top.append(this.box.element, controls, this.noticeList, div("computing", this.computed, this.back));
+    const controlRow = div("change-controls", this.changer.chips, this.changer.panel);
+    this.top.append(this.box.element, controlRow, this.noticeList, div("computing", this.computed, this.back));
     this.actions.prepend(this.scopes.element, this.brush);
   }
 
   /** The model that the controls change. */
   get picture() {
-    const { positions, ownMask, fixed } = this.given;
-    const { layers, heads } = this.maps;
-    return { layers, heads, positions, ownMask, fixed, defaults: DEFAULTS };
+    const { given, maps, ownMask } = this;
+    return { ...given, ownMask, layers: maps.layers, heads: maps.heads, defaults: DEFAULTS };
   }
 
-  /** The rule below the painting, and the painting. */
-  get painting() {
-    const { controls } = this;
-    return { rule: ruleOf(controls), painted: (controls.mask === "painted" && controls.p) || "" };
+  /** The painted cells, as in a link. */
+  get painted() {
+    return (this.controls.mask === "painted" && this.controls.p) || "";
   }
 
   toParams() {
@@ -105,18 +92,17 @@ class LiveRun extends Standalone {
   }
 
   /** @param {Values} values null for defaults */
-  change({ off, ...values }) {
-    if (off !== undefined) this.off = headsOf([off ?? []].flat());
-    this.edit({ controls: { ...this.controls, .../** @type {Controls} */ (values) } });
+  change({ off = headNames(this.off), ...values }) {
+    const controls = { ...this.controls, .../** @type {Controls} */ (values) };
+    this.edit({ controls, off: headsOf([off ?? []].flat()) });
   }
 
   /** @param {number} layer @param {number} head */
   toggleOff(layer, head) {
-    this.off = toggle(this.off, `${layer}.${head}`);
-    this.edit({});
+    this.edit({ off: toggle(this.off, `${layer}.${head}`) });
   }
 
-  /** @param {{text?: string, controls?: Controls}} change */
+  /** @param {{text?: string, controls?: Controls, off?: Set<string>}} change */
   edit(change) {
     this.set(this, { ...change, isStale: true });
   }
@@ -134,13 +120,12 @@ class LiveRun extends Standalone {
 
   /** Change the painted cells. @param {(mask: MaskPaint) => void} act */
   stroke(act) {
-    const { mask, controls, given } = this;
+    const { mask, controls, painted, ownMask } = this;
     const { n, heads } = this.maps;
-    const { rule, painted } = this.painting;
+    const rule = ruleOf(controls);
     const cellsOf = (/** @type {string} */ text) => forbiddenCells([allowedCells(text, n)])[0];
     const load = { n, heads, painted: paintedTokens(painted) === n ? painted : "", rule };
-    const loaded = JSON.stringify(load);
-    if (this.loaded !== loaded) mask.load({ ...load, base: cellsOf(rule), modelMask: cellsOf(given.ownMask) });
+    if (this.loaded !== JSON.stringify(load)) mask.load({ ...load, base: cellsOf(rule), modelMask: cellsOf(ownMask) });
     mask.head = this.at.head;
     act(mask);
     const p = mask.text;
@@ -150,13 +135,6 @@ class LiveRun extends Standalone {
 
   undo() {
     this.stroke((mask) => mask.clear());
-  }
-
-  /** Return to the picture that the file was saved with. */
-  restore() {
-    const { text, controls } = this.given;
-    const off = new Set(this.saved.state.off);
-    this.set(this, { ...this.saved, text, controls: { ...controls }, off, isStale: false, problem: "" });
   }
 
   /** Compute all maps; while that is not possible, the last ones stay. */
@@ -172,56 +150,57 @@ class LiveRun extends Standalone {
     }
   }
 
-  /** @param {import("../compute/local_run.js").LocalRun} run */
+  /** @param {import("../wire/local_run.js").LocalRun} run */
   take(run) {
-    const { given, text, controls, off } = this;
+    const { model, text, controls, off, ownMask } = this;
     const { layers, heads, tokens, forbidden, weights } = run;
-    const maps = mapsMessage(run, String((this.count += 1)));
     const changes = changed(controls, off, tokens).map((change) => change.text);
-    const builtIn = given.ownMask === "none" ? [] : [`${given.ownMask} mask: built in`];
-    this.maps = mapsOf(maps);
+    const builtIn = ownMask === "none" ? [] : [`${ownMask} mask: built in`];
+    const sizes = [counted(layers, "layer"), "of", `${counted(heads, "head")},`, counted(tokens.length, "token")].join(
+      " ",
+    );
+    this.maps = mapsOf(mapsMessage(run, JSON.stringify([text, controls, [...off]])));
     this.floats = weights;
     this.state = {
-      ...this.state,
-      title: `${text} · ${given.title}`,
+      ...{ ...this.state, forbidden, exact: headsOfRun(run), origin: `${sizes}, computed in this browser` },
+      title: `${text} · ${model.title}`,
       changed: [...(changes.length ? changes : ["nothing changed"]), ...builtIn].join(", "),
-      origin: `${layers} layers of ${heads} heads, ${counted(tokens.length, "token")}, computed in this browser`,
-      forbidden,
-      exact: maps.header.fullLayers.flatMap((layer) => numbers(heads).map((head) => [layer, Number(head)])),
     };
   }
 
-  /** What the reader should know about the words and the painting. @returns {string[]} */
+  /** What the reader should know about the words and the painting. */
   get sentences() {
-    const { problem, maps, painting } = this;
+    const { problem, maps, painted } = this;
     const unknown = maps.tokens.filter((token) => token === "[UNK]").length;
-    const painted = paintedTokens(painting.painted);
+    const count = paintedTokens(painted);
     return [
       problem,
-      unknown && `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].`,
-      painted && painted !== maps.n && `The mask was painted for ${painted} tokens; now only its rule applies.`,
-    ].filter((sentence) => typeof sentence === "string" && sentence !== "");
+      unknown ? `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].` : "",
+      count && count !== maps.n ? `The mask was painted for ${count} tokens; now only its rule applies.` : "",
+    ].filter(Boolean);
   }
 
   draw() {
     if (this.isStale) this.compute();
     const { maps, at, floats, isPainting, asTable } = this;
-    if (at.row >= maps.n || (at.key ?? 0) >= maps.n) Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: null });
+    if (at.row >= maps.n || (at.key ?? 0) >= maps.n)
+      Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: null });
     this.map.use(isPainting ? this.grid : this.plain);
     super.draw();
     this.box.text = this.text;
     this.changer.draw();
     fillNotices(this.noticeList, this.sentences);
     const isSaved = maps === this.saved.maps;
-    const count = `${counted(maps.layers * maps.heads, "map")} of ${maps.n} × ${maps.keys.length} weights, computed in this browser`;
+    const count = `${counted(maps.layers * maps.heads, "map")} of ${maps.n} × ${maps.keys.length} weights`;
     const sums = `the row sum farthest from 1 is ${worstRowSum(floats, maps.keys.length).toFixed(6)}`;
-    setText(this.computed, isSaved ? SAVED : `${count}; ${sums}. ${LEFT_OUT}`);
+    setText(this.computed, isSaved ? SAVED : `${count}, computed in this browser; ${sums}. ${LEFT_OUT}`);
     this.back.hidden = isSaved && !this.problem;
     this.brush.hidden = asTable;
     setAttribute(this.brush, "aria-pressed", String(isPainting));
+    this.large.toggleAttribute("data-painting", isPainting && !asTable);
     this.scopes.element.hidden = asTable || !isPainting;
     this.scopes.press(this.mask.scope);
-    setAttribute(this.clear, "disabled", !this.painting.painted);
+    setAttribute(this.clear, "disabled", !this.painted);
   }
 }
 

@@ -24,9 +24,9 @@ const LIGHT = matchMedia("(prefers-color-scheme: light)");
 /** @extends {View<StandaloneRun & Ack>} */
 export class Standalone extends View {
   /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove]
-   * @param {CSSStyleSheet[]} [styles] */
-  constructor(root, bytes, onMove = () => {}, styles = []) {
-    super(root, [...styles, exploreCss, standaloneCss], "explore standalone");
+   * @param {string} [kind] a further class @param {CSSStyleSheet[]} [styles] */
+  constructor(root, bytes, onMove = () => {}, kind = "", styles = []) {
+    super(root, [...styles, exploreCss, standaloneCss], `explore standalone${kind}`);
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
@@ -40,15 +40,15 @@ export class Standalone extends View {
     this.all = false;
     this.themed = true;
     this.theme = /** @type {Theme} */ (LIGHT.matches ? "light" : "dark");
-    LIGHT.addEventListener("change", () => this.change({ theme: LIGHT.matches ? "light" : "dark" }));
+    LIGHT.addEventListener("change", () => this.setDisplay({ theme: LIGHT.matches ? "light" : "dark" }));
     this.title = h("h2");
     this.label = span("label");
     this.readout = h("div", { class: "readout", role: "status" });
     this.ramp = span("ramp");
     this.layers = group("Layer");
-    this.allHeads = button("", () => this.change({ all: !this.all }), { class: "toggle all-toggle" });
-    this.modes = mapOrTable((asTable) => this.change({ asTable }));
-    this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
+    this.allHeads = button("", () => this.setDisplay({ all: !this.all }), { class: "toggle all-toggle" });
+    this.modes = mapOrTable((asTable) => this.setDisplay({ asTable }));
+    this.other = button("", () => this.setDisplay({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query row" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
@@ -114,14 +114,14 @@ export class Standalone extends View {
   }
 
   /** @param {{all?: boolean, asTable?: boolean, theme?: Theme}} change */
-  change(change) {
+  setDisplay(change) {
     Object.assign(this, change);
     this.heads.rects = [];
     this.redraw();
   }
 
   resized() {
-    this.change({});
+    this.setDisplay({});
   }
 
   /** The weights of the head in focus, and whether they are the original float32 values. */

@@ -3,16 +3,16 @@
 import { valuesOff } from "../link/changes.js";
 import { MLP } from "../link/look.js";
 import { forbiddenCells, joinedMasks, masksOf } from "../link/mask_rules.js";
-import { toBytes } from "../wire/packets.js";
-import { computeRun, tokenize } from "./run.js";
+import { toBytes } from "./packets.js";
+import { computeRun, tokenize } from "../compute/run.js";
 
-/** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
+/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
 /** `off`: ablated parts, as "3.1", "3.mlp" and "3"; `group`: kind of attention.
  * @typedef {{text: string, controls: Controls, off: Set<string>, group: string}} LocalSettings */
 /** @typedef {ReturnType<typeof runUnder>} LocalRun */
 
 /** Positions of a link whose name in the core is another. @type {Record<string, string>} */
-export const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "scaled:2" };
+const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "scaled:2" };
 
 /** Compute a run. Throws an error with a sentence for a text or rule that cannot be used.
  * @param {BrowserModel} model @param {LocalSettings} settings
@@ -20,7 +20,8 @@ export const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubl
 export function runUnder(model, { text, controls, off, group }) {
   const position = controls.pos ?? "as trained";
   const parts = [...off];
-  const layersOf = (/** @type {RegExp} */ kind) => parts.filter((part) => kind.test(part)).map((part) => parseInt(part, 10));
+  const layersOf = (/** @type {RegExp} */ kind) =>
+    parts.filter((part) => kind.test(part)).map((part) => parseInt(part, 10));
   const isDecoder = group === "decoder" && group !== Object.keys(model.groups)[0]; // it reads its own translation
   const { length } = isDecoder ? computeRun(model, text, { group }).tokens : tokenize(model, text).tokens;
   const masks = masksOf(controls, length, model.sizes.n_heads, model.groups[group].ownMask);
@@ -44,6 +45,10 @@ export function mapsMessage({ tokens, keyTokens, ends, layers, heads, weights },
   const header = { digest, tokens, columns: keyTokens, ends, layers, heads, fullLayers, thumbnail: 0 };
   return { header, body: toBytes(weights) };
 }
+
+/** Layer and head of all maps of a run. @param {{layers: number, heads: number}} run @returns {[number, number][]} */
+export const headsOfRun = ({ layers, heads }) =>
+  Array.from({ length: layers * heads }, (_, index) => [Math.floor(index / heads), index % heads]);
 
 /** The message of an error as a sentence. @param {unknown} error */
 export function sentenceOf(error) {

@@ -1,6 +1,6 @@
 // Numbers about the maps of a run, as mha_core/measure and pages/explore compute them.
 
-/** Maps (layers, h, n, m). @typedef {Pick<import("./run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
+/** Maps (layers, h, n, m). @typedef {Pick<import("../compute/run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
 
 /** The row sum of maps that is farthest from 1. @param {Float32Array} weights @param {number} keys */
 export function worstRowSum(weights, keys) {
@@ -74,20 +74,4 @@ export function largestChange(run, baseline) {
     ...[Math.floor(place / m) % n, place % m],
   ]);
   return { layers: maxima, cell, weights: [baseline.weights[place], weights[place]] };
-}
-
-/** The cosine of the sentence vectors of two runs: the means of the tokens' last hidden states.
- * @param {import("./run.js").Run} run @param {import("./run.js").Run} other
- */
-export function sentenceCosine(run, other) {
-  const [left, right] = [run, other].map(({ hidden, layers, n }) => {
-    const width = hidden.length / (layers + 1) / n;
-    const sums = new Float64Array(width);
-    hidden.subarray(layers * n * width).forEach((value, index) => {
-      sums[index % width] += value;
-    });
-    return sums;
-  });
-  const product = (/** @type {Float64Array} */ a, /** @type {Float64Array} */ b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
-  return product(left, right) / Math.sqrt(product(left, left) * product(right, right));
 }
