@@ -87,7 +87,7 @@ class Answers:
         for form in _forms(pairs, header):
             self.ask(pack, route, form, light=light)
             if page != "compare":  # its answer depends on the row
-                self.ask(pack, route, _replace(form, at=_head(form)), light=light)
+                self.ask(pack, route, _substitute(form, at=_head(form)), light=light)
         return header
 
     def record_lesson(self, lesson: Lesson) -> None:
@@ -120,10 +120,10 @@ class Answers:
             record_panels(self, pack, step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask(pack, "focus", _replace(pairs, at=".".join(telling["cursor"].split(".")[:2])))
+                self.ask(pack, "focus", _substitute(pairs, at=".".join(telling["cursor"].split(".")[:2])))
         if step.page == "compare" and step.picture == "panel vectors":
             for row in range(len(header["sides"][0]["tokens"])):
-                self.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+                self.ask(pack, "pair", _substitute(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
 
 
 def record_panels(answers: Answers, pack: str, page: str, pairs: Pairs, header: Header) -> None:
@@ -146,7 +146,7 @@ def record_panels(answers: Answers, pack: str, page: str, pairs: Pairs, header: 
         case "masks":
             answers.ask(pack, "outcomes", pairs)
         case "shapes":
-            answers.ask(pack, "reshape", _replace(_omit(pairs, *_OF_STEP), at=head))
+            answers.ask(pack, "reshape", _substitute(_omit(pairs, *_OF_STEP), at=head))
 
 
 def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view: str) -> None:
@@ -200,12 +200,12 @@ def record_collection(answers: Answers, model: str) -> Iterator[str]:
 def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
     heads = [f"{layer}.{head}" for layer in range(header["layers"]) for head in range(header["heads"])]
     for head in heads:
-        answers.ask(pack, "focus", _replace(pairs, at=head))
+        answers.ask(pack, "focus", _substitute(pairs, at=head))
     for view in ("heads.", "heads.random", "flow"):
         record_view(answers, pack, pairs, header, view)
     for change in _changes(answers, pairs, header):
         for place in dict.fromkeys((None, cursor, f"{header['layer']}.{header['head']}")):
-            answers.ask(pack, "maps", _replace(pairs, **change, at=place))
+            answers.ask(pack, "maps", _substitute(pairs, **change, at=place))
 
 
 def _changes(answers: Answers, pairs: Pairs, header: Header) -> list[dict[str, str]]:
@@ -220,14 +220,14 @@ def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: 
     left, right = header["sides"]
     for head in range(left["heads"]):
         for layer in range(left["layers"]):
-            answers.ask(pack, "pair", _replace(pairs, at=f"{layer}.{head}"))
+            answers.ask(pack, "pair", _substitute(pairs, at=f"{layer}.{head}"))
     for row in range(len(left["tokens"])):
-        answers.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+        answers.ask(pack, "pair", _substitute(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
     answers.ask(pack, "initial", pairs)
     for values in header["suggestions"].values():
         answers.open(pack, "compare", [pair for key, value in values.items() for pair in _pairs(key, value)])
     for change in _changes(answers, pairs, {"positions": right["positions"]}):
-        answers.ask(pack, "pair", _replace(pairs, **{f"{key}2": value for key, value in change.items()}))
+        answers.ask(pack, "pair", _substitute(pairs, **{f"{key}2": value for key, value in change.items()}))
 
 
 def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
@@ -235,7 +235,7 @@ def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cur
     for card in header["cards"]:
         if card["clicks"] and card["clicks"]["use"]:
             for place in dict.fromkeys((None, cursor)):
-                link = _replace(pairs, **card["clicks"]["use"], at=place)
+                link = _substitute(pairs, **card["clicks"]["use"], at=place)
                 if answers.open(pack, "masks", link):
                     answers.ask(pack, "outcomes", link)
 
@@ -296,7 +296,7 @@ def _omit(pairs: Pairs, *keys: str) -> Pairs:
     return [pair for pair in pairs if pair[0] not in keys]
 
 
-def _replace(pairs: Pairs, **values: str | None) -> Pairs:
+def _substitute(pairs: Pairs, **values: str | None) -> Pairs:
     """Return the pairs with these values, without the keys of those that are None."""
     return [*_omit(pairs, *values), *((key, text) for key, text in values.items() if text is not None)]
 
