@@ -86,11 +86,26 @@ HANDLERS: Final[dict[str, Handler]] = {
     **{f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds},
 }
 
-# page of words -> its sheets, each with the title under which it is folded; a site shows them without Streamlit
-WORDS: Final[dict[str, Callable[[], list[tuple[str, list[Block]]]]]] = {
-    "lessons": lambda: [("", lesson_cards.blocks())],
-    "claims": lambda: [("", claims.blocks())],
-    "glossary": lambda: [(glossary.TITLE, [glossary.questions()]), ("", glossary.blocks())],
+
+def _recorded(page: str, key: str) -> Callable[[bytes], dict[str, list[Block]]]:
+    """Return the function that returns a sheet of a form page by its key."""
+
+    def sheets(raw: bytes) -> dict[str, list[Block]]:
+        """Return the sheet for a query."""
+        from pages.frame import recorded  # imports Streamlit
+
+        return {key: recorded.blocks(page, key, raw)}
+
+    return sheets
+
+
+# page that a site shows without Streamlit -> its sheets for a query, by key; a title as key folds a sheet under it
+SHEETS: Final[dict[str, Callable[[bytes], dict[str, list[Block]]]]] = {
+    "lessons": lambda _: {"lessons": lesson_cards.blocks()},
+    "claims": lambda _: {"claims": claims.blocks()},
+    "glossary": lambda _: {glossary.TITLE: [glossary.questions()], "glossary": glossary.blocks()},
+    "by_hand": _recorded("by_hand", "hand"),
+    "implementations": _recorded("implementations", "equality"),
 }
 
 # page -> handler of its first message, which is sent within the page

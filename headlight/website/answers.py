@@ -5,7 +5,7 @@ Every question is asked in its canonical form, so that one answer serves all its
 
 import json
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -15,6 +15,7 @@ from headlight.lessons.schema import Lesson, LessonStep
 from headlight.lessons.variants import parse_replacements, replaced_link, retry_variant
 from headlight.link.fields import FIELDS, SIDE_KEYS
 from headlight.registry import MINILM, SMOLLM2, get_source
+from headlight.ui.pages import path
 from mha_core.errors import HeadlightError
 
 from .packs import split
@@ -25,6 +26,7 @@ Header = dict[str, Any]
 
 LIGHT = "light steps"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
+FORMS = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
 DEPTHS = FIELDS["depth"].choices
 _IN_RUN = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")  # keys without effect on a run
@@ -46,12 +48,12 @@ _OF_STEP = ("step", "f", "vs", "learn")  # likewise, for the exercises of Shapes
 class Answers:
     """The recorded answers by the name of their pack and their canonical question.
 
-    A question in several packs has the place of the first.
+    A question in several packs has the place of the first. `models` are those that the browser runs.
     """
 
-    def __init__(self, handlers: Handlers) -> None:
+    def __init__(self, handlers: Handlers, models: Collection[str]) -> None:
         self.packs: dict[str, dict[str, bytes]] = {"course": {}, **{name: {} for name in course().lessons}}
-        self._handlers = handlers
+        self._handlers, self._models = handlers, models
         self._known: dict[str, bytes | None] = {}
 
     def find(self, route: str, pairs: Iterable[tuple[str, str]], *, light: bool = False) -> tuple[str, bytes | None]:
@@ -68,8 +70,8 @@ class Answers:
     def ask(self, pack: str, route: str, pairs: Iterable[tuple[str, str]] = (), *, light: bool = False) -> bytes | None:
         """Record the answer to a question and return it, None if there is none."""
         question, answer = self.find(route, pairs, light=light)
-        if answer is not None:
-            self.packs.setdefault(pack, {})[question] = answer
+        if answer is not None:  # traces are large, and lessons share them
+            self.packs.setdefault("shapes" if route == "steps" else pack, {})[question] = answer
         return answer
 
     def open(self, pack: str, page: str, pairs: Pairs, *, light: bool = False) -> Header | None:
@@ -94,13 +96,17 @@ class Answers:
             for name, question in ((f"{lesson.id}.{number}", step), (f"{lesson.id}.{number}.2", retry_variant(step))):
                 if question is not None:
                     self._record_step(lesson.id, name, question)
-            for variant in step.variants:
-                pairs = _variant(step, variant)
-                if step.page != "shapes" and not (step.page == "explore" and _is_large(pairs)):
-                    self._open_step(f"{lesson.id}-variants", f"{lesson.id}.{number}", step, pairs)
+            for variant in step.variants if step.page != "shapes" else ():
+                pack, pairs = f"{lesson.id}-variants", _variant(step, variant)
+                if step.page == "explore" and dict(pairs).get("model", MINILM) in self._models:
+                    self.ask(pack, "lesson", [*pairs, ("learn", f"{lesson.id}.{number}")])  # it draws the rest itself
+                elif step.page != "explore" or not _is_large(pairs):
+                    self._open_step(pack, f"{lesson.id}.{number}", step, pairs)
 
     def _open_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
         header = self.open(pack, step.page, pairs, light=step.picture == "panel lesson")
+        if step.page in FORMS:
+            self.ask(pack, f"page.{path(step.page)}", pairs)
         for form in _forms(pairs, header) if header else [pairs]:
             self.ask(pack, "lesson", [*form, ("learn", name)])
         return header

@@ -20,7 +20,7 @@ from headlight.registry import MINILM, SMOLLM2, get_source
 from headlight.ui.numbers import count
 
 from . import site
-from .answers import Answers
+from .answers import MODELS, Answers
 
 SPARE_BYTES = 10**6  # of the disk, beside the files
 
@@ -46,8 +46,8 @@ def write_site(args: Namespace) -> int:
         _check_models()
         pictures.is_timed = False
         sources = _sources()
-        answers = Answers(sources.routes())
-        for part in site.record(answers, sources, everything=not args.lesson):
+        answers = Answers(sources.routes(), (*MODELS, *([] if args.without_minilm else [MINILM])))
+        for part in site.record(answers, everything=not args.lesson):
             _tell(f"Recording {part} …")
         models = dict[str, bytes]()
         for name, content in site.model_files(with_minilm=not args.without_minilm):
@@ -83,7 +83,7 @@ def _sources() -> site.Sources:
     """Return what the pages compute; this layer must not import them."""
     sys.path.insert(0, str(ROOT))
     handlers = import_module("pages.handlers")
-    return site.Sources(handlers.HANDLERS, handlers.FIRST, handlers.WORDS)
+    return site.Sources(handlers.HANDLERS, handlers.FIRST, handlers.SHEETS)
 
 
 def _choose_lessons(args: Namespace) -> int:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from headlight import ROOT
 from headlight.api.handout import document
@@ -42,7 +43,8 @@ _FILES = (
 )
 _LICENSES = ("LICENSE", "NOTICE")  # of the weights too
 
-Words = Mapping[str, Callable[[], list[tuple[str, list[Block]]]]]
+Sheets = Mapping[str, Callable[[bytes], dict[str, list[Block]]]]
+WORDS = ("lessons", "claims", "glossary")  # pages without a model
 
 
 @dataclass(frozen=True)
@@ -51,25 +53,25 @@ class Sources:
 
     handlers: Handlers
     first: Handlers
-    words: Words
+    sheets: Sheets
 
     def routes(self) -> dict[str, Callable[[bytes], bytes]]:
-        """Return the handlers of the data API and of the pages of words, which a site asks for their sheets."""
+        """Return the handlers of the data API, and of the pages that a site asks for their sheets."""
 
-        def sheets(name: str) -> bytes:
+        def to_json(name: str, raw: bytes) -> bytes:
             """Return the sheets of a page as JSON."""
-            listed = [{"title": title, "blocks": blocks} for title, blocks in self.words[name]()]
+            listed = [{"key": key, "blocks": blocks} for key, blocks in self.sheets[name](raw).items()]
             return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
 
         def light(raw: bytes) -> bytes:
             """Return the traces with the numbers of the visible step, for a page that asks for no others."""
             return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
 
-        words = {f"page.{pages.path(name)}": lambda _, name=name: sheets(name) for name in self.words}
-        return {**self.handlers, **words, LIGHT: light}
+        sheets = {f"page.{pages.path(name)}": partial(to_json, name) for name in self.sheets}
+        return {**self.handlers, **sheets, LIGHT: light}
 
 
-def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[str]:
+def record(answers: Answers, *, everything: bool) -> Iterator[str]:
     """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
     # the pages first, so that the traces of Shapes are those with all numbers
     for model in (MINILM, *MODELS) if everything else ():
@@ -81,7 +83,7 @@ def record(answers: Answers, sources: Sources, *, everything: bool) -> Iterator[
         answers.open("first-explore", "explore", [("model", name)])
     yield "the course"
     answers.ask("course", "course")
-    for name in sources.words:
+    for name in WORDS:
         answers.ask("words", f"page.{pages.path(name)}")
     answers.ask("words", "search")
     for lesson in course().lessons.values():

@@ -26,7 +26,7 @@ from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
 from headlight.website import packs, site
 from headlight.website.questions import canonical, index_key
-from pages.handlers import HANDLERS, WORDS
+from pages.handlers import HANDLERS, SHEETS
 
 MAX_BYTES, MAX_FIRST_BYTES = 60 * 10**6, 3 * 10**6
 
@@ -109,9 +109,9 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
             assert (answer["picked"], answer["sentence"]) == (expected.picked, expected.sentence)
         route = site.PICTURES[step.page]
         assert untimed(recordings.get(route, step.query) or b"") == untimed(HANDLERS[route](step.query.encode()))
-    for name, sheets in WORDS.items():
-        words = json.loads(recordings.get(f"page.{path(name)}") or b"")
-        assert [one["title"] for one in words] == [title for title, _ in sheets()]
+    for name in site.WORDS:
+        sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
+        assert [sheet["key"] for sheet in sheets] == [*SHEETS[name](b"")]
     assert recordings.get("maps", "s=what+nobody+recorded") is None
 
 

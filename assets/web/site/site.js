@@ -53,13 +53,14 @@ function showPicture(open) {
   else view.follow();
 }
 
-/** Draw the sheets of a page of words: the first of a list of blocks is folded if it has a title.
- * @param {Open} open @param {{title?: string, blocks: Block[]}[]} sheets */
-function showWords(open, sheets) {
+/** Draw the sheets of a page, each in a place of its key; a title as key folds it.
+ * @param {Open} open @param {{key: string, blocks: Block[]}[]} sheets */
+function showSheets(open, sheets) {
   const { Kind } = open(SHEET).view;
-  for (const { title, blocks } of sheets) {
+  for (const { key, blocks } of sheets) {
     const place = div("place");
-    stage.append(title ? h("details", { class: "folded" }, h("summary", {}, title), place) : place);
+    if (key.includes(" ")) stage.append(h("details", { class: "folded" }, h("summary", {}, key), place));
+    else stage.append(div(`st-key-${key}`, place));
     new Kind(place.attachShadow({ mode: "open" })).onMessage({ visit: "", acknowledged: 0, blocks });
   }
 }
@@ -68,8 +69,10 @@ function showWords(open, sheets) {
 async function show(open) {
   const page = pageNow();
   const { path } = page;
-  if (address === location.pathname) return;
-  address = location.pathname;
+  const isAsked = !(path in VIEWS) && location.search.includes("learn="); // each step shows a sheet of its own
+  const now = location.pathname + (isAsked ? location.search : "");
+  if (address === now) return;
+  address = now;
   for (const view of views) view.leave();
   openSheet(false);
   document.title = `${page.title} · Headlight`;
@@ -77,10 +80,10 @@ async function show(open) {
   drawPickers(page.model && path in VIEWS ? facts.models : [], [], { machine: false, hub: false, page: path });
   drawShare({ page: path, address: location.href, kinds: [], start: "" });
   if (path in VIEWS) return showPicture(open);
-  const sheets = await fetchRoute(`api/page.${path}`)
+  const sheets = await fetchRoute(`api/page.${path}${isAsked ? location.search : ""}`)
     .then((response) => response.json())
-    .catch(() => [{ blocks: blocksOfServer(page.title) }]);
-  if (page === pageNow()) showWords(open, sheets);
+    .catch(() => [{ key: "server", blocks: blocksOfServer(page.title) }]);
+  if (address === now) showSheets(open, sheets);
 }
 
 /** @param {Open} open */
