@@ -95,7 +95,7 @@ def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
     """Pack the models that run in the browser; yield their names and files."""
     for name in (*MODELS, *([MINILM] if with_minilm else [])):
         model = pictures.model_on("auto", name)
-        yield name, pack_model(model, get_source(name).title)
+        yield name, pack_model(model, name, get_source(name).title)
 
 
 def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -57,6 +57,7 @@ async function load(name, onProgress) {
   const bytes = await read(response, onProgress);
   try {
     const model = await openModel(bytes);
+    if (model.name !== name) throw new UserError(`The file has another model, “${model.title}”; load it again.`);
     if (!kept && isLarge(name)) await cache?.put(url, new Response(bytes)).catch(() => {}); // no space
     loaded.add(name);
     return model;
