@@ -28,6 +28,7 @@ LIGHT = "light steps"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
 FORMS = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
+LOOKS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
 DEPTHS = FIELDS["depth"].choices
 _IN_RUN = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")  # keys without effect on a run
 _RIGHT = ("s2", "model2", "at2", *(f"{key}2" for key in SIDE_KEYS))
@@ -201,6 +202,9 @@ def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, curs
     heads = [f"{layer}.{head}" for layer in range(header["layers"]) for head in range(header["heads"])]
     for head in heads:
         answers.ask(pack, "focus", _substitute(pairs, at=head))
+    for look in LOOKS:
+        for place in dict.fromkeys((None, cursor)):
+            answers.ask(pack, "focus", _substitute(pairs, at=place, look=look))
     for view in ("heads.", "heads.random", "flow"):
         record_view(answers, pack, pairs, header, view)
     for change in _changes(answers, pairs, header):
@@ -216,14 +220,15 @@ def _changes(answers: Answers, pairs: Pairs, header: Header) -> list[dict[str, s
     return [*masks, *({"pos": name} for name, _ in header["positions"])]
 
 
-def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
+def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
     left, right = header["sides"]
     for head in range(left["heads"]):
         for layer in range(left["layers"]):
             answers.ask(pack, "pair", _substitute(pairs, at=f"{layer}.{head}"))
     for row in range(len(left["tokens"])):
         answers.ask(pack, "pair", _substitute(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
-    answers.ask(pack, "initial", pairs)
+    for place in dict.fromkeys((None, cursor)):
+        answers.ask(pack, "initial", _substitute(pairs, at=place))
     for values in header["suggestions"].values():
         answers.open(pack, "compare", [pair for key, value in values.items() for pair in _pairs(key, value)])
     for change in _changes(answers, pairs, {"positions": right["positions"]}):
@@ -231,7 +236,8 @@ def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: 
 
 
 def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
-    answers.ask(pack, "entry", pairs)
+    for place in dict.fromkeys((None, cursor)):
+        answers.ask(pack, "entry", _substitute(pairs, at=place))
     for card in header["cards"]:
         if card["clicks"] and card["clicks"]["use"]:
             for place in dict.fromkeys((None, cursor)):

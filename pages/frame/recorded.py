@@ -4,7 +4,6 @@ import json
 import logging
 from urllib.parse import parse_qs
 
-
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
