@@ -37,7 +37,8 @@ WEIGHTS = """async ([script, sentence]) => {
   const { open } = await import(script);
   const [view] = [...open("base/view_base.js").views].filter(({ isHere }) => isHere);
   const { picture, matching, weights, maps, at } = view;
-  if (!weights || !matching || picture.sentence !== sentence || view.element.dataset.numbers !== `${at.layer}.${at.head}`) return null;
+  const isOfHead = view.element.dataset.numbers === `${at.layer}.${at.head}`;
+  if (!weights || !matching || picture.sentence !== sentence || !isOfHead) return null;
   return { tokens: maps.tokens, head: [at.layer, at.head], weights: [...weights] };
 }"""
 

@@ -21,14 +21,12 @@ from headlight.ui.pages import PAGES, path
 from headlight.website.site import START
 from mha_core import Run
 
-from .conftest import OPTIONS
+from .conftest import OPTIONS, NewTab
 from .expected import run_of
 from .site import BELOW, LESSONS, NO_SCRIPT_RUNS, Host, SiteLesson, SiteMaps, address, exported, host_of
 from .tab import Tab
 
 T = TypeVar("T", bound=Tab)
-Opens = Callable[..., Tab]
-
 COURSE = course()
 NEED_A_SERVER = ("positions", "by_hand", "implementations", "train")
 VIEWS = ("explore", "model_map", "compare", "masks", "shapes")
@@ -43,9 +41,9 @@ KEPT = """async (wanted) => {
   }
   return false;
 }"""
-NO_STORAGE = """for (const name of ["localStorage", "sessionStorage", "caches"])
-  Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
-Object.defineProperty(Navigator.prototype, "serviceWorker", { get() { throw new DOMException("denied", "SecurityError"); } });"""
+NO_STORAGE = """const denied = { get() { throw new DOMException("denied", "SecurityError"); } };
+for (const name of ["localStorage", "sessionStorage", "caches"]) Object.defineProperty(window, name, denied);
+Object.defineProperty(Navigator.prototype, "serviceWorker", denied);"""
 NO_WORKER = "Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined });"
 NO_WASM = "delete window.WebAssembly;"
 
@@ -71,9 +69,13 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def opens(visitor: BrowserContext, host: Host, watched: Callable[[Page, str], Page]) -> Callable[[type[T]], T]:
-    """A new tab of the visitor; an error in its console or a request to anyone else fails the test."""
-    return lambda kind: kind(watched(visitor.new_page(), host.url), host.url)
+def opens(visitor: BrowserContext, host: Host, watched: Callable[[Page, str], Page]) -> NewTab:
+    """Open tabs of the visitor; an error in a console or a request to anyone else fails the test."""
+
+    def make(kind: type[T]) -> T:
+        return kind(watched(visitor.new_page(), host.url), host.url)
+
+    return make
 
 
 def walk(tab: SiteLesson, lesson: Lesson) -> None:
@@ -115,7 +117,7 @@ def load_minilm(tab: SiteMaps) -> None:
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str, opens: Opens) -> None:
+def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str, opens: NewTab) -> None:
     lesson = COURSE.lessons[name]
     walk(opens(SiteLesson).begin(lesson), lesson)
 
@@ -131,7 +133,9 @@ def test_the_first_lesson_loads_three_megabytes_at_most(opens: Opens, folder: Pa
 
 
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")
-def test_both_courses_are_walked_to_their_ends(common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]) -> None:
+def test_both_courses_are_walked_to_their_ends(
+    common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]
+) -> None:
     with host_of(exported(common_folder, tuple(COURSE.lessons)).parents[1]) as host:
         context = browser.new_context(**OPTIONS)
         context.add_init_script(NO_SCRIPT_RUNS)
@@ -141,7 +145,9 @@ def test_both_courses_are_walked_to_their_ends(common_folder: Path, browser: Bro
         context.close()
 
 
-def test_every_page_stands_below_a_path_and_leads_to_the_others(opens: Opens, host: Host, visitor: BrowserContext) -> None:
+def test_every_page_stands_below_a_path_and_leads_to_the_others(
+    opens: NewTab, host: Host, visitor: BrowserContext
+) -> None:
     page = opens(Tab).page
     page.goto(f"{host.url}/")
     for name, info in PAGES.items():
@@ -163,7 +169,9 @@ def test_every_page_stands_below_a_path_and_leads_to_the_others(opens: Opens, ho
     expect(opened.value.get_by_role("heading", name=PAGES["lessons"].question)).to_be_visible()
 
 
-def test_back_reload_and_a_link_that_is_passed_on_show_the_same(opens: Opens, visitor: BrowserContext, host: Host) -> None:
+def test_back_reload_and_a_link_that_is_passed_on_show_the_same(
+    opens: NewTab, visitor: BrowserContext, host: Host
+) -> None:
     lesson = COURSE.lessons["it"]
     tab = opens(SiteLesson).begin(lesson)
     tab.keys("b", "ArrowRight")
@@ -180,7 +188,7 @@ def test_back_reload_and_a_link_that_is_passed_on_show_the_same(opens: Opens, vi
     other.at(lesson, 2).has_its_curtain(lesson.steps[1])
 
 
-def test_after_the_first_visit_it_needs_no_network(opens: Opens, host: Host, folder: Path) -> None:
+def test_after_the_first_visit_it_needs_no_network(opens: NewTab, host: Host, folder: Path) -> None:
     tab = opens(SiteMaps).open()
     files = [file.relative_to(folder).as_posix() for file in folder.rglob("*.*")]
     unused = ("sw.js", "files.js", ".nojekyll", f"app/models/{MINILM}.bin")
@@ -198,7 +206,7 @@ def test_after_the_first_visit_it_needs_no_network(opens: Opens, host: Host, fol
         host.start()
 
 
-def test_own_sentences_are_computed_as_by_the_core(opens: Opens) -> None:
+def test_own_sentences_are_computed_as_by_the_core(opens: NewTab) -> None:
     """On a small model at once, on MiniLM once it is loaded, which the browser keeps."""
     tab = opens(SiteMaps).open(model=WHO)
     tab.box.fill(OTHER)
@@ -219,7 +227,7 @@ def test_own_sentences_are_computed_as_by_the_core(opens: Opens) -> None:
 
 
 @pytest.mark.parametrize("script", [NO_STORAGE, NO_WASM], ids=["no storage", "no WebAssembly"])
-def test_a_browser_with_less_computes_too(script: str, opens: Opens, visitor: BrowserContext) -> None:
+def test_a_browser_with_less_computes_too(script: str, opens: NewTab, visitor: BrowserContext) -> None:
     visitor.add_init_script(script)
     tab = opens(SiteMaps).open()
     tab.box.fill(OWN)
@@ -234,7 +242,7 @@ def test_a_browser_with_less_computes_too(script: str, opens: Opens, visitor: Br
 
 @pytest.mark.parametrize("damage", ["cut off", "damaged", "another model"])
 def test_a_damaged_model_is_a_sentence_and_the_recorded_picture_stays(
-    damage: str, opens: Opens, visitor: BrowserContext, folder: Path
+    damage: str, opens: NewTab, visitor: BrowserContext, folder: Path
 ) -> None:
     visitor.add_init_script(NO_WORKER)  # its requests cannot be answered by a test
     tab = opens(SiteMaps)
@@ -252,7 +260,7 @@ def test_a_damaged_model_is_a_sentence_and_the_recorded_picture_stays(
     equal(tab, OWN, run_of(Settings(OWN, model=MINILM)))
 
 
-def test_what_needs_a_server_says_so_and_keeps_the_picture(opens: Opens) -> None:
+def test_what_needs_a_server_says_so_and_keeps_the_picture(opens: NewTab) -> None:
     page = opens(Tab).page
     page.goto(f"{opens(Tab).url}{address('compare')}")
     page.get_by_role("textbox", name="Sentence").first.fill(OWN)
