@@ -122,7 +122,7 @@ def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str
     walk(opens(SiteLesson).begin(lesson), lesson)
 
 
-def test_the_first_lesson_loads_three_megabytes_at_most(opens: Opens, folder: Path) -> None:
+def test_the_first_lesson_loads_three_megabytes_at_most(opens: NewTab, folder: Path) -> None:
     tab, lesson = opens(SiteLesson), COURSE.lessons["it"]
     files = set[str]()
     below = f"/{BELOW}/"
