@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ from mha_core import Run
 
 from .conftest import OPTIONS, NewTab
 from .expected import run_of
-from .site import BELOW, LESSONS, NO_SCRIPT_RUNS, Host, SiteLesson, SiteMaps, address, exported, host_of
+from .site import BELOW, LESSONS, NO_SCRIPT_RUNS, Host, SiteLesson, SiteMaps, address, exported
 from .tab import Tab
 
 T = TypeVar("T", bound=Tab)
@@ -54,7 +55,7 @@ def folder(common_folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def host(folder: Path) -> Iterator[Host]:
-    with host_of(folder.parents[1]) as host:
+    with closing(Host(folder.parents[1])) as host:
         yield host
 
 
@@ -125,7 +126,7 @@ def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str
 def test_both_courses_are_walked_to_their_ends(
     common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]
 ) -> None:
-    with host_of(exported(common_folder, tuple(COURSE.lessons)).parents[1]) as host:
+    with closing(Host(exported(common_folder, tuple(COURSE.lessons)).parents[1])) as host:
         context = browser.new_context(**OPTIONS)
         context.add_init_script(NO_SCRIPT_RUNS)
         tab = SiteLesson(watched(context.new_page(), host.url), host.url)
@@ -183,7 +184,7 @@ def test_after_the_first_visit_it_needs_no_network(opens: NewTab, host: Host, fo
     unused = ("sw.js", "files.js", ".nojekyll", f"app/models/{MINILM}.bin")
     wanted = [file for file in files if file not in unused]
     tab.until(lambda: tab.page.evaluate(KEPT, wanted), "the browser keeps the site")
-    host.stop()
+    host.close()
     try:
         tab.page.goto(f"{host.url}{address('lessons')}")
         tab.page.get_by_role("link", name=COURSE.lessons["it"].title).click()
