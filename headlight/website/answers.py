@@ -28,31 +28,24 @@ LIGHT = "light steps"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
 FORMS = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
-DEPTHS = FIELDS["depth"].choices
-_IN_RUN = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")  # keys without effect on a run
-_RIGHT = ("s2", "model2", "at2", *(f"{key}2" for key in SIDE_KEYS))
-_OVER_MAPS = (
-    "at",
-    "word",
-    "look",
-    "order",
-    "shuffle",
-    "three",
-    "kin",
-    "mean",
-    "learn",
-)  # likewise, for tests of Compare
-_OF_STEP = ("step", "f", "vs", "learn")  # likewise, for the exercises of Shapes
+LOOKS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
+MAX_TOKENS = 10  # of an example with every head on Compare, beside the first
+# keys without effect on a run, on the tests under Compare's maps, on the exercises of Shapes
+_PLACE = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")
+_ABOVE = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn", "s2", "model2", "at2")
+_OF_STEP = ("step", "f", "vs", "learn")
 
 
 class Answers:
     """The recorded answers by the name of their pack and their canonical question.
 
-    A question in several packs has the place of the first. `models` are those that the browser runs.
+    A question in several packs has the place of the first. `models` are those that the browser runs, `pack` is the
+    name of the pack for the next answers.
     """
 
     def __init__(self, handlers: Handlers, models: Collection[str]) -> None:
-        self.packs: dict[str, dict[str, bytes]] = {"course": {}, **{name: {} for name in course().lessons}}
+        self.pack = "course"
+        self.packs: dict[str, dict[str, bytes]] = {self.pack: {}, **{name: {} for name in course().lessons}}
         self._handlers, self._models = handlers, models
         self._known: dict[str, bytes | None] = {}
 
@@ -67,198 +60,185 @@ class Answers:
                 self._known[question] = None
         return question, self._known[question]
 
-    def ask(self, pack: str, route: str, pairs: Iterable[tuple[str, str]] = (), *, light: bool = False) -> bytes | None:
+    def ask(self, route: str, pairs: Iterable[tuple[str, str]] = (), *, light: bool = False) -> bytes | None:
         """Record the answer to a question and return it, None if there is none."""
         question, answer = self.find(route, pairs, light=light)
         if answer is not None:  # traces are large, and lessons share them
-            self.packs.setdefault("shapes" if route == "steps" else pack, {})[question] = answer
+            self.packs.setdefault("shapes" if route == "steps" else self.pack, {})[question] = answer
         return answer
 
-    def open(self, pack: str, page: str, pairs: Pairs, *, light: bool = False) -> Header | None:
+    def open(self, page: str, pairs: Pairs, *, light: bool = False) -> Header | None:
         """Record what a page asks for when it opens a link; return the header of its picture.
 
         The `light` picture of Shapes has the numbers of the visible step alone.
         """
         route = PICTURES.get(page)
-        answer = self.ask(pack, route, pairs, light=light) if route else None
+        answer = self.ask(route, pairs, light=light) if route else None
         if route is None or answer is None:
             return None
         header = _header(answer)
         for form in _forms(pairs, header):
-            self.ask(pack, route, form, light=light)
+            self.ask(route, form, light=light)
             if page != "compare":  # its answer depends on the row
-                self.ask(pack, route, _replace(form, at=_head(form)), light=light)
+                self.ask(route, _at_head(form), light=light)
         return header
 
     def record_lesson(self, lesson: Lesson) -> None:
         """Record the pictures, the panels beneath them, and the verdicts of all steps of a lesson."""
         for number, step in enumerate(lesson.steps, 1):
-            for name, question in ((f"{lesson.id}.{number}", step), (f"{lesson.id}.{number}.2", retry_variant(step))):
-                if question is not None:
-                    self._record_step(lesson.id, name, question)
+            name = f"{lesson.id}.{number}"
+            self.pack = lesson.id
+            self._record_step(name, step)
+            if second := retry_variant(step):
+                self._record_step(f"{name}.2", second)
+            self.pack = f"{lesson.id}-variants"
             for variant in step.variants if step.page != "shapes" else ():
-                pack, pairs = f"{lesson.id}-variants", _variant(step, variant)
-                if step.page == "explore" and dict(pairs).get("model", MINILM) in self._models:
-                    self.ask(pack, "lesson", [*pairs, ("learn", f"{lesson.id}.{number}")])  # it draws the rest itself
-                elif step.page != "explore" or not _is_large(pairs):
-                    self._open_step(pack, f"{lesson.id}.{number}", step, pairs)
+                pairs = _variant(step, variant)
+                if step.page != "explore":
+                    self._open_step(name, step, pairs)
+                elif dict(pairs).get("model", MINILM) in self._models:
+                    self.ask("lesson", [*pairs, ("learn", name)])  # the browser computes the picture
+                elif not _is_large(pairs):
+                    self._open_step(name, step, pairs)
 
-    def _open_step(self, pack: str, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
-        header = self.open(pack, step.page, pairs, light=step.picture == "panel lesson")
+    def _open_step(self, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
+        header = self.open(step.page, pairs, light=step.picture == "panel lesson")
         if step.page in FORMS:
-            self.ask(pack, f"page.{path(step.page)}", pairs)
+            self.ask(f"page.{path(step.page)}", pairs)
         for form in _forms(pairs, header) if header else [pairs]:
-            self.ask(pack, "lesson", [*form, ("learn", name)])
+            self.ask("lesson", [*form, ("learn", name)])
         return header
 
-    def _record_step(self, pack: str, name: str, step: LessonStep) -> None:
+    def _record_step(self, name: str, step: LessonStep) -> None:
         pairs = parse_qsl(step.query, True)
-        header = self._open_step(pack, name, step, pairs)
+        header = self._open_step(name, step, pairs)
         if header is None:
             return
         if step.page != "compare" or not _is_large(pairs):
-            record_panels(self, pack, step.page, pairs, header)
+            self._record_panels(step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask(pack, "focus", _replace(pairs, at=".".join(telling["cursor"].split(".")[:2])))
-        if step.page == "compare" and step.picture == "panel vectors":
-            for row in range(len(header["sides"][0]["tokens"])):
-                self.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+                self.ask("focus", _at_head(_replace_keys(pairs, at=telling["cursor"])))
+        if step.picture == "panel vectors":
+            self._record_rows(pairs, header)
 
+    def _record_rows(self, pairs: Pairs, header: Header) -> None:
+        for row in range(len(header["sides"][0]["tokens"])):
+            self.ask("pair", _replace_keys(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
 
-def record_panels(answers: Answers, pack: str, page: str, pairs: Pairs, header: Header) -> None:
-    """Record what a page asks for beneath its picture."""
-    head = f"{header['layer']}.{header['head']}"
-    values = dict(pairs)
-    match page:
-        case "explore":
-            record_view(answers, pack, pairs, header, values.get("view", ""))
-        case "compare":
-            sides = _omit(pairs, "s2", "model2", "at2", *_OVER_MAPS)
-            left = _omit(pairs, *_RIGHT, *_OVER_MAPS)
-            answers.ask(
-                pack, "shuffle", [*sides, *((key, values[key]) for key in ("order", "shuffle") if key in values)]
-            )
+    def _record_panels(self, page: str, pairs: Pairs, header: Header) -> None:
+        """Record what a page asks for beneath its picture."""
+        head, values = f"{header['layer']}.{header['head']}", dict(pairs)
+        if page == "explore":
+            self._record_view(pairs, header, values.get("view", ""))
+        elif page == "masks":
+            self.ask("outcomes", pairs)
+        elif page == "shapes":
+            self.ask("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
+        elif page == "compare":
+            left = _omit(pairs, *_ABOVE, *(f"{key}2" for key in SIDE_KEYS))
+            self.ask("shuffle", [*_omit(pairs, *_ABOVE), *(pair for pair in pairs if pair[0] in ("order", "shuffle"))])
             if header["eachIsQuick"]:
-                answers.ask(pack, "ablations", left)
+                self.ask("ablations", left)
             if several := [pair for pair in pairs if pair[0] in ("three", "kin", "mean")]:
-                answers.ask(pack, "encodings", [*left, *several, ("at", head)])
-        case "masks":
-            answers.ask(pack, "outcomes", pairs)
-        case "shapes":
-            answers.ask(pack, "reshape", _replace(_omit(pairs, *_OF_STEP), at=head))
+                self.ask("encodings", [*left, *several, ("at", head)])
 
-
-def record_view(answers: Answers, pack: str, pairs: Pairs, header: Header, view: str) -> None:
-    """Record another view under the map of Maps, for every row where its answer depends on it."""
-    name, _, state = view.partition(".")
-    run, head = _omit(pairs, *_IN_RUN), f"{header['layer']}.{header['head']}"
-    cursor = f"{header['row']}" if header["key"] is None else f"{header['row']}.{header['key']}"
-    match name:
-        case "heads":
-            answers.ask(pack, "overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
-        case "flow":
+    def _record_view(self, pairs: Pairs, header: Header, view: str) -> None:
+        """Record another view under the map of Maps, of each row where its answer depends on it alone."""
+        name, _, state = view.partition(".")
+        run, row = _omit(pairs, *_PLACE), header["row"]
+        cursor = f"{row}" if header["key"] is None else f"{row}.{header['key']}"
+        if name == "heads":
+            self.ask("overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
+        elif name == "flow":
             for measure in ("flow", "flow.norm"):
-                answers.ask(pack, "flow", [*run, ("at", f"0.0.{cursor}"), ("view", measure)])
-        case "channels":
-            answers.ask(pack, "channels", [*run, ("at", f"{head}.{cursor}")])
-        case "cache":
+                self.ask("flow", [*run, ("at", f"0.0.{cursor}"), ("view", measure)])
+        elif name == "cache":
             shift = [*state.split("."), "", ""][1]
-            answers.ask(pack, "cache", [*run, ("at", f"{head}.{cursor}"), ("view", f"cache..{shift}")])
-        case "residual" | "lens":
-            for row in _rows(answers, pairs):
-                answers.ask(pack, name, [*run, ("at", f"0.0.{row}")])
+            place = f"{header['layer']}.{header['head']}.{cursor}"
+            self.ask("cache", [*run, ("at", place), ("view", f"cache..{shift}")])
+        elif name in ("residual", "lens"):
+            _, answer = self.find("maps", pairs)
+            for number, _ in enumerate(_header(answer, 1)["tokens"] if answer else ()):
+                self.ask(name, [*run, ("at", f"0.0.{number}")])
 
+    def record_collection(self, model: str) -> Iterator[str]:
+        """Record the example sentences of a model on all pages, with each head, mask and position that the app offers.
 
-def _rows(answers: Answers, pairs: Pairs) -> range:
-    """Return the rows of the picture of a link of Maps."""
-    _, answer = answers.find("maps", pairs)
-    return range(len(_header(answer, 1)["tokens"]) if answer else 0)
+        Yield the name of each pack before it is recorded.
+        """
+        source = get_source(model)
+        base = [] if model == MINILM else [("model", model)]
+        for number, text in enumerate(source.presets):
+            is_default = text == source.defaults["s"]
+            for page in PICTURES:
+                if page == "shapes" and not is_default:
+                    continue  # traces are large
+                self.pack = f"{page}-{model}-{number}"
+                yield self.pack
+                for pairs in ([*base, ("s", text)], *([base] if is_default else [])):
+                    header = self.open(page, pairs)
+                    if header is None:
+                        continue
+                    self._record_panels(page, pairs, header)
+                    if page == "explore" and model != MINILM:
+                        self._record_views(pairs, header)  # the browser computes the rest at once
+                    elif page != "model_map" or is_default:
+                        self._record_offers(page, pairs, header, source.known_heads.get(text), is_default)
 
+    def _record_views(self, pairs: Pairs, header: Header) -> None:
+        for view in ("heads.", "heads.random", "flow"):
+            self._record_view(pairs, header, view)
 
-def record_collection(answers: Answers, model: str) -> Iterator[str]:
-    """Record the example sentences of a model on all pages, with each head, mask and position that the app offers.
+    def _record_offers(self, page: str, pairs: Pairs, header: Header, cursor: str | None, is_default: bool) -> None:
+        """Record what the controls of a page offer for an example; `cursor` is a head that is known for it."""
+        layers, heads = (range(header[key]) for key in ("layers", "heads"))
+        places = [_replace_keys(pairs, at=f"{layer}.{head}") for layer in layers for head in heads]
+        links = [pairs, *([_replace_keys(pairs, at=cursor)] if cursor else [])]
+        if page == "explore":
+            for place in places:
+                self.ask("focus", place)
+            self._record_views(pairs, header)
+            for link in links:
+                for look in LOOKS:
+                    self.ask("focus", [*link, ("look", look)])
+            at_default = _replace_keys(pairs, at=f"{header['layer']}.{header['head']}")
+            for change in self._changes(pairs, header["positions"]):
+                for link in (*links, at_default):
+                    self.ask("maps", _replace_keys(link, **change))
+        elif page == "compare":
+            is_short = len(header["tokens"]) <= MAX_TOKENS
+            for place in places if is_short or is_default else ():
+                self.ask("pair", place)
+            self._record_rows(pairs, header)
+            for link in links:
+                self.ask("initial", link)
+            for values in header["suggestions"].values():
+                self.open(page, parse_qsl(urlencode(values, doseq=True), True))
+            for change in self._changes(pairs, header["sides"][1]["positions"]):
+                self.ask("pair", _replace_keys(pairs, **{f"{key}2": value for key, value in change.items()}))
+        elif page == "masks":
+            for link in links:
+                self.ask("entry", link)
+                for mask in self._changes(pairs, ()):
+                    if self.open(page, _replace_keys(link, **mask)):
+                        self.ask("outcomes", _replace_keys(link, **mask))
+        elif page == "shapes":
+            head = f"{header['layer']}.{header['head']}"
+            for lesson in header["lessons"]:
+                self.ask("reshape", [*pairs, ("lesson", lesson), ("at", head)])
+            self.ask("classes")
+        else:
+            for box in header["boxes"]:
+                for depth in FIELDS["depth"].choices:
+                    self.ask("architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
 
-    Yield the name of each pack before it is recorded.
-    """
-    source = get_source(model)
-    base = [] if model == MINILM else [("model", model)]
-    for number, text in enumerate(source.presets):
-        is_default = text == source.defaults["s"]
-        for page in PICTURES:
-            if page == "shapes" and not is_default:
-                continue  # traces are large
-            pack = f"{page}-{model}-{number}"
-            yield pack
-            for pairs in ([*base, ("s", text)], *([base] if is_default else [])):
-                header = answers.open(pack, page, pairs)
-                if header is not None:
-                    record_panels(answers, pack, page, pairs, header)
-                    _OFFERS[page](answers, pack, pairs, header, source.known_heads.get(text))
-
-
-def _record_maps(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
-    heads = [f"{layer}.{head}" for layer in range(header["layers"]) for head in range(header["heads"])]
-    for head in heads:
-        answers.ask(pack, "focus", _replace(pairs, at=head))
-    for view in ("heads.", "heads.random", "flow"):
-        record_view(answers, pack, pairs, header, view)
-    for change in _changes(answers, pairs, header):
-        for place in dict.fromkeys((None, cursor, f"{header['layer']}.{header['head']}")):
-            answers.ask(pack, "maps", _replace(pairs, **change, at=place))
-
-
-def _changes(answers: Answers, pairs: Pairs, header: Header) -> list[dict[str, str]]:
-    """Return the masks and positions that the app offers, as values of a link."""
-    _, answer = answers.find("masks", [*pairs, ("mask", "none")])
-    cards = _header(answer)["cards"] if answer else []
-    masks = [card["clicks"]["use"] for card in cards if card["clicks"] and card["name"] != "painted"]
-    return [*masks, *({"pos": name} for name, _ in header["positions"])]
-
-
-def _record_pairs(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
-    left, right = header["sides"]
-    for head in range(left["heads"]):
-        for layer in range(left["layers"]):
-            answers.ask(pack, "pair", _replace(pairs, at=f"{layer}.{head}"))
-    for row in range(len(left["tokens"])):
-        answers.ask(pack, "pair", _replace(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
-    answers.ask(pack, "initial", pairs)
-    for values in header["suggestions"].values():
-        answers.open(pack, "compare", [pair for key, value in values.items() for pair in _pairs(key, value)])
-    for change in _changes(answers, pairs, {"positions": right["positions"]}):
-        answers.ask(pack, "pair", _replace(pairs, **{f"{key}2": value for key, value in change.items()}))
-
-
-def _record_masks(answers: Answers, pack: str, pairs: Pairs, header: Header, cursor: str | None) -> None:
-    answers.ask(pack, "entry", pairs)
-    for card in header["cards"]:
-        if card["clicks"] and card["clicks"]["use"]:
-            for place in dict.fromkeys((None, cursor)):
-                link = _replace(pairs, **card["clicks"]["use"], at=place)
-                if answers.open(pack, "masks", link):
-                    answers.ask(pack, "outcomes", link)
-
-
-def _record_exercises(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
-    for lesson in header["lessons"]:
-        answers.ask(pack, "reshape", [*pairs, ("lesson", lesson), ("at", f"{header['layer']}.{header['head']}")])
-    answers.ask(pack, "classes")
-
-
-def _record_boxes(answers: Answers, pack: str, pairs: Pairs, header: Header, _: str | None) -> None:
-    for box in header["boxes"]:
-        for depth in DEPTHS:
-            answers.ask(pack, "architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
-
-
-_OFFERS = {
-    "explore": _record_maps,
-    "compare": _record_pairs,
-    "masks": _record_masks,
-    "shapes": _record_exercises,
-    "model_map": _record_boxes,
-}
+    def _changes(self, pairs: Pairs, positions: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+        """Return the masks that the gallery offers and the positions, as values of a link."""
+        _, answer = self.find("masks", [*pairs, ("mask", "none")])
+        cards = _header(answer)["cards"] if answer else []
+        masks = [card["clicks"]["use"] for card in cards if card["clicks"] and card["name"] != "painted"]
+        return [*masks, *({"pos": name} for name, _ in positions)]
 
 
 def _variant(step: LessonStep, variant: str) -> Pairs:
@@ -282,9 +262,9 @@ def _header(answer: bytes, part: int = 0) -> Header:
     return header
 
 
-def _head(pairs: Pairs) -> str | None:
-    """Return the head that a link names, without row and key, None if it names none."""
-    return next((".".join(text.split(".")[:2]) for key, text in pairs if key == "at"), None)
+def _at_head(pairs: Pairs) -> Pairs:
+    """Return a link without the row and the key of its cursor."""
+    return [(key, ".".join(text.split(".")[:2]) if key == "at" else text) for key, text in pairs]
 
 
 def _is_large(pairs: Pairs) -> bool:
@@ -296,10 +276,5 @@ def _omit(pairs: Pairs, *keys: str) -> Pairs:
     return [pair for pair in pairs if pair[0] not in keys]
 
 
-def _replace(pairs: Pairs, **values: str | None) -> Pairs:
-    """Return the pairs with these values, without the keys of those that are None."""
-    return [*_omit(pairs, *values), *((key, text) for key, text in values.items() if text is not None)]
-
-
-def _pairs(key: str, value: str | list[str]) -> Pairs:
-    return [(key, text) for text in ([value] if isinstance(value, str) else value)]
+def _replace_keys(pairs: Pairs, **values: str) -> Pairs:
+    return [*_omit(pairs, *values), *values.items()]

@@ -9,7 +9,7 @@ import json
 import struct
 from collections.abc import Mapping
 
-from .questions import index_key, rules
+from .questions import RULES, index_key
 
 INDEX = "index.bin"
 
@@ -65,7 +65,7 @@ def write_packs(packs: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:
     keys = {index_key(question): place for question, place in places.items()}
     if len(keys) < len(places):
         raise ValueError("two questions have one key")
-    files[INDEX] = compress(_to_json({"packs": names, "keys": keys, "rules": rules()}))
+    files[INDEX] = compress(_to_json({"packs": names, "keys": keys, "rules": RULES}))
     return files
 
 

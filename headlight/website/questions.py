@@ -1,76 +1,57 @@
 """The canonical form of a question to the data API, under which `headlight export --site` records its answer.
 
 Keys without effect on the answer and values equal to the default are left out. The browser builds the same form
-(assets/web/site/questions.js) with the tables of `rules`, which are part of the recordings.
+(assets/web/site/questions.js) with the tables of `RULES`, which are part of the recordings.
 """
 
 from collections import Counter
-from functools import cache
-from typing import TypedDict
+from typing import Final
 from urllib.parse import parse_qsl, quote
 
 from headlight.link.fields import FIELDS
 from headlight.picture.link_query import to_param
 from headlight.registry import MINILM
 
+_SITE = ("dev", "big")  # without effect on any answer, as a site has one device
 # route -> keys without effect on its answer; "" for all other routes
-IGNORED = {
-    "": ("learn",),
-    **dict.fromkeys(("maps", "focus"), ("learn", "view")),
-    **dict.fromkeys(("pair", "initial"), ("learn", "order", "shuffle", "three", "kin", "mean")),
-    **dict.fromkeys(("masks", "entry"), ("learn", "pad")),
-    "steps": ("learn", "f", "lesson", "wrote"),
-    "lesson": ("look", "pin", "view"),
+IGNORED: Final[dict[str, tuple[str, ...]]] = {
+    "": ("learn", *_SITE),
+    **dict.fromkeys(("maps", "focus"), ("learn", "view", *_SITE)),
+    **dict.fromkeys(("pair", "initial"), ("learn", "order", "shuffle", "three", "kin", "mean", *_SITE)),
+    **dict.fromkeys(("masks", "entry"), ("learn", "pad", *_SITE)),
+    "steps": ("learn", "f", "lesson", "wrote", *_SITE),
+    "lesson": ("look", "pin", "view", *_SITE),
 }
-NEVER_USED = ("dev", "big")  # a site has one device
 EXPLICIT = dict.fromkeys(("masks", "entry", "outcomes"), ("s", "mask"))  # a bare address has defaults of its own
 # words of `look` that only draw, and the beginnings of others
 DISPLAY = ("", "linear", "own", "nospecials", "open", "table", "lines", "sort", "difference", "nofirst")
 DISPLAY_PREFIXES = ("hide", "solo", "keys")
 COMPUTED = ("renorm", "meanseen")  # with one of these words, the others change the weights
+_TEXTS = {key: to_param(field.default) for key, field in FIELDS.items() if key not in ("at", "pos2", "t2")}
+# key -> the default, None without a single one: that of `at`, `pos2` and `t2` depends on page and model
+DEFAULTS = {key: text if isinstance(text := _TEXTS.get(key), str) and text else None for key in FIELDS}
+RULES = {
+    "defaults": DEFAULTS,
+    "ignored": IGNORED,
+    "explicit": EXPLICIT,
+    "display": DISPLAY,
+    "displayPrefixes": DISPLAY_PREFIXES,
+    "computed": COMPUTED,
+}
 _MASK = 2**32 - 1
-
-
-class Rules(TypedDict):
-    """Tables for the canonical form, which the browser reads too."""
-
-    defaults: dict[str, str | None]  # key -> the default value; None without a single one
-    ignored: dict[str, list[str]]
-    explicit: dict[str, list[str]]
-    display: list[str]
-    displayPrefixes: list[str]
-    computed: list[str]
-
-
-@cache
-def rules() -> Rules:
-    """Return the tables."""
-    defaults = {key: to_param(field.default) for key, field in FIELDS.items()}
-    return {
-        "defaults": {key: value if isinstance(value, str) and value else None for key, value in defaults.items()}
-        | dict.fromkeys(("at", "pos2", "t2")),  # depend on page and model
-        "ignored": {route: [*keys, *NEVER_USED] for route, keys in IGNORED.items()},
-        "explicit": {route: list(keys) for route, keys in EXPLICIT.items()},
-        "display": list(DISPLAY),
-        "displayPrefixes": list(DISPLAY_PREFIXES),
-        "computed": list(COMPUTED),
-    }
 
 
 def canonical(route: str, query: str) -> str:
     """Return the canonical form of a question, in ASCII."""
-    tables = rules()
-    ignored = {*tables["ignored"].get(route, tables["ignored"][""])}
     pairs = [(key, _read_look(text) if key == "look" else text) for key, text in parse_qsl(query, True)]
-    counts = Counter(key for key, _ in pairs)
-    explicit = {*tables["explicit"].get(route, ())}
-    if any(key == "model" and text != MINILM for key, text in pairs):
-        explicit.add("s")  # another model has another sentence
+    counts, ignored = Counter(key for key, _ in pairs), IGNORED.get(route, IGNORED[""])
+    is_other = any(key == "model" and text != MINILM for key, text in pairs)
+    explicit = (*EXPLICIT.get(route, ()), *(["s"] if is_other else []))  # another model has another sentence
 
     def is_kept(key: str, text: str) -> bool:
-        if key not in tables["defaults"] or key in ignored or (key == "look" and not text):
+        if key not in DEFAULTS or key in ignored or (key == "look" and not text):
             return False
-        return key in explicit or counts[key] > 1 or text != tables["defaults"][key]
+        return key in explicit or counts[key] > 1 or text != DEFAULTS[key]
 
     return f"{route}?{'&'.join(sorted(f'{key}={_encode(text)}' for key, text in pairs if is_kept(key, text)))}"
 

@@ -19,7 +19,7 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import LIGHT, MODELS, PICTURES, Answers, record_collection
+from .answers import LIGHT, MODELS, PICTURES, Answers
 from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
@@ -75,17 +75,18 @@ def record(answers: Answers, *, everything: bool) -> Iterator[str]:
     """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
     # the pages first, so that the traces of Shapes are those with all numbers
     for model in (MINILM, *MODELS) if everything else ():
-        for pack in record_collection(answers, model):
+        for pack in answers.record_collection(model):
             yield f"the examples of {get_source(model).title}, {pack}"
+    answers.pack = "first"
     for page in PICTURES:
-        answers.open(f"first-{page}", page, [])
+        answers.open(page, [])
     for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
-        answers.open("first-explore", "explore", [("model", name)])
-    yield "the course"
-    answers.ask("course", "course")
-    for name in WORDS:
-        answers.ask("words", f"page.{pages.path(name)}")
-    answers.ask("words", "search")
+        answers.open("explore", [("model", name)])
+    answers.pack = "course"
+    answers.ask("course")
+    answers.pack = "words"
+    for route in ("search", *(f"page.{pages.path(name)}" for name in WORDS)):
+        answers.ask(route)
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
         answers.record_lesson(lesson)

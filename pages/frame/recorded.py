@@ -1,9 +1,8 @@
-"""The sheet of a form page at a link, for a site without Streamlit, whose runner for tests builds the page."""
+"""The sheet of a form page at a link, for a site without Streamlit; Streamlit’s test runner draws it."""
 
 import json
+import logging
 from urllib.parse import parse_qs
-
-from streamlit import logger
 
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
@@ -18,10 +17,12 @@ def blocks(page: str, key: str, raw: bytes) -> list[Block]:
     """Return a note and the blocks of a sheet by its key. Raises a HeadlightError for a page that fails."""
     from streamlit.testing.v1 import AppTest  # takes a second, and only a site needs it
 
-    logger.set_log_level("ERROR")  # it warns that there is no server
     app = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=_MAX_SECONDS)
+    logging.disable(logging.WARNING)  # Streamlit warns that there is no server
     app.query_params.update(parse_qs(raw.decode("ascii"), keep_blank_values=True))
-    protos = [element.proto for element in app.run().get("bidi_component")]
+    app.run()
+    logging.disable(logging.NOTSET)
+    protos = [element.proto for element in app.get("bidi_component")]
     states = [json.loads(proto.json)[0] for proto in protos if proto.id.endswith(f"-{key}")]
     if app.exception or not states:
         raise HeadlightError("this page shows nothing for this link")

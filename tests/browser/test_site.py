@@ -32,6 +32,7 @@ COURSE = course()
 NEED_A_SERVER = ("positions", "by_hand", "implementations", "train")
 VIEWS = ("explore", "model_map", "compare", "masks", "shapes")
 WHO = "who-rotary-1"
+MAX_FIRST_BYTES = 3 * 10**6
 CLOSE = 1e-4  # per weight, as the models' files are made
 OWN, OTHER = "The cat sat on the mat", "the queen visited the fox"
 KEPT = """async (wanted) => {
@@ -120,6 +121,16 @@ def load_minilm(tab: SiteMaps) -> None:
 def test_a_lesson_is_walked_to_its_end_with_the_verdicts_of_the_server(name: str, opens: NewTab) -> None:
     lesson = COURSE.lessons[name]
     walk(opens(SiteLesson).begin(lesson), lesson)
+
+
+def test_the_first_lesson_loads_three_megabytes_at_most(opens: Opens, folder: Path) -> None:
+    tab, lesson = opens(SiteLesson), COURSE.lessons["it"]
+    files = set[str]()
+    below = f"/{BELOW}/"
+    tab.page.on("response", lambda answer: files.add(urlsplit(answer.url).path.removeprefix(below)))
+    tab.begin(lesson).has_its_curtain(lesson.steps[0])
+    assert {"index.html", "app/app.js", "app/answers/index.bin"} < files
+    assert sum((folder / name).stat().st_size for name in files) <= MAX_FIRST_BYTES
 
 
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")

@@ -298,7 +298,7 @@ def test_the_links_of_all_lessons_have_the_same_form_and_key_in_both(modules: Mo
 
 def _compare_questions(modules: Modules, questions: list[tuple[str, str]]) -> None:
     forms = [site_questions.canonical(*question) for question in questions]
-    rows = [{"route": route, "query": query, "rules": site_questions.rules()} for route, query in questions]
+    rows = [{"route": route, "query": query, "rules": site_questions.RULES} for route, query in questions]
     form = "m.canonical(row.route, new URLSearchParams(row.query), row.rules)"
     assert modules.each("site/questions.js", rows, form) == forms
     assert modules.each("site/questions.js", forms, "m.indexKey(row)") == list(map(site_questions.index_key, forms))

@@ -27,7 +27,7 @@ FLOORS = {
     ],
     "headlight": [
         "", "server", "queue", "ui", "link", "registry", "jobs", "picture", "export", "lessons", "api", "rooms",
-        "arguments", "train", "check", "command", "__main__",
+        "arguments", "website", "train", "check", "export_command", "command", "__main__",
     ],
     "pages": ["", "frame", *(folder.name for folder in PAGES), "handlers", "declarations"],
 }  # fmt: skip

@@ -37,11 +37,22 @@ async function load(name) {
   return { places: JSON.parse(new TextDecoder().decode(whole.subarray(0, end))), bytes: whole.subarray(end + 1) };
 }
 
+/** The forms of a question: while all heads are shown, a head has an answer without the kinds of the others.
+ * @param {string} route @param {URLSearchParams} query */
+function formsOf(route, query) {
+  const look = (query.get("look") ?? "").split("_");
+  if (route !== "focus" || !look.includes("all")) return [query];
+  const plain = new URLSearchParams(query);
+  plain.set("look", look.filter((word) => word !== "all").join("_"));
+  return [query, plain];
+}
+
 /** The bytes of a recorded answer, null if this question was not recorded. Throws a `UserError` for a missing file.
  * @param {string} route @param {URLSearchParams} query @returns {Promise<Uint8Array<ArrayBuffer> | null>} */
 export async function recorded(route, query) {
   const { packs: names, keys, rules } = await index();
-  const key = indexKey(canonical(route, query, rules));
+  const forms = formsOf(route, query).map((form) => indexKey(canonical(route, form, rules)));
+  const key = forms.find((form) => form in keys) ?? "";
   const name = names[keys[key]];
   if (!name) return null;
   const pack = packs.get(name) ?? load(name);
