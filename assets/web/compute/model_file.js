@@ -1,6 +1,5 @@
 // A model's file (mha_core/show/model_file.py has its format): checked, and its weights made float32.
 
-import { sha256 } from "./digest.js";
 import { Memory, roomFor } from "./memory.js";
 
 const FORMAT = "headlight model ";
@@ -38,13 +37,22 @@ export async function openModel(bytes, { wasm = true } = {}) {
     const sizes = `${bytes.length.toLocaleString("en")} of ${(Number(length) + LINE).toLocaleString("en")} bytes`;
     throw new Error(`The model file is cut off: ${sizes} are here. Load it again.`);
   }
-  if ((await sha256(content)) !== digest) {
+  if (((await sha256(content)) ?? digest) !== digest) {
     throw new Error("The model file is damaged or was exchanged: its bytes do not have the SHA-256 that it states.");
   }
   const start = 4 + new DataView(content.buffer).getUint32(0, true);
   /** @type {Header} */
   const header = JSON.parse(new TextDecoder().decode(content.subarray(4, start)));
   return { ...header, ...placed(header, content.subarray(start), wasm) };
+}
+
+/** SHA-256 as 64 hexadecimal digits. A page that came over plain http has none; there the length alone is checked.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
+async function sha256(bytes) {
+  if (!globalThis.crypto?.subtle) return null;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** A tensor as it is in the file. */
@@ -63,26 +71,21 @@ export class Stored {
     this.bytes += 2 * this.length + this.length / 4;
   }
 
-  /** Read the values from `first` on, a multiple of the group, into an array. @param {number} first @param {Float32Array} values */
-  read(first, values) {
+  /** Read values into an array. @param {number} first a multiple of 4 @param {number} count @param {Float32Array} values */
+  read(first, count, values = new Float32Array(count)) {
     const { floats, integers, bits } = this;
-    if (!integers || !bits) return values.set(floats.subarray(first, first + values.length));
-    for (let at = 0; at < values.length; at += 4) {
+    if (!integers || !bits) values.set(floats.subarray(first, first + count));
+    for (let at = 0; integers && bits && at < count; at++) {
       const place = first + at;
-      const scale = floats[Math.floor(place / GROUP)];
-      const four = bits[place >> 2];
-      values[at] = (4 * integers[place] + (four & 3)) * scale;
-      values[at + 1] = (4 * integers[place + 1] + ((four >> 2) & 3)) * scale;
-      values[at + 2] = (4 * integers[place + 2] + ((four >> 4) & 3)) * scale;
-      values[at + 3] = (4 * integers[place + 3] + (four >> 6)) * scale;
+      const low = (bits[place >> 2] >> (2 * (place & 3))) & 3;
+      values[at] = (4 * integers[place] + low) * floats[Math.floor(place / GROUP)];
     }
+    return values;
   }
 
   /** Read one row of a table. @param {number} row */
   row(row) {
-    const values = new Float32Array(this.shape[1]);
-    this.read(row * values.length, values);
-    return values;
+    return this.read(row * this.shape[1], this.shape[1]);
   }
 }
 
@@ -104,9 +107,7 @@ function placed(header, body, wasm) {
   );
   const weights = new Map();
   for (const [name, stored] of matrices) {
-    const values = memory.take(stored.length);
-    stored.read(0, values);
-    weights.set(name, values);
+    weights.set(name, stored.read(0, stored.length, memory.take(stored.length)));
   }
   const ids = new Map(header.tokenizer.vocabulary.map((token, id) => [token, id]));
   return { ids, memory, weights, tables };
