@@ -15,10 +15,9 @@ import { roomFor } from "./memory.js";
 
 /** Compute y (n, columns) = x (n, depth) Wᵀ + b with the weights of that name, or with some rows of W.
  * @param {BrowserModel} model @param {string} name @param {Float32Array} x @param {number} n @param {Float32Array} y
- * @param {number} first row of W
- */
+ * @param {number} first row of W */
 export function linear(model, name, x, n, y, first = 0) {
-  const [weight, bias] = [weightOf(model, `${name}.weight`), model.weights.get(`${name}.bias`)];
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const depth = x.length / n;
   const sizes = { rows: n, columns: y.length / n, depth };
   model.memory.product(x, weight.subarray(first * depth), bias?.subarray(first), y, sizes);
@@ -26,10 +25,9 @@ export function linear(model, name, x, n, y, first = 0) {
 
 /** Norm each row to mean 0 and variance 1, times a weight, plus a bias (Ba et al. 2016); x and y may be the same.
  * @param {BrowserModel} model @param {string} name @param {Float32Array} x @param {number} n @param {Float32Array} y
- * @param {number} eps
- */
+ * @param {number} eps */
 export function layerNorm(model, name, x, n, y, eps) {
-  const [weight, bias] = [weightOf(model, `${name}.weight`), weightOf(model, `${name}.bias`)];
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const c = weight.length;
   for (let start = 0; start < n * c; start += c) {
     let mean = 0;
@@ -42,7 +40,7 @@ export function layerNorm(model, name, x, n, y, eps) {
   }
 }
 
-/** GELU of each value: x · Φ(x), half of it by the error function (Hendrycks and Gimpel 2016). @param {Float32Array} x */
+/** GELU of each value: x · Φ(x) (Hendrycks and Gimpel 2016). @param {Float32Array} x */
 export function gelu(x) {
   for (let at = 0; at < x.length; at++) {
     const value = x[at];
@@ -67,8 +65,7 @@ export function gelu(x) {
 
 /** Softmax of a row of scores over the keys that it may attend to; a row without any gets weights 0.
  * @param {Float32Array} row @param {number} temperature @param {Uint8Array | null} allow
- * @param {number} cell the row's first cell in `allow`
- */
+ * @param {number} cell the row's first cell in `allow` */
 function softmax(row, temperature, allow, cell) {
   if (allow) for (let j = 0; j < row.length; j++) if (!allow[cell + j]) row[j] = Number.NEGATIVE_INFINITY;
   let top = Number.NEGATIVE_INFINITY;
@@ -84,8 +81,7 @@ function softmax(row, temperature, allow, cell) {
 
 /** Attention of n queries to m keys: softmax(q kᵀ / √d) v in each head, then the output projection.
  * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x of the queries (n, c)
- * @param {number} n @param {Float32Array} maps gets the weights (h, n, m) @param {Float32Array} out (n, c)
- */
+ * @param {number} n @param {Float32Array} maps gets the weights (h, n, m) @param {Float32Array} out (n, c) */
 function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
   const { n_heads: heads, d_model: c } = model.sizes;
   const { allow, position, temperature } = switches;
@@ -133,9 +129,8 @@ function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
 }
 
 /** Run a block: attention, then the feed-forward network, with norms in front (pre-norm) or behind (post-norm).
- * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x (n, c), becomes the output
- * @param {Float32Array} maps gets the weights (h, n, m)
- */
+ * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x (n, c), in and out
+ * @param {Float32Array} maps gets the weights (h, n, m) */
 export function block(model, part, layer, x, maps) {
   const { sizes, weights, memory } = model;
   const prefix = `${part.name}.${layer}`;
@@ -143,7 +138,7 @@ export function block(model, part, layer, x, maps) {
   const n = x.length / sizes.d_model;
   const [input, output] = [memory.take(x.length), memory.take(x.length)];
   const norm = (/** @type {string} */ name, /** @type {Float32Array} */ y) => {
-    if (weights.has(`${prefix}.${name}.weight`)) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
+    if (`${prefix}.${name}.weight` in weights) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
     else if (y !== x) y.set(x);
   };
   const add = () => {
@@ -155,7 +150,7 @@ export function block(model, part, layer, x, maps) {
   if (!part.switches.layersOff.has(layer)) {
     add();
     if (sizes.norm_after) norm("attention_norm", x);
-    if (weights.has(`${prefix}.feed_forward.1.weight`)) {
+    if (`${prefix}.feed_forward.1.weight` in weights) {
       norm("feed_forward.0", input);
       const wide = memory.take(n * sizes.d_feed_forward);
       linear(model, `${prefix}.feed_forward.1`, input, n, wide);
@@ -167,11 +162,4 @@ export function block(model, part, layer, x, maps) {
     }
   }
   memory.used = mark;
-}
-
-/** @param {BrowserModel} model @param {string} name @returns {Float32Array} */
-function weightOf(model, name) {
-  const weight = model.weights.get(name);
-  if (!weight) throw new Error(`The model file has no weight ${name}.`);
-  return weight;
 }

@@ -17,14 +17,13 @@ const GROUP = 96; // values that share a scale
  *   sizes: Sizes, ends: [number, number], groups: Record<string, Abilities>, classes: string[], tokenizer: Vocabulary,
  *   shuffled: Record<string, number[]>, weightsSha256: string, tensors: Tensor[]}} Header */
 /** The header of a model's file, its weights by name, and its tables, of which a run reads a few rows.
- * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Map<string, Float32Array>,
- *   tables: Map<string, Stored>}} BrowserModel */
+ * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Record<string, Float32Array>,
+ *   tables: Record<string, Stored>}} BrowserModel */
 
 /** Open the bytes of a model's file.
  * @param {Uint8Array} bytes @param {{wasm?: boolean}} options without WebAssembly plain JavaScript computes the same
  * @returns {Promise<BrowserModel>}
- * @throws {Error} with a sentence: no such file, another version, cut off or changed
- */
+ * @throws {Error} with a sentence: no such file, another version, cut off or changed */
 export async function openModel(bytes, { wasm = true } = {}) {
   const line = new TextDecoder("latin1").decode(bytes.subarray(0, LINE));
   if (!line.startsWith(FORMAT)) throw new Error("This is not a model file of Headlight.");
@@ -47,8 +46,7 @@ export async function openModel(bytes, { wasm = true } = {}) {
 }
 
 /** SHA-256 as 64 hexadecimal digits. A page that came over plain http has none; there the length alone is checked.
- * @param {Uint8Array<ArrayBuffer>} bytes
- */
+ * @param {Uint8Array<ArrayBuffer>} bytes */
 async function sha256(bytes) {
   if (!globalThis.crypto?.subtle) return null;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -71,9 +69,10 @@ export class Stored {
     this.bytes += 2 * this.length + this.length / 4;
   }
 
-  /** Read values into an array. @param {number} first a multiple of 4 @param {number} count @param {Float32Array} values */
-  read(first, count, values = new Float32Array(count)) {
+  /** Read values, into a memory if given. @param {number} first @param {number} count @param {Memory} [memory] */
+  read(first, count, memory) {
     const { floats, integers, bits } = this;
+    const values = memory ? memory.take(count) : new Float32Array(count);
     if (!integers || !bits) values.set(floats.subarray(first, first + count));
     for (let at = 0; integers && bits && at < count; at++) {
       const place = first + at;
@@ -90,27 +89,24 @@ export class Stored {
 }
 
 /** The weights of a file in the memory in which they are multiplied, and its tables.
- * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm
- */
-function placed(header, body, wasm) {
-  const [tables, matrices] = [new Map(), new Map()];
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm */
+function placed({ tensors, sizes, tokenizer }, body, wasm) {
   let start = 0;
-  for (const tensor of header.tensors) {
-    const stored = new Stored(tensor, body, start);
-    (/^words\.|^random\.|table$/.test(tensor.name) ? tables : matrices).set(tensor.name, stored);
-    start += stored.bytes;
-  }
-  const rooms = [...matrices.values()].map((stored) => roomFor(stored.length));
-  const memory = new Memory(
-    rooms.reduce((sum, room) => sum + room, scratch(header.sizes)),
-    wasm,
-  );
-  const weights = new Map();
-  for (const [name, stored] of matrices) {
-    weights.set(name, stored.read(0, stored.length, memory.take(stored.length)));
-  }
-  const ids = new Map(header.tokenizer.vocabulary.map((token, id) => [token, id]));
-  return { ids, memory, weights, tables };
+  const stored = tensors.map((tensor) => {
+    const values = new Stored(tensor, body, start);
+    start += values.bytes;
+    return /** @type {const} */ ([tensor.name, values]);
+  });
+  const isTable = (/** @type {string} */ name) => /^words\.|^random\.|table$/.test(name);
+  const matrices = stored.filter(([name]) => !isTable(name));
+  const length = matrices.reduce((sum, [, { length }]) => sum + roomFor(length), scratch(sizes));
+  const memory = new Memory(length, wasm);
+  return {
+    memory,
+    weights: Object.fromEntries(matrices.map(([name, values]) => [name, values.read(0, values.length, memory)])),
+    tables: Object.fromEntries(stored.filter(([name]) => isTable(name))),
+    ids: new Map(tokenizer.vocabulary.map((token, id) => [token, id])),
+  };
 }
 
 /** How many floats the longest run needs beside the weights. @param {Sizes} sizes */

@@ -18,11 +18,10 @@ const SHAW_DISTANCE = 16;
 
 /** The encoding for a `position` of `Model.run`, in place of the trained one, whose table has that name.
  * @param {BrowserModel} model @param {string} name @param {string} table
- * @returns {Position}
- */
+ * @returns {Position} */
 export function encoding(model, name, table = "position.table") {
   const { sizes, tables } = model;
-  const trained = sizes.position === "learned" ? tables.get(table) : undefined;
+  const trained = sizes.position === "learned" ? tables[table] : undefined;
   if (name === "shuffled" || name.startsWith("scaled:")) {
     const [factor, order] = name === "shuffled" ? [1, model.shuffled[table]] : [Number(name.slice(7) || "x"), null];
     if (trained && Number.isFinite(factor)) return learned(trained, factor, order);
@@ -30,35 +29,29 @@ export function encoding(model, name, table = "position.table") {
   }
   const isTrained = name === "trained";
   const kind = isTrained ? sizes.position : name;
-  const stored = () => /** @type {Stored} */ (tables.get(isTrained ? table : `random.${kind}`));
-  switch (kind) {
-    case "none":
-      return {};
-    case "sinusoidal":
-      return sinusoidal(sizes.d_model, isTrained ? sizes.amplitude : trained ? amplitudeOf(trained) : 1);
-    case "learned":
-      return learned(stored());
-    case "rotary":
-      return rotary(sizes.d_model / sizes.n_heads);
-    case "alibi":
-      return alibi(sizes.n_heads);
-    case "t5":
-      return t5(stored());
-    case "shaw":
-      return shaw(stored());
-  }
-  throw new Error(`There are no positions “${kind}”; choose none, sinusoidal, learned, rotary, alibi, t5 or shaw.`);
+  const stored = () => tables[isTrained ? table : `random.${kind}`];
+  /** @type {Record<string, () => Position>} */
+  const kinds = {
+    none: () => ({}),
+    sinusoidal: () => sinusoidal(sizes.d_model, isTrained ? sizes.amplitude : trained ? amplitudeOf(trained) : 1),
+    learned: () => learned(stored()),
+    rotary: () => rotary(sizes.d_model / sizes.n_heads),
+    alibi: () => alibi(sizes.n_heads),
+    t5: () => t5(stored()),
+    shaw: () => shaw(stored()),
+  };
+  if (Object.hasOwn(kinds, kind)) return kinds[kind]();
+  throw new Error(`There are no positions “${kind}”; choose ${Object.keys(kinds).join(", ")}.`);
 }
 
-/** The amplitude of waves that are as large as the rows of a table: their root mean square times √2. @param {Stored} table */
+/** The amplitude of waves as large as the rows of a table: its root mean square times √2. @param {Stored} table */
 function amplitudeOf(table) {
   const values = table.read(0, table.length);
   return Math.sqrt((2 * values.reduce((sum, value) => sum + value * value, 0)) / values.length);
 }
 
 /** Vaswani et al. 2017, 3.5: sines in the even channels, cosines in the odd ones.
- * @param {number} c @param {number} amplitude @returns {Position}
- */
+ * @param {number} c @param {number} amplitude @returns {Position} */
 function sinusoidal(c, amplitude) {
   const wave = (/** @type {number} */ i, /** @type {number} */ channel) => {
     const angle = i * BASE ** (-(channel - (channel % 2)) / c);
@@ -67,7 +60,8 @@ function sinusoidal(c, amplitude) {
   return { vector: (i) => Array.from({ length: c }, (_, channel) => wave(i, channel)) };
 }
 
-/** A vector for each position. @param {Stored} table @param {number} factor @param {number[] | null} order @returns {Position} */
+/** A vector for each position.
+ * @param {Stored} table @param {number} factor @param {number[] | null} order @returns {Position} */
 function learned(table, factor = 1, order = null) {
   return { vector: (i) => table.row(order ? order[i] : i).map((value) => value * factor) };
 }
@@ -116,7 +110,7 @@ function t5(table) {
   return { bias: (head, i, j) => rows[bucket(j - i)][head] };
 }
 
-/** Shaw et al. 2018: q, already divided by √d, times a vector for each distance. @param {Stored} table @returns {Position} */
+/** Shaw et al. 2018: q / √d times a vector for each distance. @param {Stored} table @returns {Position} */
 function shaw(table) {
   const rows = Array.from({ length: 2 * SHAW_DISTANCE + 1 }, (_, row) => table.row(row));
   return {
